@@ -1,0 +1,26 @@
+"""The one way in which this project refuses bad input."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """A ValueError whose message names the argument, the value and the remedy.
+
+    The command line shows such a message as one sentence and exits with code 2; any other exception
+    is a defect of ours and keeps its traceback.
+    """
+
+    def __init__(self, argument: str, value: object, problem: str, remedy: str) -> None:
+        self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
+        super().__init__(f"{argument} = {value!r}: {problem}; {remedy}.")
+
+
+def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
+    """Refuse a key that is not known, and name the nearest one that is."""
+    known = sorted(known)
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}? known keys" if near else "the known keys are"
+    return InputError(where, key, "unknown key", f"{hint}: {', '.join(known)}")

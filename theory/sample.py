@@ -1,0 +1,71 @@
+"""The same statistics of a finite sample, and how far they are expected to stray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def token_label_counts(
+    sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
+) -> npt.NDArray[np.int64]:
+    """Return N, shape (vocab_size, vocab_size): how often token s stood in a sequence with label i.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, L)
+        Tokens.
+    labels : array_like of int, shape (n,)
+        One label a sequence.
+    vocab_size : int
+        d; tokens and labels lie in 0..d−1.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree or a token or label lies outside the vocabulary.
+    """
+    tokens, targets = np.asarray(sequences), np.asarray(labels)
+    if tokens.ndim != 2 or targets.shape != tokens.shape[:1] or len(targets) == 0:
+        raise InputError(
+            "sequences, labels",
+            (tokens.shape, targets.shape),
+            "shapes do not fit",
+            "give shapes (n, L) and (n,) with n >= 1",
+        )
+    _check_vocabulary("sequences", tokens, vocab_size)
+    _check_vocabulary("labels", targets, vocab_size)
+    pairs = tokens.astype(np.int64) * vocab_size + targets.astype(np.int64)[:, None]
+    counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
+    return counts.reshape(vocab_size, vocab_size)
+
+
+def token_label_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> FloatArray:
+    r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (Section 4 of the theory).
+
+    Every sequence counts as often as it holds s. Parameters and errors are those of
+    ``token_label_counts``; the result has shape (vocab_size, vocab_size), float64, and its rows sum
+    to zero.
+    """
+    counts = token_label_counts(sequences, labels, vocab_size)
+    per_token = counts.sum(axis=1, keepdims=True)
+    return np.asarray((counts - per_token / vocab_size) / len(np.asarray(labels)), np.float64)
+
+
+def _check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -> None:
+    if not np.issubdtype(values.dtype, np.integer):
+        raise InputError(argument, values.dtype, "not integers", "give token numbers")
+    wrong = values[(values < 0) | (values >= vocab_size)]
+    if wrong.size:
+        raise InputError(
+            argument,
+            int(wrong.flat[0]),
+            f"outside the vocabulary 0..{vocab_size - 1}",
+            "raise vocab_size or mend the data",
+        )
