@@ -1,0 +1,240 @@
+"""What a run is: a configuration that is checked before any work starts and saved with the run.
+
+Every default carries its source: ``paper`` (stated there), ``sibling`` (papers of the same group, where
+ours has lost the number) or ``chosen`` (by us, and therefore to be doubted).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from theory import InputError, Task
+from theory.errors import unknown_key
+from theory.task_toml import task_from_dict, task_to_dict
+
+Tensor = Literal["W_emb", "W1", "W2"]
+Activation = Literal["tanh", "relu", "gelu", "identity"]
+PRESETS = {"paper": 9, "emb-mlp": 3}
+"""Named tasks: the paper's, by sequence length."""
+
+
+def _from(source: str, default: Any, **checks: Any) -> Any:
+    return Field(default, json_schema_extra={"source": source}, **checks)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelConfig(_Section):
+    """The Emb-MLP of Definition 1."""
+
+    kind: Literal["emb-mlp"] = _from("paper", "emb-mlp")
+    """The only kind so far."""
+    d_m: int = _from("paper", 200, ge=1)
+    """Embedding width."""
+    d_f: int = _from("paper", 512, ge=1)
+    """Hidden width."""
+    activation: Activation = _from("chosen", "tanh")
+    """σ. Assumption 1 holds for tanh and identity."""
+    embedding_fan_in: Literal["d_m", "d_vob"] = _from("chosen", "d_m")
+    """Which dimension γ acts on for the embedding; the other matrices use their true fan-in."""
+    tensor_init_rates: dict[Tensor, float] = _from("chosen", {})
+    """γ of single tensors, instead of the run's γ."""
+
+
+class DataConfig(_Section):
+    """Which sequences the model sees."""
+
+    source: Literal["enumerate", "draw"] = _from("paper", "enumerate")
+    """Every sequence of the task once, or a drawn sample."""
+    n_sequences: int = _from("paper", 200_000, ge=1)
+    """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
+    table_seed: int = _from("chosen", -1, ge=-1)
+    """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
+
+
+class TrainingConfig(_Section):
+    """How it is trained."""
+
+    epochs: int = _from("chosen", 100, ge=1)
+    """Passes over the training set (the paper's length is 1000)."""
+    batch_size: int | Literal["full"] = _from("paper", 100)
+    """Sequences per step, or "full"."""
+    optimizer: Literal["adamw", "sgd"] = _from("paper", "adamw")
+    """The update rule."""
+    learning_rate: float = _from("chosen", 1e-4, gt=0)
+    """The paper's is lost in our copy."""
+    schedule: Literal["constant", "warmup-cosine"] = _from("chosen", "constant")
+    """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
+    warmup_epochs: int = _from("chosen", 10, ge=0)
+    """Length of the rise."""
+    warmup_factor: float = _from("sibling", 10.0, gt=0)
+    """Height of the peak; siblings use 3 to 25."""
+    final_learning_rate: float = _from("sibling", 1e-5, ge=0)
+    """Where the cosine ends."""
+    weight_decay: float = _from("sibling", 0.01, ge=0)
+    """Decoupled for AdamW, L2 for SGD."""
+    beta1: float = _from("sibling", 0.9, ge=0, lt=1)
+    """AdamW."""
+    beta2: float = _from("sibling", 0.999, ge=0, lt=1)
+    """AdamW."""
+    epsilon: float = _from("sibling", 1e-8, gt=0)
+    """AdamW."""
+    momentum: float = _from("chosen", 0.0, ge=0, lt=1)
+    """SGD."""
+    clip_norm: float = _from("paper", 1.0, ge=0)
+    """Largest gradient norm; 0 switches clipping off."""
+    dtype: Literal["float32", "float64"] = _from("chosen", "float32")
+    """Arithmetic of the training."""
+    evaluate_every: int = _from("chosen", 5, ge=1)
+    """Epochs between evaluations; changes no weight."""
+    evaluation_size: int = _from("chosen", 20_000, ge=1)
+    """Most sequences evaluated of each data set."""
+    snapshot_epochs: tuple[int, ...] = _from("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
+    """Epochs at which the embedding is kept; 0 and the last are always kept."""
+    checkpoint_every: int = _from("chosen", 50, ge=1)
+    """Epochs between checkpoints."""
+
+    @field_validator("batch_size")
+    @classmethod
+    def _positive(cls, value: int | str) -> int | str:
+        if isinstance(value, int) and value < 1:
+            raise ValueError("give at least 1, or 'full'")
+        return value
+
+    @model_validator(mode="after")
+    def _warmup_fits(self) -> TrainingConfig:
+        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
+            raise ValueError(f"warmup_epochs = {self.warmup_epochs} leaves no room in {self.epochs} epochs")
+        if any(epoch < 0 for epoch in self.snapshot_epochs):
+            raise ValueError("snapshot_epochs has a negative epoch")
+        return self
+
+
+class Settings(_Section):
+    """All of a configuration but its task and members."""
+
+    model: ModelConfig = ModelConfig()
+    data: DataConfig = DataConfig()
+    training: TrainingConfig = TrainingConfig()
+
+
+Rate = Annotated[float, Field(ge=0, le=5)]
+
+
+class RunConfig(Settings):
+    """Several runs that differ in γ and seed: what ``anchorflow train`` reads."""
+
+    init_rates: tuple[Rate, ...] = _from("paper", (0.8,), min_length=1)
+    """γ: every matrix starts with standard deviation fan_in^-γ."""
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = _from("chosen", (0,), min_length=1)
+    """One run for each seed and γ."""
+    task: str | dict[str, Any] = _from("paper", "emb-mlp")
+    """A preset ("emb-mlp", "paper") or a table as in a task's TOML file."""
+
+    def build_task(self) -> Task:
+        """Return the task, or raise InputError."""
+        return as_task(self.task)
+
+    def members(self) -> list[MemberConfig]:
+        """Return one configuration for every γ and seed, γ varying slowest."""
+        for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
+            if len(set(values)) < len(values):
+                raise InputError(name, list(values), "a value is listed twice", "list each once")
+        task = task_to_dict(self.build_task())
+        shared = {name: getattr(self, name) for name in Settings.model_fields}
+        return [
+            MemberConfig(**shared, task=task, init_rate=rate, seed=seed)
+            for rate in self.init_rates
+            for seed in self.seeds
+        ]
+
+
+class MemberConfig(Settings):
+    """One run: one γ, one seed. Saved as the run folder's config.json."""
+
+    task: dict[str, Any]
+    init_rate: Rate
+    seed: int = Field(ge=0)
+
+    def build_task(self) -> Task:
+        """Return the task."""
+        return as_task(self.task)
+
+    @property
+    def name(self) -> str:
+        """The name of the run's folder."""
+        return f"gamma{self.init_rate:g}_seed{self.seed}"
+
+
+def as_task(value: str | dict[str, Any]) -> Task:
+    """Return the task that a preset's name or a table describes."""
+    if isinstance(value, dict):
+        return task_from_dict(value)
+    if value not in PRESETS:
+        raise InputError(
+            "task", value, "unknown preset", f"choose one of {', '.join(PRESETS)} or write a [task] table"
+        )
+    return Task.paper(length=PRESETS[value])
+
+
+def make_run_config(data: dict[str, Any]) -> RunConfig:
+    """Build a run configuration from plain data; raise InputError in place of pydantic's report."""
+    try:
+        return RunConfig(**data)
+    except ValidationError as error:
+        raise first_problem(error, data) from None
+
+
+def make_member_config(data: dict[str, Any]) -> MemberConfig:
+    """Build one run's configuration from plain data, as its folder holds it."""
+    try:
+        return MemberConfig(**data)
+    except ValidationError as error:
+        raise first_problem(error, data) from None
+
+
+def first_problem(error: ValidationError, data: dict[str, Any]) -> InputError:
+    """Turn the first problem of a pydantic report into one sentence with a remedy."""
+    problem = error.errors()[0]
+    place = [
+        str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "int", "function"))
+    ]
+    where = ".".join(place) or "configuration"
+    if problem["type"] == "extra_forbidden":
+        return unknown_key(f"{'.'.join(place[:-1]) or 'configuration'} key", place[-1], _keys_at(place[:-1]))
+    message = problem["msg"].removeprefix("Value error, ")
+    return InputError(
+        where, problem["input"], message[0].lower() + message[1:], "correct it in the configuration"
+    )
+
+
+def _keys_at(place: Iterable[str]) -> list[str]:
+    fields: dict[str, Any] = RunConfig.model_fields
+    for part in place:
+        annotation = fields[part].annotation
+        section = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+        fields = annotation.model_fields if section else {}  # type: ignore[union-attr]
+    return list(fields)
+
+
+def sources(config: Settings) -> dict[str, str]:
+    """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed."""
+    found = {}
+    for name in Settings.model_fields:
+        section = getattr(config, name)
+        for key, field in type(section).model_fields.items():
+            extra = field.json_schema_extra
+            tag = extra["source"] if isinstance(extra, dict) else "chosen"
+            found[f"{name}.{key}"] = str(tag) if getattr(section, key) == field.default else "user"
+    return found
+
+
+def sequences_per_epoch(n_train: int, batch_size: int | str) -> int:
+    """Return the number of steps in an epoch; the last may be a smaller batch."""
+    return 1 if batch_size == "full" else math.ceil(n_train / int(batch_size))

@@ -1,0 +1,96 @@
+"""The sequences of a run: enumerated or drawn, labelled, and split as the paper splits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sim.config import MemberConfig
+from sim.seeds import numpy_stream
+from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
+from theory.population import assemble
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled sequences and the data sets they belong to.
+
+    Attributes
+    ----------
+    tokens : Tensor of int64, shape (n, L)
+    labels : Tensor of int64, shape (n,)
+    train : Tensor of int64, shape (n_train,)
+        Row numbers of D_mem and D_rsn,train.
+    parts : dict of Tensor
+        Row numbers of "mem", "rsn_train", "rsn_test", those that are not empty; where there are several
+        mappings of a kind, of each mapping under its name too.
+    """
+
+    tokens: Tensor
+    labels: Tensor
+    train: Tensor
+    parts: dict[str, Tensor]
+
+
+def build_dataset(member: MemberConfig) -> Dataset:
+    """Return the member's data; equal configurations give equal data."""
+    task = member.build_task()
+    rng = numpy_stream(member.seed, "data/draw")
+    if member.data.source == "enumerate":
+        population = enumerate_population(task)
+    else:
+        population = draw_population(task, member.data.n_sequences, rng)
+    seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
+    tables = draw_tables(task, numpy_stream(seed, "data/table"))
+    return split(task, population, labels_of(task, population, tables))
+
+
+def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
+    """Draw sequences: equally many for every anchor combination; key, place and noise uniform.
+
+    Raises
+    ------
+    InputError
+        If ``n_sequences`` is not a multiple of the number of anchor combinations.
+    """
+    combinations = sum(task.n_combinations(m) for m in task.mappings)
+    if n_sequences % combinations:
+        below = n_sequences // combinations * combinations
+        raise InputError(
+            "n_sequences",
+            n_sequences,
+            f"not a multiple of the task's {combinations} anchor combinations",
+            f"give {below or combinations} or {below + combinations}",
+        )
+    each, n_keys = n_sequences // combinations, len(task.keys)
+    mapping = np.repeat(np.arange(len(task.mappings)), [each * task.n_combinations(m) for m in task.mappings])
+    combination = np.concatenate([np.repeat(np.arange(task.n_combinations(m)), each) for m in task.mappings])
+    key = rng.integers(n_keys, size=n_sequences)
+    position = rng.integers(task.length - task.n_anchors, size=n_sequences)
+    noise = rng.integers(n_keys, size=(n_sequences, task.n_noise))
+    return assemble(task, mapping, combination, key, position, noise)
+
+
+def split(
+    task: Task, population: Population, labels: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+) -> Dataset:
+    """Split labelled sequences into D_mem, D_rsn,train and D_rsn,test (Section 2.2)."""
+    table = np.array([m.is_table for m in task.mappings])[population.mapping]
+    masks = {
+        "mem": table,
+        "rsn_train": ~table & ~population.held_out,
+        "rsn_test": ~table & population.held_out,
+    }
+    for kind in (True, False):
+        alike = [i for i, m in enumerate(task.mappings) if m.is_table is kind]
+        for index in alike if len(alike) > 1 else []:
+            masks[task.mappings[index].name] = (population.mapping == index) & ~population.held_out
+    return Dataset(
+        torch.from_numpy(population.sequences),
+        torch.from_numpy(labels),
+        torch.from_numpy(np.flatnonzero(~population.held_out)),
+        {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()},
+    )

@@ -1,0 +1,48 @@
+"""Losses and accuracies on the data sets of the paper, without touching the training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sim.config import Activation
+from sim.data import Dataset
+from sim.models import Parameters, emb_mlp
+
+_CHUNK = 2000
+"""Sequences at a time: small enough that the logits stay in cache."""
+
+
+def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
+    """Return the rows to evaluate of each data set: all, or ``most`` drawn once for the whole run."""
+    return {
+        name: rows if len(rows) <= most else rows[torch.randperm(len(rows), generator=generator)[:most]]
+        for name, rows in dataset.parts.items()
+    }
+
+
+@torch.no_grad()
+def evaluate(
+    parameters: Parameters,
+    datasets: list[Dataset],
+    rows: list[dict[str, Tensor]],
+    activation: Activation,
+) -> list[dict[str, dict[str, float]]]:
+    """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
+    return [
+        {
+            name: _scores({n: p[m : m + 1] for n, p in parameters.items()}, data, part, activation)
+            for name, part in member_rows.items()
+        }
+        for m, (data, member_rows) in enumerate(zip(datasets, rows, strict=True))
+    ]
+
+
+def _scores(parameters: Parameters, data: Dataset, rows: Tensor, activation: Activation) -> dict[str, float]:
+    loss = correct = 0.0
+    for part in torch.split(rows, _CHUNK):
+        logits = emb_mlp(parameters, data.tokens[part].unsqueeze(0), activation)[0]
+        labels = data.labels[part]
+        loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
+        correct += float((logits.argmax(dim=1) == labels).sum())
+    return {"loss": loss / len(rows), "accuracy": correct / len(rows)}

@@ -1,0 +1,33 @@
+"""Files that are either whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Write to a temporary name beside ``path``, sync, and rename: readers never see half a file."""
+    content = data.encode() if isinstance(data, str) else data
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files private; a result is as readable as any other file of the user's.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON, atomically; NaN is refused because JSON has none."""
+    write_atomically(path, json.dumps(value, indent=2, allow_nan=False) + "\n")

@@ -1,0 +1,234 @@
+"""Several runs in one call: one single-threaded process per core, members spread over them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sim.config import MemberConfig, RunConfig
+from sim.matmul import matmul_route
+from sim.provenance import peak_memory_mib
+from sim.run import Run
+from sim.session import Report, choose_member_route, train_together
+from sim.train import Trainer
+from theory import InputError
+
+_stop = threading.Event()
+_progress: Any = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What some runs are expected to cost.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time.
+    memory_mib : float
+        Resident memory of one process, measured on throw-away state in this one.
+    processes : int
+        Processes side by side.
+    """
+
+    seconds: float
+    memory_mib: float
+    processes: int
+
+
+def train(
+    config: RunConfig,
+    out: Path | str,
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Report = lambda progress: None,
+) -> list[Run]:
+    """Train every γ and seed of a configuration, each into its own folder inside ``out``.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What to train.
+    out : path
+        The folder that receives one run folder for each member.
+    workers : int, optional
+        Processes to spread the members over. More than one needs a script with an
+        ``if __name__ == "__main__"`` guard, as always in Python.
+    resume, overwrite : bool, optional
+        Continue or replace runs that exist; without either they are refused before any work starts.
+    report : callable, optional
+        Told after every epoch of every member.
+
+    Returns
+    -------
+    list of Run
+        In the order of ``config.members()``.
+
+    Raises
+    ------
+    InputError
+        If the configuration makes no sense or a run folder is in the way.
+    KeyboardInterrupt
+        After Ctrl-C, once every run has written a checkpoint.
+    """
+    members = config.members()
+    paths = [Path(out) / member.name for member in members]
+    pending = _pending(members, paths, resume, overwrite)
+    call = {"resume": resume, "overwrite": overwrite}
+    if workers == 1 or len(pending) <= 1:
+        statuses = _train_here(pending, call, report)
+    else:
+        statuses = _train_in_processes(pending, call, report, workers)
+    if "interrupted" in statuses:
+        raise KeyboardInterrupt
+    return [Run.open(path) for path in paths]
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def estimate(config: RunConfig, workers: int, steps: int = 30) -> Estimate:
+    """Return what training will cost, from a few steps on throw-away state on this machine."""
+    members = config.members()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        trainer = Trainer(members[:1])
+        with matmul_route(choose_member_route(members[0], trainer.task.vocab_size).route):
+            seconds = _seconds_per_epoch(trainer, steps)
+    finally:
+        torch.set_num_threads(before)
+    processes = min(workers, len(members))
+    rounds = -(-len(members) // processes)
+    return Estimate(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
+
+
+def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
+    """Return the time of an epoch with its share of evaluation."""
+    training = trainer.training
+    size = trainer.n_train if training.batch_size == "full" else int(training.batch_size)
+    rows = torch.arange(min(size, trainer.n_train)).view(1, -1)
+    steps = min(steps, 3) if training.batch_size == "full" else steps
+    trainer.step(rows)
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.step(rows)
+    step = (time.perf_counter() - start) / steps
+    start = time.perf_counter()
+    trainer.evaluate()
+    evaluation = time.perf_counter() - start
+    return step * trainer.steps_per_epoch + evaluation / training.evaluate_every
+
+
+def _pending(
+    members: list[MemberConfig], paths: list[Path], resume: bool, overwrite: bool
+) -> list[tuple[MemberConfig, Path]]:
+    """Return what is left to train; refuse, before any work, whatever stands in the way."""
+    pending = []
+    for member, path in zip(members, paths, strict=True):
+        if resume and (path / "config.json").exists():
+            if _is_complete(path, member):
+                continue
+        elif path.exists() and any(path.iterdir()) and not overwrite:
+            raise InputError(
+                "out",
+                str(path),
+                "already exists",
+                "choose another folder, or ask for --resume or --overwrite",
+            )
+        pending.append((member, path))
+    return pending
+
+
+def _is_complete(path: Path, member: MemberConfig) -> bool:
+    try:
+        return Run.open(path).config == member
+    except InputError:
+        return False
+
+
+def _train_here(pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report) -> list[str]:
+    """Train one member after the other in this process, on one thread."""
+    _stop.clear()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    statuses: list[str] = []
+    try:
+        with _stopping_on_signals(_stop.set):
+            for member, path in pending:
+                if _stop.is_set():
+                    return [*statuses, "interrupted"]
+                statuses.append(train_together([member], [path], **call, report=report, stop=_stop.is_set))
+    finally:
+        torch.set_num_threads(threads)
+    return statuses
+
+
+def _train_in_processes(
+    pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report, workers: int
+) -> list[str]:
+    """Train one member per task in a pool of fresh processes."""
+    context = multiprocessing.get_context("spawn")
+    progress, stop = context.Queue(), context.Event()
+    count = min(workers, len(pending))
+    with ProcessPoolExecutor(count, context, _begin_worker, (progress, stop)) as pool:
+        futures = [pool.submit(_work, member, path, call) for member, path in pending]
+        with _stopping_on_signals(stop.set):
+            _pass_on(futures, progress, report)
+        return [future.result() for future in futures]
+
+
+def _pass_on(futures: list[Future[str]], progress: Any, report: Report) -> None:
+    """Report progress until every task has ended."""
+    while True:
+        done = all(future.done() for future in futures)
+        try:
+            report(progress.get(timeout=0.2))
+        except queue.Empty:
+            if done:
+                return
+
+
+def _begin_worker(progress: Any, stop: Any) -> None:
+    """Make a worker single-threaded, and leave Ctrl-C to the parent, which asks it to stop."""
+    global _progress, _stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    _progress, _stop = progress, stop
+
+
+def _work(member: MemberConfig, path: Path, call: dict[str, Any]) -> str:
+    if _stop.is_set():
+        return "interrupted"
+    return train_together([member], [path], **call, report=_progress.put, stop=_stop.is_set)
+
+
+@contextmanager
+def _stopping_on_signals(request: Callable[[], None]) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into a request to stop after the current step."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: request()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,118 @@
+"""Which of torch's float32 matrix products to use on this processor: measured, never assumed.
+
+On some processors the route that torch names "bf16" computes in full float32 with better kernels, on
+others it rounds to bfloat16. It is taken only where its measured error is that of float32.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+
+Route = Literal["default", "bf16-named"]
+ERROR_LIMIT = 8 * 2.0**-23
+"""Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
+
+Rounding the factors to bfloat16 would give 2^-9 an entry, some 1e-4 after averaging over a row."""
+_MARGIN = 1.1
+"""The other route has to be this much faster to be worth leaving the default."""
+
+
+@dataclass(frozen=True)
+class RouteReport:
+    """What was measured on this machine, and what was chosen.
+
+    Attributes
+    ----------
+    route : str
+        "default" or "bf16-named".
+    gflops : dict of float
+        Floating-point operations per second of each route, in 1e9.
+    error : dict of float
+        Largest componentwise error of each route against float64, |fl(ab) − ab| / |a||b|.
+    """
+
+    route: Route
+    gflops: dict[str, float]
+    error: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return asdict(self)
+
+
+@contextmanager
+def matmul_route(route: Route) -> Iterator[None]:
+    """Use a route inside the block, the caller's setting again after it."""
+    if route == "default":
+        yield
+        return
+    settings: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    before = settings.fp32_precision
+    settings.fp32_precision = "bf16"
+    try:
+        yield
+    finally:
+        settings.fp32_precision = before
+
+
+def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
+    """Measure speed and error of both routes at the sizes of a training step, and choose one.
+
+    Parameters
+    ----------
+    batch : int
+        Rows of the activations.
+    widths : tuple of int
+        The model's consecutive widths, e.g. (d_m, d_f, d).
+    """
+    routes: list[Route] = ["default"]
+    backend: Any = torch.backends.mkldnn
+    if hasattr(backend, "matmul") and backend.is_available():
+        routes.append("bf16-named")
+    gflops: dict[str, float] = {}
+    error: dict[str, float] = {}
+    for route in routes:
+        with matmul_route(route):
+            gflops[route], error[route] = _measure(batch, widths)
+    best: Route = "default"
+    if (
+        len(routes) > 1
+        and error[routes[1]] <= ERROR_LIMIT
+        and gflops[routes[1]] > _MARGIN * gflops["default"]
+    ):
+        best = routes[1]
+    return RouteReport(best, gflops, error)
+
+
+def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:
+    """Return GFLOP/s and the largest error over a step's forward and backward products."""
+    generator = torch.Generator().manual_seed(0)
+    operations, seconds, worst = 0.0, 0.0, 0.0
+    for inner, outer in itertools.pairwise(widths):
+        x = torch.randn(1, batch, inner, generator=generator)
+        w = torch.randn(1, inner, outer, generator=generator)
+        y = torch.randn(1, batch, outer, generator=generator)
+        for a, b in ((x, w), (x.mT, y), (y, w.mT)):
+            exact = a.double() @ b.double()
+            scale = a.double().abs() @ b.double().abs()
+            worst = max(worst, float((((a @ b).double() - exact).abs() / scale).max()))
+            seconds += _fastest(a, b)
+            operations += 2.0 * batch * inner * outer
+    return operations / seconds / 1e9, worst
+
+
+def _fastest(a: torch.Tensor, b: torch.Tensor, repeats: int = 30) -> float:
+    """Return the shortest time of a product: the machine's noise only ever adds."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        a @ b
+        best = min(best, time.perf_counter() - start)
+    return best

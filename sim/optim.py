@@ -1,0 +1,129 @@
+"""One optimiser step for every member, with its own learning rate, clipping and state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
+
+from sim.config import TrainingConfig
+from sim.models import Parameters
+
+
+def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
+    """Return the learning rate of a step, counted from 0."""
+    if training.schedule == "constant":
+        return training.learning_rate
+    warmup = training.warmup_epochs * steps_per_epoch
+    peak = training.learning_rate * training.warmup_factor
+    if step < warmup:
+        return training.learning_rate + (peak - training.learning_rate) * step / warmup
+    total = training.epochs * steps_per_epoch
+    progress = (step - warmup) / max(total - warmup - 1, 1)
+    final = training.final_learning_rate
+    return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def clip(gradients: Parameters, largest: float) -> Tensor:
+    """Scale each member's gradients in place to norm ``largest`` at most; return the norms before.
+
+    ``largest = 0`` switches clipping off. The norm is over all of a member's tensors; shape (M,).
+    """
+    squares = [torch.linalg.vector_norm(g, dim=(1, 2)) for g in gradients.values()]
+    norms: Tensor = torch.linalg.vector_norm(torch.stack(squares), dim=0)
+    if largest > 0:
+        # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
+        scale = (largest / (norms + 1e-6)).clamp(max=1.0).view(-1, 1, 1)
+        for gradient in gradients.values():
+            gradient.mul_(scale)
+    return norms
+
+
+@dataclass
+class OptimizerState:
+    """The moments of AdamW, or the momentum of SGD, for all members; and their step count."""
+
+    first: Parameters
+    second: Parameters
+    step: int = 0
+
+    @classmethod
+    def zeros(cls, parameters: Parameters) -> OptimizerState:
+        """Return the state before the first step."""
+        return cls(
+            {name: torch.zeros_like(p) for name, p in parameters.items()},
+            {name: torch.zeros_like(p) for name, p in parameters.items()},
+        )
+
+
+@torch.no_grad()
+def update(
+    parameters: Parameters,
+    gradients: Parameters,
+    state: OptimizerState,
+    training: TrainingConfig,
+    rate: float,
+    alive: list[bool],
+) -> None:
+    """Take one step in place for every member that is alive; the others keep their weights."""
+    step = adamw_step if training.optimizer == "adamw" else sgd_step
+    for member in [m for m, lives in enumerate(alive) if lives]:
+        step(parameters, gradients, state, training, rate, member)
+    state.step += 1
+
+
+def adamw_step(
+    parameters: Parameters,
+    gradients: Parameters,
+    state: OptimizerState,
+    training: TrainingConfig,
+    rate: float,
+    member: int,
+) -> None:
+    """Take one member's AdamW step with torch's own fused kernel."""
+    names = list(parameters)
+    adamw(
+        [parameters[n][member] for n in names],
+        [gradients[n][member] for n in names],
+        [state.first[n][member] for n in names],
+        [state.second[n][member] for n in names],
+        [],
+        [torch.tensor(float(state.step)) for _ in names],
+        fused=True,
+        amsgrad=False,
+        beta1=training.beta1,
+        beta2=training.beta2,
+        lr=rate,
+        weight_decay=training.weight_decay,
+        eps=training.epsilon,
+        maximize=False,
+    )
+
+
+def sgd_step(
+    parameters: Parameters,
+    gradients: Parameters,
+    state: OptimizerState,
+    training: TrainingConfig,
+    rate: float,
+    member: int,
+) -> None:
+    """Take one member's SGD step with torch's own fused kernel."""
+    names = list(parameters)
+    momenta: list[Tensor | None] = [state.first[n][member] for n in names]
+    sgd(
+        [parameters[n][member] for n in names],
+        [gradients[n][member] for n in names],
+        momenta if training.momentum > 0 else [None for _ in names],
+        fused=True,
+        weight_decay=training.weight_decay,
+        momentum=training.momentum,
+        lr=rate,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+    )

@@ -1,0 +1,231 @@
+"""Train members into their run folders: evaluate, keep snapshots and checkpoints, stop gracefully."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sim import provenance
+from sim.config import MemberConfig, sources
+from sim.matmul import RouteReport, choose_route, matmul_route
+from sim.run import RunFolder, read_config
+from sim.train import Trainer
+from theory import InputError
+from theory.sample import token_label_counts
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    name: str
+    epoch: int
+    epochs: int
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass
+class Session:
+    """Members in training together, with the folders that receive them.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    folders : list of RunFolder
+        One for each member.
+    report : callable
+        Told after every epoch.
+    """
+
+    trainer: Trainer
+    folders: list[RunFolder]
+    report: Report
+    route: RouteReport
+    metrics: list[list[dict[str, Any]]] = field(default_factory=list)
+    seconds_before: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
+
+    def run(self, stop: Callable[[], bool]) -> str:
+        """Train to the end or until asked to stop; return the status: complete or interrupted."""
+        training, trainer = self.trainer.training, self.trainer
+        self._write_provenance("running")
+        if trainer.epoch == trainer.position == 0:
+            self._write_start()
+        while trainer.epoch < training.epochs:
+            if not trainer.run_epoch(stop):
+                break
+            self._after_epoch()
+        status = "complete" if trainer.epoch == training.epochs else "interrupted"
+        self._write_checkpoints()
+        self._write_provenance(status)
+        return status
+
+    def _write_start(self) -> None:
+        for m, (folder, data) in enumerate(zip(self.folders, self.trainer.datasets, strict=True)):
+            rows = data.train
+            counts = token_label_counts(
+                data.tokens[rows].numpy(), data.labels[rows].numpy(), self.trainer.task.vocab_size
+            )
+            folder.write_statistics(counts, len(rows))
+            folder.write_snapshot(0, self.trainer.arrays(m))
+        self._evaluate()
+
+    def _after_epoch(self) -> None:
+        training, epoch = self.trainer.training, self.trainer.epoch
+        last = epoch == training.epochs
+        if epoch % training.evaluate_every == 0 or last:
+            self._evaluate()
+        if epoch in training.snapshot_epochs or last:
+            for m, folder in enumerate(self.folders):
+                folder.write_snapshot(epoch, self.trainer.arrays(m, ["W_emb"]))
+        if epoch % training.checkpoint_every == 0 and not last:
+            self._write_checkpoints()
+        for member in self.trainer.members:
+            self.report(Progress(member.name, epoch, training.epochs))
+
+    def _evaluate(self) -> None:
+        for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
+            self.metrics[m].append(
+                {
+                    "epoch": self.trainer.epoch,
+                    "step": self.trainer.optimizer.step,
+                    "sum_learning_rate": self.trainer.sum_learning_rate,
+                    "loss": {name: score["loss"] for name, score in scores.items()},
+                    "accuracy": {name: score["accuracy"] for name, score in scores.items()},
+                }
+            )
+            folder.write_metrics(self.metrics[m])
+
+    def _write_checkpoints(self) -> None:
+        for m, folder in enumerate(self.folders):
+            arrays, state = self.trainer.checkpoint(m)
+            state["seconds"] = self._seconds()
+            folder.write_checkpoint(self.trainer.optimizer.step, arrays, state)
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+    def _write_provenance(self, status: str) -> None:
+        names = [member.name for member in self.trainer.members]
+        for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
+            failure = self.trainer.failures.get(m)
+            folder.write_provenance(
+                {
+                    "status": "diverged" if failure else status,
+                    "reason": failure,
+                    "epoch": self.trainer.epoch,
+                    "written": provenance.now(),
+                    **provenance.software(),
+                    **provenance.machine(),
+                    "threads": torch.get_num_threads(),
+                    "matmul": self.route.as_dict(),
+                    "seed": member.seed,
+                    "trained_with": names,
+                    "sources": sources(member),
+                    "wall_seconds": self._seconds(),
+                    "peak_memory_mib": provenance.peak_memory_mib(),
+                }
+            )
+
+
+def train_together(
+    members: Sequence[MemberConfig],
+    paths: Sequence[Path],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Report = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> str:
+    """Train members along one leading axis, each into its own run folder.
+
+    Parameters
+    ----------
+    members : sequence of MemberConfig
+        They share everything but γ and seed.
+    paths : sequence of Path
+        One folder for each member.
+    resume : bool
+        Go on from the newest checkpoint of folders that exist.
+    overwrite : bool
+        Replace run folders that exist.
+    report : callable
+        Told after every epoch.
+    stop : callable
+        Asked before every step; True ends the training after a checkpoint.
+
+    Returns
+    -------
+    str
+        "complete" or "interrupted".
+
+    Raises
+    ------
+    InputError
+        If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, or if it holds a
+        different configuration.
+    """
+    existing = [path for path in paths if (path / "config.json").exists()] if resume else []
+    if existing and len(existing) < len(paths):
+        raise InputError(
+            "out", str(existing[0]), "only some of the members' folders exist", "use --overwrite"
+        )
+    if existing:
+        folders = [_reopen(p, m) for p, m in zip(paths, members, strict=True)]
+    else:
+        folders = [RunFolder.create(p, m, overwrite=overwrite) for p, m in zip(paths, members, strict=True)]
+    trainer = Trainer(members)
+    # A run goes on with the route it started with, or its numbers would depend on the interruption.
+    route = _earlier_route(paths[0]) if existing else None
+    route = route or choose_member_route(members[0], trainer.task.vocab_size)
+    session = Session(trainer, folders, report, route, [[] for _ in members])
+    if existing:
+        _restore(session)
+    with matmul_route(session.route.route):
+        return session.run(stop)
+
+
+def _earlier_route(path: Path) -> RouteReport | None:
+    try:
+        return RouteReport(**json.loads((path / "provenance.json").read_text())["matmul"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def choose_member_route(member: MemberConfig, vocab_size: int) -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 has only one."""
+    if member.training.dtype == "float64":
+        return RouteReport("default", {}, {})
+    batch = member.training.batch_size
+    rows = 1000 if batch == "full" else int(batch)
+    return choose_route(rows, (member.model.d_m, member.model.d_f, vocab_size))
+
+
+def _reopen(path: Path, member: MemberConfig) -> RunFolder:
+    if read_config(path) != member:
+        raise InputError(
+            "out", str(path), "holds a run with another configuration", "use its own, or another folder"
+        )
+    return RunFolder(path)
+
+
+def _restore(session: Session) -> None:
+    """Bring a session back to its members' newest common checkpoint; without one it starts afresh."""
+    found = [folder.newest_checkpoint() for folder in session.folders]
+    checkpoints = [c for c in found if c is not None]
+    if len(checkpoints) < len(found) or len({c[1]["step"] for c in checkpoints}) != 1:
+        return
+    session.trainer.restore(checkpoints)
+    session.seconds_before = checkpoints[0][1]["seconds"]
+    for m, folder in enumerate(session.folders):
+        # What was written after the checkpoint will be written again, with the same numbers.
+        kept = [line for line in folder.read_metrics() if line["step"] <= session.trainer.optimizer.step]
+        session.metrics[m].extend(kept)
