@@ -1,16 +1,40 @@
 """What real models do: initialise, train and record them. PyTorch.
 
-Imports ``theory`` for the task only, and never ``validate``.
+Imports ``theory`` for the task only, and never ``validate``. Names are loaded at first use, so that
+reading a configuration does not wait for torch.
 """
 
-from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
-from sim.data import Dataset, build_dataset
-from sim.launch import Estimate, default_workers, estimate, train
-from sim.matmul import RouteReport, choose_route, matmul_route
-from sim.models import build, emb_mlp, initial_std
-from sim.run import Run, RunFolder, find_runs
-from sim.session import Progress, train_together
-from sim.train import Trainer
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
+    from sim.data import Dataset, build_dataset
+    from sim.launch import Estimate, default_workers, estimate, train
+    from sim.matmul import RouteReport, choose_route, matmul_route
+    from sim.models import build, emb_mlp, initial_std
+    from sim.run import Run, RunFolder, find_runs
+    from sim.session import Progress, train_together
+    from sim.train import Trainer
+
+_HOMES = {
+    "sim.config": (
+        "DataConfig",
+        "MemberConfig",
+        "ModelConfig",
+        "RunConfig",
+        "TrainingConfig",
+        "make_run_config",
+    ),
+    "sim.data": ("Dataset", "build_dataset"),
+    "sim.launch": ("Estimate", "default_workers", "estimate", "train"),
+    "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
+    "sim.models": ("build", "emb_mlp", "initial_std"),
+    "sim.run": ("Run", "RunFolder", "find_runs"),
+    "sim.session": ("Progress", "train_together"),
+    "sim.train": ("Trainer",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "DataConfig",
@@ -38,3 +62,9 @@ __all__ = [
     "train",
     "train_together",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sim' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)

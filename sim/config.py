@@ -7,6 +7,7 @@ ours has lost the number) or ``chosen`` (by us, and therefore to be doubted).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
@@ -27,7 +28,7 @@ def _from(source: str, default: Any, **checks: Any) -> Any:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class ModelConfig(_Section):
@@ -202,9 +203,9 @@ def make_member_config(data: dict[str, Any]) -> MemberConfig:
 def first_problem(error: ValidationError, data: dict[str, Any]) -> InputError:
     """Turn the first problem of a pydantic report into one sentence with a remedy."""
     problem = error.errors()[0]
-    place = [
-        str(part) for part in problem["loc"] if not str(part).startswith(("literal[", "int", "function"))
-    ]
+    # Pydantic adds the member of a union that it tried; the user never wrote that.
+    # Pydantic adds the member of a union that it tried; the user never wrote that.
+    place = [str(part) for part in problem["loc"] if not re.match(r"(literal\[|int$|str$|dict\[)", str(part))]
     where = ".".join(place) or "configuration"
     if problem["type"] == "extra_forbidden":
         return unknown_key(f"{'.'.join(place[:-1]) or 'configuration'} key", place[-1], _keys_at(place[:-1]))
@@ -219,7 +220,7 @@ def _keys_at(place: Iterable[str]) -> list[str]:
     for part in place:
         annotation = fields[part].annotation
         section = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-        fields = annotation.model_fields if section else {}  # type: ignore[union-attr]
+        fields = annotation.model_fields if section else {}
     return list(fields)
 
 

@@ -87,12 +87,12 @@ def train(
     """
     members = config.members()
     paths = [Path(out) / member.name for member in members]
-    pending = _pending(members, paths, resume, overwrite)
+    left = pending_runs(members, paths, resume, overwrite)
     call = {"resume": resume, "overwrite": overwrite}
-    if workers == 1 or len(pending) <= 1:
-        statuses = _train_here(pending, call, report)
+    if workers == 1 or len(left) <= 1:
+        statuses = _train_here(left, call, report)
     else:
-        statuses = _train_in_processes(pending, call, report, workers)
+        statuses = _train_in_processes(left, call, report, workers)
     if "interrupted" in statuses:
         raise KeyboardInterrupt
     return [Run.open(path) for path in paths]
@@ -136,11 +136,11 @@ def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
     return step * trainer.steps_per_epoch + evaluation / training.evaluate_every
 
 
-def _pending(
+def pending_runs(
     members: list[MemberConfig], paths: list[Path], resume: bool, overwrite: bool
 ) -> list[tuple[MemberConfig, Path]]:
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
-    pending = []
+    left = []
     for member, path in zip(members, paths, strict=True):
         if resume and (path / "config.json").exists():
             if _is_complete(path, member):
@@ -152,8 +152,8 @@ def _pending(
                 "already exists",
                 "choose another folder, or ask for --resume or --overwrite",
             )
-        pending.append((member, path))
-    return pending
+        left.append((member, path))
+    return left
 
 
 def _is_complete(path: Path, member: MemberConfig) -> bool:

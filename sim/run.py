@@ -203,6 +203,13 @@ class Run:
         arrays, meta = self._arrays(self.path / "statistics.safetensors")
         return arrays["token_label_counts"], int(meta["n_sequences"])
 
+    @cached_property
+    def token_label_matrix(self) -> npt.NDArray[np.float64]:
+        """C of the training data, shape (d, d): row s is r_s (P̂^s − u)."""
+        counts, n = self.token_label_counts()
+        per_token = counts.sum(axis=1, keepdims=True)
+        return np.asarray((counts - per_token / self.task.vocab_size) / n, dtype=np.float64)
+
     def _arrays(self, file: Path) -> tuple[Arrays, dict[str, str]]:
         try:
             return _read_arrays(file)

@@ -1,0 +1,63 @@
+"""The command ``anchorflow``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from theory import InputError
+from theory.errors import unknown_key
+
+COMMANDS = {
+    "demo": "train the Emb-MLP at two scales, compare with the theory, and judge (about two minutes)",
+    "predict": "what the label distributions of a task say about its embedding, without training",
+    "train": "train every γ and seed of a configuration into run folders",
+    "compare": "predicted against observed cosine similarity of finished runs",
+}
+_HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
+
+{chr(10).join(f"  {name:8} {what}" for name, what in COMMANDS.items())}
+
+Each command's --help shows its options and a working example.
+
+example: anchorflow demo --out runs/demo
+
+Exit code: 0 success, 1 a verdict fails, 2 bad input, 130 stopped with Ctrl-C (nothing is lost)."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help"):
+        print(_HELP)
+        return 0 if given else 2
+    if given[0] == "--version":
+        from importlib.metadata import version
+
+        print(version("anchorflow"))
+        return 0
+    try:
+        return _run(given[0], given[1:])
+    except InputError as error:
+        print(f"anchorflow: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("anchorflow: stopped; checkpoints are written, go on with --resume", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away, as with `| head`: not an error of ours.
+        sys.stderr.close()
+        return 0
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    if name not in COMMANDS:
+        raise unknown_key("command", name, COMMANDS)
+    command: Any = importlib.import_module(f"validate.commands.{name}")
+    return int(command.run(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""anchorflow compare: predicted against observed cosine similarity of finished runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from validate.commands.parsing import parse
+
+EXAMPLE = "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100"
+
+
+@dataclasses.dataclass
+class Options:
+    """Compare what the label distributions predict with what training did.
+
+    RUN is a run folder or a folder of them. Runs that differ in nothing but the seed are taken together,
+    and intervals are over seeds.
+    """
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Run folders, or folders that hold them."""
+    out: Path | None = None
+    """Write report.html, report.json and the figures here."""
+    epochs: tuple[int, ...] = ()
+    """The epochs that the cosine figures show, of those with a snapshot."""
+    json: bool = False
+    """Print the report as JSON on standard output."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Compare, print, and write the report if asked to."""
+    options = parse(Options, "compare", arguments, EXAMPLE)
+    from sim.run import Run, find_runs
+    from validate.console import print_json
+    from validate.report import Report
+    from validate.settings import group_runs
+
+    settings = group_runs([Run.open(path) for path in find_runs(list(options.runs))])
+    report = Report.build("Predicted and observed embeddings", settings, epochs=options.epochs)
+    if options.out is not None:
+        page, data = report.write(options.out)
+    if options.json:
+        print_json(report.to_json())
+        return 0
+    print_comparison(report)
+    if options.out is not None:
+        print(f"report: {page}\ndata:   {data}")
+    return 0
+
+
+def print_comparison(report: object) -> None:
+    """Print the comparison over all pairs at the last epoch, one table a setting."""
+    from validate.compare import MEASURES
+    from validate.console import print_table
+    from validate.report import Report
+
+    assert isinstance(report, Report)
+    for setting in report.settings:
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for row in report.final_rows():
+            if row.setting == setting.label:
+                cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
+        rows = [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
+        title = f"{setting.label}, epoch {setting.epochs()[-1]}, {len(setting.runs)} seed(s), mean [95 %]"
+        print_table(title, ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"], rows)

@@ -1,0 +1,64 @@
+"""Options from types: a command's own, and one for every key of a configuration."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+import tyro
+from pydantic import BaseModel
+
+Options = TypeVar("Options")
+
+
+def parse(options: type[Options], command: str, arguments: Sequence[str], example: str) -> Options:
+    """Parse a command's options; the example stands in its help.
+
+    Raises
+    ------
+    SystemExit
+        With code 2 for an option that is unknown or of the wrong type, 0 after ``--help``.
+    """
+    description = f"{inspect.cleandoc(options.__doc__ or '')}\n\nexample: {example}"
+    return tyro.cli(
+        options,
+        prog=f"anchorflow {command}",
+        description=description,
+        args=list(arguments),
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+
+
+def positional(arguments: Sequence[str]) -> str | None:
+    """Return the first argument, if it is no option: files come first on our command lines."""
+    return arguments[0] if arguments and not arguments[0].startswith("-") else None
+
+
+def flags(values: BaseModel) -> type[Any]:
+    """Return a dataclass with a field for every key of a configuration, nested alike.
+
+    Its defaults are the values given. It checks types only: what the values mean is checked once, by the
+    configuration, whether they came from a file or from the command line.
+    """
+    fields: list[tuple[str, Any, Any]] = []
+    for name, field in type(values).model_fields.items():
+        value = getattr(values, name)
+        if isinstance(value, BaseModel):
+            nested = flags(value)
+            fields.append((name, nested, dataclasses.field(default_factory=nested)))
+        else:
+            kind: Any = field.rebuild_annotation()
+            described = Annotated[kind, tyro.conf.arg(help=field.description or "")]  # type: ignore[valid-type]
+            fields.append((name, described, dataclasses.field(default_factory=partial(copy.copy, value))))
+    made = dataclasses.make_dataclass(type(values).__name__, fields)
+    made.__doc__ = type(values).__doc__
+    return made
+
+
+def as_dict(options: Any) -> dict[str, Any]:
+    """Return parsed flags as plain data."""
+    return dataclasses.asdict(options)

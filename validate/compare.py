@@ -1,0 +1,178 @@
+"""Predicted against observed cosine similarity, over time, with intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from sim.run import Run
+from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
+from validate.settings import Setting
+from validate.stats import Estimate, over_seeds
+
+FloatArray = npt.NDArray[np.float64]
+MEASURES = ("pearson", "spearman", "rmse", "largest_error")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the comparison.
+
+    Attributes
+    ----------
+    setting : str
+        Which runs: γ, and whatever else tells them apart.
+    epoch : int
+    group : str
+        Which tokens.
+    anchor : int or None
+        The row of the cosine matrix, or None for all off-diagonal pairs.
+    predictor, measure : str
+    estimate : Estimate
+        Over seeds.
+    """
+
+    setting: str
+    epoch: int
+    group: str
+    anchor: int | None
+    predictor: str
+    measure: str
+    estimate: Estimate
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"estimate": self.estimate.as_dict()}
+
+
+def groups_of(task: Task) -> dict[str, Tokens]:
+    """Return the token groups that are compared: each mapping's anchors, and all anchors together."""
+    groups = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2}
+    return groups if len(task.mappings) == 1 else groups | {"all anchors": task.anchors}
+
+
+def observed_cosines(run: Run, epoch: int, tokens: Tokens) -> FloatArray:
+    """Return the cosine matrix of a run's embedding at an epoch, shape (n, n)."""
+    return cosine_matrix(run.embedding(epoch)[list(tokens)])
+
+
+def time_at(run: Run, epoch: int) -> float:
+    """Return Σ learning rate at the end of an epoch."""
+    for line in run.metrics:
+        if line["epoch"] == epoch:
+            return float(line["sum_learning_rate"])
+    earlier = [line for line in run.metrics if line["epoch"] < epoch]
+    later = [line for line in run.metrics if line["epoch"] > epoch]
+    if not earlier or not later:
+        raise InputError("epoch", epoch, "outside the run", "choose an epoch of the run")
+    # Between two evaluations; exact for a constant learning rate.
+    epochs = (earlier[-1]["epoch"], later[0]["epoch"])
+    times = (earlier[-1]["sum_learning_rate"], later[0]["sum_learning_rate"])
+    return float(np.interp(epoch, epochs, times))
+
+
+def predicted_cosines(runs: Sequence[Run], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
+    """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
+    found: dict[str, list[FloatArray]] = {}
+    for predictor in PREDICTORS:
+        matrices = [predictor.cosines(run, tokens, time_at(run, epoch)) for run in runs]
+        if all(m is not None for m in matrices):
+            found[predictor.name] = [m for m in matrices if m is not None]
+    if "eq. 14" in found:
+        found[FITTED_WIDTH] = _fitted(runs, epoch, tokens)
+    return found
+
+
+def fitted_widths(runs: Sequence[Run], epoch: int, tokens: Tokens) -> list[float]:
+    """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
+    observed = [observed_cosines(run, epoch, tokens) for run in runs]
+    others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(runs))]
+    return [fit_width(runs[0].task, tokens, np.array(matrices)) for matrices in others]
+
+
+def _fitted(runs: Sequence[Run], epoch: int, tokens: Tokens) -> list[FloatArray]:
+    task = runs[0].task
+    widths = fitted_widths(runs, epoch, tokens)
+    return [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
+
+
+def measures(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> dict[str, FloatArray]:
+    """Return Pearson, Spearman, RMSE and the largest error along the last axis.
+
+    The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
+    are all equal, so that their prediction ranks nothing.
+    """
+    p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
+    error = p - o
+    # Cosines that are equal but for rounding shall tie, not be ranked by their last digits.
+    ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
+    return {
+        "pearson": _correlation(p, o),
+        "spearman": _correlation(*ranks),
+        "rmse": np.sqrt(np.mean(error**2, axis=-1)),
+        "largest_error": np.abs(error).max(axis=-1),
+    }
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
+    norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > 1e-12
+    return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
+
+
+def compare(settings: Sequence[Setting], epochs: Sequence[int] | None = None) -> list[Row]:
+    """Compare every predictor with every setting's runs, at every snapshot they share.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        Runs grouped by all but the seed.
+    epochs : sequence of int, optional
+        Snapshot epochs to compare at; by default all that the runs share.
+
+    Returns
+    -------
+    list of Row
+        A long table: per anchor row and over all off-diagonal pairs.
+    """
+    rows: list[Row] = []
+    for setting in settings:
+        for epoch in epochs if epochs is not None else setting.epochs():
+            for group, tokens in groups_of(setting.task).items():
+                rows += _compare_group(setting, epoch, group, tokens)
+    return rows
+
+
+def _compare_group(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[Row]:
+    observed = np.array([observed_cosines(run, epoch, tokens) for run in setting.runs])
+    rows = []
+    for name, matrices in predicted_cosines(setting.runs, epoch, tokens).items():
+        predicted = np.array(matrices)
+        overall = measures(_pairs(predicted), _pairs(observed))
+        per_row = measures(_rows(predicted), _rows(observed))
+        for key in MEASURES:
+            by_anchor = [(None, overall[key]), *zip(tokens, per_row[key].T, strict=True)]
+            rows += [
+                Row(setting.label, epoch, group, anchor, name, key, over_seeds(values.tolist()))
+                for anchor, values in by_anchor
+            ]
+    return rows
+
+
+def _pairs(matrices: FloatArray) -> FloatArray:
+    """Return each seed's off-diagonal pairs, shape (n_seeds, n_pairs)."""
+    return np.array([off_diagonal(m) for m in matrices])
+
+
+def _rows(matrices: FloatArray) -> FloatArray:
+    """Return each seed's rows without the diagonal, shape (n_seeds, n, n − 1)."""
+    n = matrices.shape[-1]
+    return matrices[:, ~np.eye(n, dtype=bool)].reshape(len(matrices), n, n - 1)

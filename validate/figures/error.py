@@ -1,0 +1,57 @@
+"""How far each predictor is from what training does, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from validate.compare import Row
+from validate.figures.style import PALETTE, new_axes
+from validate.stats import Estimate
+
+
+@dataclass
+class PredictionError:
+    """RMSE of predicted cosines over epochs, one line a predictor.
+
+    Attributes
+    ----------
+    title : str
+    curves : dict of list
+        For each predictor (epoch, Estimate) pairs.
+    """
+
+    title: str
+    curves: dict[str, list[tuple[int, Estimate]]]
+    ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row], setting: str, group: str) -> PredictionError:
+        """Take the RMSE over all off-diagonal pairs from a comparison."""
+        curves: dict[str, list[tuple[int, Estimate]]] = {}
+        for row in rows:
+            if (row.setting, row.group, row.anchor, row.measure) == (setting, group, None, "rmse"):
+                curves.setdefault(row.predictor, []).append((row.epoch, row.estimate))
+        return cls(f"{group} anchors, {setting}", curves)
+
+    def plot(self, ax: Axes | None = None) -> PredictionError:
+        """Draw mean and interval over seeds, and return itself with ``ax_`` and ``lines_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        for (name, points), colour in zip(self.curves.items(), PALETTE, strict=False):
+            epochs = [epoch for epoch, _ in points]
+            means = [e.mean for _, e in points]
+            (self.lines_[name],) = ax.plot(epochs, means, "o-", markersize=2.5, color=colour, label=name)
+            ax.fill_between(
+                epochs,
+                [e.mean if e.low is None else e.low for _, e in points],
+                [e.mean if e.high is None else e.high for _, e in points],
+                color=colour,
+                alpha=0.15,
+                linewidth=0,
+            )
+        ax.set(title=self.title, xlabel="epoch", ylabel="RMSE of the cosine", ylim=(0, None))
+        return self

@@ -1,0 +1,85 @@
+"""Runs grouped into settings: everything equal but the seed."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim.run import Run
+from theory import InputError, Task
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs that differ in nothing but the seed.
+
+    Attributes
+    ----------
+    label : str
+        γ, and whatever else tells this setting from the others it is shown with.
+    runs : tuple of Run
+        Sorted by seed.
+    """
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def task(self) -> Task:
+        """The task that all runs share."""
+        return self.runs[0].task
+
+    @property
+    def init_rate(self) -> float:
+        """γ of all runs."""
+        return self.runs[0].config.init_rate
+
+    def epochs(self) -> list[int]:
+        """Return the snapshot epochs that all runs have."""
+        return sorted(set.intersection(*(set(run.snapshot_epochs) for run in self.runs)))
+
+
+def group_runs(runs: Sequence[Run]) -> list[Setting]:
+    """Group runs by all but the seed, small γ first.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or one configuration and seed comes twice.
+    """
+    if not runs:
+        raise InputError("run", [], "no run given", "name at least one run folder")
+    grouped: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        key = json.dumps(run.config.model_dump(mode="json", exclude={"seed"}), sort_keys=True)
+        if any(other.config.seed == run.config.seed for other in grouped[key]):
+            raise InputError("run", str(run.path), "the same configuration and seed twice", "name it once")
+        grouped[key].append(run)
+    differing = _differing([_flat(json.loads(key)) for key in grouped])
+    settings = [
+        Setting(_label(_flat(json.loads(key)), differing), tuple(sorted(found, key=lambda r: r.config.seed)))
+        for key, found in grouped.items()
+    ]
+    return sorted(settings, key=lambda s: (s.init_rate, s.label))
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {prefix: json.dumps(value)}
+    out: dict[str, str] = {}
+    for key, inner in value.items():
+        out |= _flat(inner, f"{prefix}.{key}" if prefix else key)
+    return out
+
+
+def _differing(flat: list[dict[str, str]]) -> list[str]:
+    keys = sorted(set().union(*flat) - {"init_rate"})
+    return [k for k in keys if len({f.get(k) for f in flat}) > 1]
+
+
+def _label(flat: dict[str, str], differing: list[str]) -> str:
+    others = "".join(f", {key.split('.')[-1]} = {flat.get(key, 'none')}" for key in differing)
+    return f"γ = {flat['init_rate']}{others}"

@@ -1,0 +1,60 @@
+"""Estimates over seeds, with intervals from the standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds, and how sure it is.
+
+    Attributes
+    ----------
+    mean : float
+        NaN where the measure is undefined for every seed.
+    low, high : float or None
+        The 95 % interval of Student's t; None for a single seed, which says nothing of its spread.
+    n : int
+        Seeds for which the measure is defined.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, with None for what is undefined."""
+        return {"mean": finite(self.mean), "low": self.low, "high": self.high, "n": self.n}
+
+    def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.mean:.3f}"
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def over_seeds(values: Sequence[float], level: float = 0.95) -> Estimate:
+    """Return the mean of one value a seed with its interval, leaving undefined values out."""
+    defined = np.array([v for v in values if math.isfinite(v)], dtype=np.float64)
+    if len(defined) == 0:
+        return Estimate(math.nan, None, None, 0)
+    mean = float(defined.mean())
+    if len(defined) == 1:
+        return Estimate(mean, None, None, 1)
+    error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
+    half = float(student.ppf((1 + level) / 2, len(defined) - 1)) * error
+    return Estimate(mean, mean - half, mean + half, len(defined))
+
+
+def finite(value: float) -> float | None:
+    """Return the value for JSON, which knows no NaN."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,46 @@
+"""Training from the command line: say what it will cost, show how far it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sim.config import RunConfig
+from sim.launch import default_workers, estimate, train
+from sim.run import Run
+from theory import InputError
+from validate.console import say, training_progress
+
+
+def train_with_progress(
+    config: RunConfig, out: Path, workers: int = 0, *, resume: bool = False, overwrite: bool = False
+) -> list[Run]:
+    """Train a configuration with an estimate before and progress during the work.
+
+    Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
+    """
+    if workers < 0:
+        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
+    if resume and overwrite:
+        raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+    count = workers or default_workers()
+    check_folders(config, out, resume=resume, overwrite=overwrite)
+    members = config.members()
+    cost = estimate(config, count)
+    say(
+        f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
+        f"about {_duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
+    )
+    with training_progress(len(members), config.training.epochs) as report:
+        return train(config, out, workers=count, resume=resume, overwrite=overwrite, report=report)
+
+
+def check_folders(config: RunConfig, out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse, before any work, run folders that stand in the way."""
+    from sim.launch import pending_runs
+
+    members = config.members()
+    pending_runs(members, [out / member.name for member in members], resume, overwrite)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
