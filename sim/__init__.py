@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
     from sim.data import Dataset, build_dataset
+    from sim.engine import Trainer
     from sim.launch import Estimate, default_workers, estimate, train
     from sim.matmul import RouteReport, choose_route, matmul_route
     from sim.models import build, emb_mlp, initial_std
     from sim.run import Run, RunFolder, find_runs
     from sim.session import Progress, train_together
-    from sim.train import Trainer
 
 _HOMES = {
     "sim.config": (
@@ -32,7 +32,7 @@ _HOMES = {
     "sim.models": ("build", "emb_mlp", "initial_std"),
     "sim.run": ("Run", "RunFolder", "find_runs"),
     "sim.session": ("Progress", "train_together"),
-    "sim.train": ("Trainer",),
+    "sim.engine": ("Trainer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

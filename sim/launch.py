@@ -18,11 +18,11 @@ from typing import Any
 import torch
 
 from sim.config import MemberConfig, RunConfig
+from sim.engine import Trainer
 from sim.matmul import matmul_route
 from sim.provenance import peak_memory_mib
 from sim.run import Run
 from sim.session import Report, choose_member_route, train_together
-from sim.train import Trainer
 from theory import InputError
 
 _stop = threading.Event()

@@ -13,9 +13,9 @@ import torch
 
 from sim import provenance
 from sim.config import MemberConfig, sources
+from sim.engine import Trainer
 from sim.matmul import RouteReport, choose_route, matmul_route
 from sim.run import RunFolder, read_config
-from sim.train import Trainer
 from theory import InputError
 from theory.sample import token_label_counts
 

@@ -1,7 +1,7 @@
 r"""The label law of a reasoning anchor in closed form (eq. 22), by inclusion and exclusion.
 
 An independent route to ``label_distribution`` for consecutive keys and anchors. Its terms alternate in
-sign and outgrow their sum (for q = 200 by more than a hundred digits), so it is evaluated in integers
+sign and outgrow their sum (at q = 200 by 36 digits), so it is evaluated in integers
 and divided once at the end; term by term in float64 it would be worthless.
 """
 

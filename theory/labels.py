@@ -233,8 +233,10 @@ def _without(law: Law, mapping: Mapping, anchor: int | None, share: Fraction) ->
     assert not isinstance(mapping.rule, Lookup)
     weights = law.weights * (law.unit / share).numerator
     for combination in mapping.held_out:
-        total = sum(mapping.rule.shift(a) for a in combination)
-        weights[total - law.low] -= 1 if anchor is None else combination.count(anchor)
+        times = 1 if anchor is None else combination.count(anchor)
+        if times:
+            total = sum(mapping.rule.shift(a) for a in combination)
+            weights[total - law.low] -= times
     return Law(law.low, weights, share)
 
 

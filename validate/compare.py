@@ -18,6 +18,7 @@ from validate.settings import Setting
 from validate.stats import Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
+ALL = "all anchors"
 MEASURES = ("pearson", "spearman", "rmse", "largest_error")
 
 
@@ -55,7 +56,12 @@ class Row:
 def groups_of(task: Task) -> dict[str, Tokens]:
     """Return the token groups that are compared: each mapping's anchors, and all anchors together."""
     groups = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2}
-    return groups if len(task.mappings) == 1 else groups | {"all anchors": task.anchors}
+    return groups if len(task.mappings) == 1 else groups | {ALL: task.anchors}
+
+
+def group_title(group: str) -> str:
+    """Return what a caption calls a group."""
+    return group if group == ALL else f"{group} anchors"
 
 
 def observed_cosines(run: Run, epoch: int, tokens: Tokens) -> FloatArray:

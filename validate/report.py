@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sim.config import sources
 from sim.files import write_atomically, write_json
-from validate.compare import Row, compare, groups_of
+from validate.compare import Row, compare, group_title, groups_of
 from validate.demo_claims import Outcome
 from validate.figures import (
     AccuracyCurves,
@@ -154,8 +154,8 @@ def _cosine_figures(setting: Setting, epochs: Sequence[int] | None) -> list[Repo
         figure, axes = new_axes(1, panels, size=(2.7, 2.9))
         CosineMatrices.from_runs(setting, tokens, shown, predictors).plot(axes)
         caption = (
-            f"Fig. 4A, C. Cosine similarity of {_anchors(group)}, {setting.label}: predicted from the label "
-            f"distributions, and observed (mean of {len(setting.runs)} runs)."
+            f"Fig. 4A, C. Cosine similarity of {group_title(group)}, {setting.label}: predicted from the "
+            f"label distributions, and observed (mean of {len(setting.runs)} runs)."
         )
         slug = f"{setting.label.replace('γ = ', 'gamma')}_{group}".replace(" ", "_").replace(",", "")
         found.append(ReportFigure(f"fig4_cosines_{slug}", caption, figure))
@@ -176,11 +176,7 @@ def _error_figures(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Rep
         figure, axes = new_axes(1, len(settings), size=(4.2, 3.0))
         for ax, setting in zip(axes, settings, strict=True):
             PredictionError.from_rows(rows, setting.label, group).plot(ax)
-        axes[-1].legend(fontsize=6, frameon=False)
-        caption = f"How far each predictor is from training over time, {_anchors(group)} (RMSE over pairs)."
+        axes[-1].legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
         found.append(ReportFigure(f"error_{group.replace(' ', '_')}", caption, figure))
     return found
-
-
-def _anchors(group: str) -> str:
-    return group if group == "all anchors" else f"{group} anchors"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import inspect
+import io
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import tyro
 from pydantic import BaseModel
+
+from theory import InputError
 
 Options = TypeVar("Options")
 
@@ -20,17 +24,36 @@ def parse(options: type[Options], command: str, arguments: Sequence[str], exampl
 
     Raises
     ------
+    InputError
+        For an option that is unknown or of the wrong type.
     SystemExit
-        With code 2 for an option that is unknown or of the wrong type, 0 after ``--help``.
+        With code 0 after ``--help``.
     """
     description = f"{inspect.cleandoc(options.__doc__ or '')}\n\nexample: {example}"
-    return tyro.cli(
-        options,
-        prog=f"anchorflow {command}",
-        description=description,
-        args=list(arguments),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            return tyro.cli(
+                options,
+                prog=f"anchorflow {command}",
+                description=description,
+                args=list(arguments),
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if stop.code:
+            raise InputError(
+                f"anchorflow {command}", " ".join(arguments), _problem(errors.getvalue()), "see its --help"
+            ) from None
+        raise
+
+
+def _problem(box: str) -> str:
+    """Return the problem that tyro drew a box around, as plain words."""
+    lines = [line.strip("│ ") for line in box.splitlines() if line.startswith("│")]
+    ends = [i for i, line in enumerate(lines) if line.startswith("──")]
+    words = " ".join(lines[: ends[0]] if ends else lines)
+    return words[:1].lower() + words[1:] or "not understood"
 
 
 def positional(arguments: Sequence[str]) -> str | None:
@@ -52,7 +75,7 @@ def flags(values: BaseModel) -> type[Any]:
             fields.append((name, nested, dataclasses.field(default_factory=nested)))
         else:
             kind: Any = field.rebuild_annotation()
-            described = Annotated[kind, tyro.conf.arg(help=field.description or "")]  # type: ignore[valid-type]
+            described = Annotated[kind, tyro.conf.arg(help=field.description or "")]
             fields.append((name, described, dataclasses.field(default_factory=partial(copy.copy, value))))
     made = dataclasses.make_dataclass(type(values).__name__, fields)
     made.__doc__ = type(values).__doc__

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from validate.compare import Row
+from validate.compare import Row, group_title
 from validate.figures.style import PALETTE, new_axes
 from validate.stats import Estimate
 
@@ -36,7 +36,7 @@ class PredictionError:
         for row in rows:
             if (row.setting, row.group, row.anchor, row.measure) == (setting, group, None, "rmse"):
                 curves.setdefault(row.predictor, []).append((row.epoch, row.estimate))
-        return cls(f"{group} anchors, {setting}", curves)
+        return cls(f"{group_title(group)}, {setting}", curves)
 
     def plot(self, ax: Axes | None = None) -> PredictionError:
         """Draw mean and interval over seeds, and return itself with ``ax_`` and ``lines_``."""

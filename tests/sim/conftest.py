@@ -1,0 +1,57 @@
+"""Small runs that train in a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from sim import MemberConfig, RunConfig
+from sim.config import make_run_config
+
+SMALL_TASK = {
+    "keys": "20..25",
+    "n_anchors": 2,
+    "length": 3,
+    "vocab_size": 48,
+    "reasoning_anchors": "4..7",
+    "memory_anchors": "1..3",
+    "held_out": [[4, 6]],
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def small() -> Callable[..., RunConfig]:
+    """Make a configuration of a small task; keywords are training options but for the run's own."""
+
+    def make(**options: Any) -> RunConfig:
+        own = {k: options.pop(k) for k in ("init_rates", "seeds", "task", "data", "model") if k in options}
+        training = {
+            "epochs": 4,
+            "batch_size": 16,
+            "learning_rate": 1e-2,
+            "evaluate_every": 2,
+            "snapshot_epochs": [2],
+            "checkpoint_every": 2,
+        }
+        return make_run_config(
+            {"task": SMALL_TASK, "model": {"d_m": 8, "d_f": 12}, "training": training | options} | own
+        )
+
+    return make
+
+
+@pytest.fixture
+def member(small: Callable[..., RunConfig]) -> Callable[..., MemberConfig]:
+    """Make one member of a small configuration."""
+    return lambda **options: small(**options).members()[0]

@@ -1,0 +1,89 @@
+"""The data of a run: equal numbers per combination, the splits, tables from their own seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from sim import MemberConfig, RunConfig, build_dataset
+from sim.data import draw_population
+from theory import InputError, Task, label_distribution, token_ratio
+
+
+def test_the_emb_mlp_setting_is_enumerated() -> None:
+    data = build_dataset(RunConfig().members()[0])
+    assert {name: len(rows) for name, rows in data.parts.items()} == {
+        "mem": 10_000,
+        "rsn_train": 9_800,
+        "rsn_test": 200,
+    }
+    assert len(data.train) == 19_800
+    assert set(data.train.tolist()).isdisjoint(data.parts["rsn_test"].tolist())
+    tokens, labels = data.tokens[data.parts["rsn_test"]], data.labels[data.parts["rsn_test"]]
+    assert {tuple(row) for row in tokens[:, 1:].tolist()} == {(11, 13), (13, 11)}
+    assert torch.equal(labels, tokens.sum(dim=1))
+
+
+def test_a_drawn_sample_has_equal_numbers_and_uniform_places() -> None:
+    task = Task.paper(length=5)
+    population = draw_population(task, 40_000, np.random.default_rng(0))
+    pairs = Counter(zip(population.mapping.tolist(), population.combination.tolist(), strict=True))
+    assert set(pairs.values()) == {200}
+    is_anchor = population.sequences < 21
+    assert (is_anchor.sum(axis=1) == 2).all()
+    places = np.bincount(is_anchor.argmax(axis=1), minlength=5)
+    # Three places for the first anchor: 5 standard deviations of a binomial count.
+    assert places[0] == places[4] == 0
+    assert (np.abs(places[1:4] - 40_000 / 3) < 5 * np.sqrt(40_000 * 2 / 9)).all()
+
+
+@pytest.mark.statistical
+def test_a_drawn_sample_follows_the_label_distribution() -> None:
+    """Key 60 in a drawn sample: its ratio and its labels against theory, five standard errors."""
+    config = RunConfig(task="paper", data={"source": "draw", "n_sequences": 100_000})  # type: ignore[arg-type]
+    data = build_dataset(config.members()[0])
+    tokens, labels = data.tokens[data.train].numpy(), data.labels[data.train].numpy()
+    task = Task.paper()
+    counts = (tokens == 60).sum(axis=1)
+    ratio = token_ratio(task, 60, held_out=True)
+    assert abs(counts.mean() - ratio) < 5 * counts.std() / np.sqrt(len(counts))
+    reasoning = label_distribution(task, 60, held_out=True)[121:].sum()
+    share = (labels > 120)[counts > 0].mean()
+    assert abs(share - reasoning) < 5 * np.sqrt(share * (1 - share) / (counts > 0).sum())
+
+
+def test_uneven_sizes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"n_sequences = 150: .* give 200 or 400|give 200"):
+        draw_population(Task.paper(), 150, np.random.default_rng(0))
+
+
+def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) -> None:
+    def labels(seed: int, table_seed: int) -> torch.Tensor:
+        data = build_dataset(member(seeds=[seed], data={"table_seed": table_seed}))
+        return data.labels[data.parts["mem"]]
+
+    assert torch.equal(labels(0, 7), labels(1, 7))
+    assert not torch.equal(labels(0, 7), labels(0, 8))
+    assert not torch.equal(labels(0, -1), labels(1, -1))
+    assert torch.equal(labels(0, 0), labels(0, -1))
+
+
+def test_several_mappings_of_a_kind_are_scored_apart(member: Callable[..., MemberConfig]) -> None:
+    task = {
+        "keys": "20..25",
+        "n_anchors": 1,
+        "length": 2,
+        "vocab_size": 60,
+        "mappings": [
+            {"name": "low", "anchors": [1, 2], "rule": "lookup", "low": 30, "high": 33},
+            {"name": "high", "anchors": [3, 4], "rule": "lookup", "low": 40, "high": 43},
+            {"name": "sum", "anchors": [5, 6], "rule": "sum", "held_out": [[6]]},
+        ],
+    }
+    data = build_dataset(member(task=task))
+    assert set(data.parts) == {"mem", "rsn_train", "rsn_test", "low", "high"}
+    assert set(data.labels[data.parts["low"]].tolist()) <= set(range(30, 34))

@@ -1,0 +1,40 @@
+"""The choice of matrix product: measured, and never at the cost of accuracy."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sim import choose_route, matmul_route
+from sim.matmul import ERROR_LIMIT
+from sim.matmul import _measure as measure  # the choice is tested through what it measures
+
+
+def test_the_chosen_route_is_accurate() -> None:
+    report = choose_route(64, (48, 96, 48))
+    assert report.error[report.route] <= ERROR_LIMIT
+    assert set(report.gflops) == set(report.error)
+
+
+def test_true_bfloat16_would_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A negative control: round the factors to bfloat16, and the measured error passes the limit."""
+    matmul = torch.Tensor.__matmul__
+
+    def rounded(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        if a.dtype is torch.float32:
+            return matmul(a.bfloat16().float(), b.bfloat16().float())
+        return matmul(a, b)
+
+    monkeypatch.setattr(torch.Tensor, "__matmul__", rounded)
+    assert measure(64, (48, 96, 48))[1] > 10 * ERROR_LIMIT
+    assert choose_route(64, (48, 96, 48)).route == "default"
+
+
+def test_the_callers_setting_comes_back() -> None:
+    settings = getattr(torch.backends.mkldnn, "matmul", None)
+    if settings is None:
+        pytest.skip("this torch has no setting for float32 products")
+    before = settings.fp32_precision
+    with pytest.raises(RuntimeError), matmul_route("bf16-named"):
+        raise RuntimeError
+    assert settings.fp32_precision == before

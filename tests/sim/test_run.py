@@ -1,0 +1,192 @@
+"""Run folders: what they hold, what is refused, that nothing is overwritten unasked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from sim import Run, RunConfig, find_runs, train
+from sim.files import write_atomically, write_json
+from theory import InputError, cosine_matrix, token_label_matrix
+
+Make = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def run(small: Make, tmp_path: Path) -> Run:
+    return train(small(), tmp_path / "runs")[0]
+
+
+def test_a_run_folder_holds_what_it_should(run: Run, small: Make) -> None:
+    assert run.config == small().members()[0]
+    assert run.snapshot_epochs == (0, 2, 4)
+    assert [line["epoch"] for line in run.metrics] == [0, 2, 4]
+    assert set(run.metrics[0]["loss"]) == {"mem", "rsn_train", "rsn_test"}
+    assert run.embedding(4).shape == (48, 8)
+    assert run.initial().W2.shape == (12, 48)
+    assert run.provenance["status"] == "complete"
+    assert {
+        "commit",
+        "dirty",
+        "versions",
+        "device",
+        "wall_seconds",
+        "peak_memory_mib",
+        "seed",
+        "matmul",
+    } <= set(run.provenance)
+    # Small weights: the first loss is that of a uniform guess over the vocabulary, ln 48.
+    assert run.metrics[0]["loss"]["mem"] == pytest.approx(np.log(48), abs=1e-2)
+    assert not list(run.path.rglob(".*"))
+    assert len(list((run.path / "checkpoints").iterdir())) == 2
+
+
+def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
+    from sim import build_dataset
+
+    data = build_dataset(run.config)
+    expected = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 48)
+    np.testing.assert_allclose(run.token_label_matrix, expected, atol=1e-15)
+
+
+def test_nothing_is_overwritten_unless_asked(run: Run, small: Make) -> None:
+    before = (run.path / "metrics.jsonl").read_bytes()
+    with pytest.raises(InputError, match=r"already exists.*--overwrite"):
+        train(small(), run.path.parent)
+    assert (run.path / "metrics.jsonl").read_bytes() == before
+    again = train(small(epochs=3), run.path.parent, overwrite=True)[0]
+    assert again.config.training.epochs == 3
+
+
+def test_what_is_not_a_run_is_never_deleted(small: Make, tmp_path: Path) -> None:
+    (tmp_path / "gamma0.8_seed0").mkdir()
+    (tmp_path / "gamma0.8_seed0" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="not a run folder"):
+        train(small(), tmp_path, overwrite=True)
+    assert (tmp_path / "gamma0.8_seed0" / "thesis.tex").read_text() == "years of work"
+
+
+def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Run, small: Make) -> None:
+    before = (run.path / "provenance.json").read_bytes()
+    train(small(), run.path.parent, resume=True)
+    assert (run.path / "provenance.json").read_bytes() == before
+    with pytest.raises(InputError, match="another configuration"):
+        train(small(epochs=9), run.path.parent, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda p: (p / "config.json").unlink(), "config.json is missing"),
+        (lambda p: (p / "metrics.jsonl").unlink(), "metrics.jsonl is missing"),
+        (lambda p: (p / "snapshots" / "epoch_000004.safetensors").unlink(), "snapshots is missing"),
+        (lambda p: (p / "provenance.json").write_text("{"), "cannot be read"),
+        (
+            lambda p: (p / "provenance.json").write_text('{"status": "running"}'),
+            r"not finished \(status: running\)",
+        ),
+        (lambda p: _change(p / "config.json", "format_version", 99), "format version 99"),
+        (lambda p: _change(p / "config.json", "colour", "red"), "colour"),
+    ],
+)
+def test_a_damaged_run_is_refused_by_name(damage: Callable[[Path], None], words: str, run: Run) -> None:
+    damage(run.path)
+    with pytest.raises(InputError, match=words):
+        Run.open(run.path)
+
+
+def _change(file: Path, key: str, value: object) -> None:
+    write_json(file, json.loads(file.read_text()) | {key: value})
+
+
+def test_a_missing_run_and_a_truncated_snapshot_are_named(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no such folder; make it with: anchorflow train"):
+        Run.open(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="epoch = 3"):
+        run.embedding(3)
+    file = run.path / "snapshots" / "epoch_000002.safetensors"
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(InputError, match="cannot be read"):
+        run.embedding(2)
+
+
+def test_several_rates_and_seeds_in_one_call(small: Make, tmp_path: Path) -> None:
+    config = small(init_rates=[0.3, 0.8], seeds=[0, 1])
+    one = train(config, tmp_path / "one")
+    two = train(config, tmp_path / "two", workers=2)
+    assert [r.config.name for r in one] == [r.config.name for r in two]
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(
+            cosine_matrix(a.embedding(4)[1:8]), cosine_matrix(b.embedding(4)[1:8]), atol=1e-4
+        )
+    assert find_runs([tmp_path / "one"]) == sorted(r.path for r in one)
+    assert find_runs([one[0].path]) == [one[0].path]
+
+
+def test_ctrl_c_loses_nothing(small: Make, tmp_path: Path) -> None:
+    """Interrupt a run from outside, resume it, and compare with an unbroken one, bit for bit."""
+    config = small(epochs=400, evaluate_every=50, snapshot_epochs=[], checkpoint_every=1000)
+    script = (
+        "import sys, json\nfrom sim import train\nfrom sim.config import make_run_config\n"
+        "train(make_run_config(json.loads(sys.argv[1])), sys.argv[2],"
+        " report=lambda p: print(p.epoch, flush=True))"
+    )
+    arguments = [sys.executable, "-c", script, config.model_dump_json(), str(tmp_path / "broken")]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    folder = tmp_path / "broken" / "gamma0.8_seed0"
+    assert json.loads((folder / "provenance.json").read_text())["status"] == "interrupted"
+    with pytest.raises(InputError, match=r"not finished \(status: interrupted\).*--resume"):
+        Run.open(folder)
+    resumed = train(config, tmp_path / "broken", resume=True)[0]
+    unbroken = train(config, tmp_path / "unbroken")[0]
+    assert resumed.metrics == unbroken.metrics
+    np.testing.assert_array_equal(resumed.embedding(400), unbroken.embedding(400))
+
+
+def test_a_truncated_checkpoint_falls_back_to_the_older_one(small: Make, tmp_path: Path) -> None:
+    run = train(small(), tmp_path)[0]
+    files = sorted((run.path / "checkpoints").iterdir())
+    files[-1].write_bytes(files[-1].read_bytes()[:100])
+    _change(run.path / "provenance.json", "status", "interrupted")
+    again = train(small(), tmp_path, resume=True)[0]
+    np.testing.assert_array_equal(again.embedding(4), run.embedding(4))
+    assert again.metrics == run.metrics
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "result.json"
+    write_atomically(file, "old")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(file, "new")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_no_pickle_is_written(run: Run) -> None:
+    for file in run.path.rglob("*.safetensors"):
+        assert safetensors.numpy.load(file.read_bytes())
+    assert {f.suffix for f in run.path.rglob("*") if f.is_file()} == {".json", ".jsonl", ".safetensors"}

@@ -1,0 +1,80 @@
+"""What holds for the project as a whole: versions agree, the arrows between packages run one way."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory", "sim", "validate"}}
+
+
+def test_versions_agree() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    newest = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert citation is not None
+    assert newest is not None
+    assert version == citation[1] == newest[1]
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_arrows_run_one_way(package: str) -> None:
+    imported = set()
+    for file in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.split(".")[0])
+    assert imported & {"theory", "sim", "validate"} <= ALLOWED[package]
+    assert package != "theory" or "torch" not in imported
+
+
+def test_theory_loads_neither_torch_nor_the_packages_above_it() -> None:
+    """Also through others: importing every module of theory must leave torch out."""
+    modules = [
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in (ROOT / "theory").rglob("*.py")
+        if file.name != "__init__.py"
+    ]
+    code = f"""
+import importlib, sys
+for name in {["theory", *modules]!r}:
+    importlib.import_module(name)
+print(sorted({{'torch', 'sim', 'validate'}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", ["theory", "sim"])
+def test_public_names_exist(package: str) -> None:
+    module = __import__(package)
+    assert module.__all__ == sorted(module.__all__)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+def test_help_does_not_wait_for_torch() -> None:
+    code = "import sys; from validate.cli import main; main(['--help']); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True)
+
+
+def test_constraints_pin_every_dependency() -> None:
+    """Every name in pyproject's base, dev and docs lists has an exact version for the Makefile."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
+    names = {re.split(r"[<>=]", entry)[0].lower().replace("_", "-") for entry in wanted}
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    assert names <= pinned

@@ -1,0 +1,172 @@
+"""Tasks: equality, TOML, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory import InputError, Lookup, Mapping, Shift, Sum, Task, Window
+
+PAPER: dict[str, Any] = {
+    "keys": range(21, 121),
+    "reasoning_anchors": range(11, 21),
+    "memory_anchors": range(1, 11),
+    "n_anchors": 2,
+    "length": 9,
+    "vocab_size": 200,
+    "held_out": {(11, 13), (13, 11)},
+}
+
+
+def test_the_papers_task() -> None:
+    assert Task.paper() == Task(**PAPER)
+    assert hash(Task.paper()) == hash(Task(**PAPER))
+    assert Task.paper(length=3) != Task.paper()
+    assert Task.paper(length=3).length == 3
+    assert Task.paper().held_out == {(11, 13), (13, 11)}
+
+
+def test_order_of_mappings_and_tokens_makes_no_difference() -> None:
+    one = Task(
+        keys=[5, 6, 7],
+        n_anchors=1,
+        length=2,
+        vocab_size=20,
+        mappings=[Mapping([1, 2], Sum(), "a"), Mapping([3], Lookup(), "b")],
+    )
+    other = Task(
+        keys=[7, 6, 5],
+        n_anchors=1,
+        length=2,
+        vocab_size=20,
+        mappings=[Mapping([3], Lookup(), "b"), Mapping([2, 1], Sum(), "a")],
+    )
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Task:
+    """Draw tasks of every rule, with gaps among keys, shift tables of both signs and held-out sets."""
+    q = draw(st.integers(1, 3))
+    keys = draw(st.sets(st.integers(40, 60), min_size=1, max_size=6))
+    n_mappings = draw(st.integers(1, 3))
+    mappings = []
+    for index in range(n_mappings):
+        anchors = sorted(draw(st.sets(st.integers(8 * index, 8 * index + 7), min_size=1, max_size=3)))
+        rule = draw(
+            st.one_of(
+                st.just(Sum()),
+                st.just(Lookup()),
+                st.builds(lambda low, n: Lookup(low, low + n), st.integers(0, 50), st.integers(0, 9)),
+                st.just(Window()) if max(anchors) * q <= 40 else st.just(Sum()),
+                st.builds(
+                    lambda shifts, a=anchors: Shift(dict(zip(a, shifts, strict=False))),
+                    st.lists(st.integers(-10, 9), min_size=len(anchors), max_size=len(anchors)),
+                ),
+            )
+        )
+        combination = st.tuples(*[st.sampled_from(anchors)] * q)
+        held = set() if rule.is_table else draw(st.sets(combination, max_size=len(anchors) ** q - 1))
+        mappings.append(Mapping(anchors, rule, f"m{index}", held))
+    extra = draw(st.integers(0, 1))
+    return Task(keys=keys, n_anchors=q, length=q + 1 + extra, vocab_size=160, mappings=mappings)
+
+
+@given(tasks())
+def test_toml_round_trip(task: Task) -> None:
+    again = Task.from_toml(task.to_toml())
+    assert again == task
+    assert hash(again) == hash(task)
+
+
+def test_toml_short_form_and_file(tmp_path: Path) -> None:
+    text = """
+    keys = "21..120"
+    n_anchors = 2
+    length = 9
+    vocab_size = 200
+    reasoning_anchors = "11..20"
+    memory_anchors = "1..10"
+    held_out = [[11, 13], [13, 11]]
+    """
+    file = tmp_path / "task.toml"
+    file.write_text(text)
+    assert Task.from_toml(text) == Task.from_toml(file) == Task.paper()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"memory_anchors": range(10, 22)}, ["anchors = 11", "two mappings"]),
+        ({"reasoning_anchors": range(11, 22)}, ["anchors = 21", "key"]),
+        ({"vocab_size": 150}, ["vocab_size = 150", "at least 161"]),
+        ({"vocab_size": 100}, ["keys = 120", "vocabulary"]),
+        ({"n_anchors": 0}, ["n_anchors = 0", "q >= 1"]),
+        ({"n_anchors": 1.5}, ["n_anchors = 1.5", "integer"]),
+        ({"length": 2}, ["length = 2", "at least 3"]),
+        ({"keys": []}, ["keys = []", "empty"]),
+        ({"keys": [21, 21]}, ["keys = 21", "twice"]),
+        ({"keys": 7}, ["keys = 7", "range"]),
+        ({"held_out": {(11,)}}, ["held_out = (11,)", "n_anchors = 2"]),
+        ({"held_out": {(11, 5)}}, ["held_out = (11, 5)", "5 is no anchor"]),
+        ({"held_out": [11]}, ["held_out = 11", "tuples"]),
+        ({"reasoning_anchors": None, "held_out": {(1, 2)}}, ["held_out = (1, 2)", "generalise"]),
+        ({"reasoning_anchors": None, "memory_anchors": None, "held_out": ()}, ["no mapping"]),
+        ({"held_out": [(a, b) for a in range(11, 21) for b in range(11, 21)]}, ["every combination"]),
+    ],
+)
+def test_nonsense_is_refused_by_name(change: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Task(**(PAPER | change))
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (lambda: Shift({1: 5}), ["table = {1: 5}", "every anchor"]),
+        (lambda: Shift({}), ["not a shift table"]),
+        (lambda: Lookup(5, 4), ["(5, 4)", "empty"]),
+        (lambda: Lookup(low=5), ["only one end"]),
+        (lambda: Lookup(150, 250), ["labels up to 250"]),
+        (lambda: Shift({1: -100, 2: 0}), ["below 0"]),
+        (lambda: Window(), ["below 0"]),
+    ],
+)
+def test_rules_that_do_not_fit_are_refused(rule: Any, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Task(keys=[3, 4], n_anchors=2, length=3, vocab_size=200, mappings=[Mapping([1, 2], rule(), "m")])
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("keys = = 3", ["not valid TOML", "line 1"]),
+        ('keyz = "21..120"', ["keyz", "did you mean 'keys'"]),
+        ('keys = "21-120"\nn_anchors=2\nlength=3\nvocab_size=200', ["21-120", "first..last"]),
+        ('keys = "5..9"\nn_anchors=1\nvocab_size=20', ["'length' is missing"]),
+        (
+            'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="som"',
+            ["som", "choose one of lookup"],
+        ),
+        (
+            'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="sum"\nlow=3',
+            ["low", "unknown key"],
+        ),
+    ],
+)
+def test_bad_toml_is_refused_by_name(text: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Task.from_toml(text)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(InputError, match=r"nowhere\.toml.*no such file"):
+        Task.from_toml(Path("nowhere.toml"))

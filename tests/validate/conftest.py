@@ -1,0 +1,56 @@
+"""A handful of tiny finished runs, trained once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim import Run, RunConfig, train
+from sim.config import make_run_config
+from validate.settings import Setting, group_runs
+
+TASK = {
+    "keys": "40..59",
+    "n_anchors": 2,
+    "length": 3,
+    "vocab_size": 110,
+    "reasoning_anchors": "11..20",
+    "memory_anchors": "1..5",
+    "held_out": [[11, 13]],
+}
+
+
+def tiny_config(**training: object) -> RunConfig:
+    """Return a configuration that trains in about a second."""
+    options = {
+        "epochs": 6,
+        "batch_size": 50,
+        "learning_rate": 2e-3,
+        "snapshot_epochs": [2, 4],
+        "evaluate_every": 2,
+    }
+    return make_run_config(
+        {
+            "task": TASK,
+            "model": {"d_m": 24, "d_f": 32},
+            "training": options | training,
+            "init_rates": [0.3, 0.8],
+            "seeds": [0, 1],
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    return train(tiny_config(), tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def runs_folder(runs: list[Run]) -> Path:
+    return runs[0].path.parent
+
+
+@pytest.fixture(scope="session")
+def settings(runs: list[Run]) -> list[Setting]:
+    return group_runs(runs)

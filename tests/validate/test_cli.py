@@ -1,0 +1,190 @@
+"""The commands as a user meets them: results, JSON, exit codes, one clear sentence for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.validate.conftest import tiny_config
+from theory import Task, label_distribution
+from validate.cli import COMMANDS, main
+
+CONFIG = """
+init_rates = [0.8]
+seeds = [0, 1]
+
+[task]
+keys = "40..49"
+n_anchors = 1
+length = 2
+vocab_size = 80
+reasoning_anchors = "11..14"
+memory_anchors = "1..3"
+
+[model]
+d_m = 8
+d_f = 8
+
+[training]
+epochs = 2
+snapshot_epochs = [1]
+"""
+
+
+def _json(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "config.toml"
+    file.write_text(CONFIG)
+    return file
+
+
+def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "example: anchorflow demo" in capsys.readouterr().out
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"example: anchorflow {command}" in capsys.readouterr().out
+
+
+def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "emb-mlp", "--out", str(tmp_path / "p"), "--json"]) == 0
+    found = _json(capsys)
+    task = Task.paper(length=3)
+    assert found["label_distributions"]["15"] == label_distribution(task, 15, held_out=True).tolist()
+    assert json.loads((tmp_path / "p" / "prediction.json").read_text()) == found
+    assert Task.from_toml(tmp_path / "p" / "task.toml") == task
+    assert len(list((tmp_path / "p" / "figures").glob("*.svg"))) == 4
+    assert main(["predict", "emb-mlp"]) == 0
+    assert "reasoning anchor" in capsys.readouterr().out
+
+
+def test_predict_reads_a_task_or_a_configuration(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(config), "--json"]) == 0
+    from_config = _json(capsys)
+    file = tmp_path / "task.toml"
+    file.write_text(Task.from_toml(_task_of(CONFIG)).to_toml())
+    assert main(["predict", str(file), "--json"]) == 0
+    assert _json(capsys) == from_config
+
+
+def _task_of(config: str) -> str:
+    return config.split("[task]")[1].split("[model]")[0]
+
+
+def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "runs"
+    arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
+    assert main([*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json"]) == 0
+    found = _json(capsys)
+    assert [run["config"]["seed"] for run in found] == [4, 5]
+    assert found[0]["config"]["training"]["learning_rate"] == 3e-3
+    assert found[0]["config"]["training"]["epochs"] == 2
+    assert main(["compare", str(out), "--out", str(tmp_path / "report"), "--json"]) == 0
+    report = _json(capsys)
+    assert report == json.loads((tmp_path / "report" / "report.json").read_text())
+    assert (tmp_path / "report" / "report.html").exists()
+    assert main(["compare", str(out / "gamma0.8_seed4"), str(out / "gamma0.8_seed5")]) == 0
+    assert "P^s - u" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dmo"], ["unknown key", "did you mean 'demo'"]),
+        (["predict", "nowhere.toml"], ["nowhere.toml", "no such file"]),
+        (["predict"], ["TASK.toml", "required"]),
+        (["train", "nowhere.toml"], ["nowhere.toml"]),
+        (["train", "--training.epochs", "0"], ["training.epochs = 0"]),
+        (["train", "--training.epochs", "many"], ["--training.epochs", "many"]),
+        (["train", "--init-rates", "big"], ["--init-rates", "big"]),
+        (["train", "--init-rates", "nan"], ["init_rates.0 = nan"]),
+        (["train", "--init-rate", "0.8"], ["--init-rate"]),
+        (["train", "--workers", "-1"], ["workers = -1"]),
+        (["train", "--resume", "--overwrite"], ["both asked for"]),
+        (["compare"], ["no run given"]),
+        (["compare", "nowhere"], ["nowhere", "no such folder"]),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.count("\n") == 0
+    assert all(word in error for word in words), error
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("init_rates = [0.8", ["not valid TOML"]),
+        ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
+        (CONFIG.replace("[model]", "[model]\nd_model = 3"), ["'d_model'", "unknown key"]),
+        (CONFIG.replace('"1..3"', '"1..11"'), ["anchors = 11", "two mappings"]),
+        (CONFIG.replace("vocab_size = 80", "vocab_size = 60"), ["vocab_size = 60"]),
+    ],
+)
+def test_a_bad_configuration_is_refused_before_any_work(
+    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert all(word in error for word in words), error
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_existing_run_is_refused_before_any_work(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["train", str(config), "--out", str(tmp_path / "r"), "--workers", "1"]
+    assert main(arguments) == 0
+    before = {f: f.read_bytes() for f in (tmp_path / "r").rglob("*") if f.is_file()}
+    capsys.readouterr()
+    assert main(arguments) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main([*arguments, "--resume"]) == 0
+    assert {f: f.read_bytes() for f in (tmp_path / "r").rglob("*") if f.is_file()} == before
+
+
+def test_demo_exits_with_its_verdicts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With six epochs of a tiny task nothing has been learned yet: the demo must say so and exit 1."""
+    import validate.commands.demo as demo
+
+    tiny = tiny_config()
+    monkeypatch.setattr(demo, "demo_config", lambda: tiny)
+    assert main(["demo", "--out", str(tmp_path), "--workers", "1", "--json"]) == 1
+    found = _json(capsys)
+    assert not all(verdict["holds"] for verdict in found["verdicts"])
+    assert (tmp_path / "report.html").exists()
+
+
+def test_the_installed_command_reports_without_traceback(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-m", "validate.cli", "compare", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("anchorflow: run = ")

@@ -1,0 +1,161 @@
+"""Comparisons: measures against SciPy, predictors against their definitions, groups and settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import pearsonr, spearmanr
+
+from sim import Run, train
+from tests.validate.conftest import tiny_config
+from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
+from validate.compare import (
+    compare,
+    fitted_widths,
+    groups_of,
+    measures,
+    observed_cosines,
+    predicted_cosines,
+    time_at,
+)
+from validate.predictors import FITTED_WIDTH, PREDICTORS
+from validate.settings import Setting, group_runs
+
+
+@given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
+def test_measures_are_scipys(pair: Any) -> None:
+    p, o = pair
+    found = measures(p, o)
+    if min(np.ptp(p), np.ptp(o)) < 1e-9:
+        assert np.isnan(found["pearson"])
+        assert np.isnan(found["spearman"])
+    else:
+        assert found["pearson"] == pytest.approx(pearsonr(p, o)[0], abs=1e-9)
+        assert found["spearman"] == pytest.approx(spearmanr(p, o)[0], abs=1e-9)
+    assert found["rmse"] == pytest.approx(np.sqrt(((p - o) ** 2).mean()))
+    assert found["largest_error"] == pytest.approx(np.abs(p - o).max())
+
+
+def test_a_prediction_agrees_perfectly_with_itself() -> None:
+    values = np.linspace(0.1, 0.9, 10)
+    found = measures(values, values)
+    assert {k: float(v) for k, v in found.items()} == pytest.approx(
+        {"pearson": 1, "spearman": 1, "rmse": 0, "largest_error": 0}
+    )
+
+
+def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
+    rows = compare(settings)
+    memory = [r for r in rows if r.group == "memory" and r.setting == "γ = 0.8" and r.epoch == 4]
+    names = {p.name for p in PREDICTORS} - {"eq. 14"}
+    assert {r.predictor for r in memory} == names
+    assert {r.anchor for r in memory} == {None, 1, 2, 3, 4, 5}
+    reasoning = {r.predictor for r in rows if r.group == "reasoning"}
+    assert reasoning == {p.name for p in PREDICTORS} | {FITTED_WIDTH}
+    assert {r.epoch for r in rows} == {0, 2, 4, 6}
+    assert all(r.estimate.n <= 2 for r in rows)
+
+
+def test_one_cell_by_hand(settings: list[Setting]) -> None:
+    """Row 12, P^s − u, γ = 0.8, last epoch, from the definitions alone."""
+    small = next(s for s in settings if s.init_rate == 0.8)
+    tokens = list(range(11, 21))
+    laws = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
+    predicted = np.delete(cosine_matrix(laws)[1], 1)
+    per_seed = [
+        pearsonr(predicted, np.delete(cosine_matrix(run.embedding(6)[11:21])[1], 1))[0] for run in small.runs
+    ]
+    row = next(
+        r
+        for r in compare([small], [6])
+        if (r.group, r.anchor, r.predictor, r.measure) == ("reasoning", 12, "P^s - u", "pearson")
+    )
+    assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)
+
+
+def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: Path) -> None:
+    """The predictor in time: at epoch 0 it is the embedding; under small SGD steps it stays with it,
+    and under AdamW, whose steps are of another size, it does not."""
+    sgd = tiny_config(
+        optimizer="sgd",
+        batch_size="full",
+        learning_rate=1.0,
+        clip_norm=0.0,
+        weight_decay=0.0,
+        dtype="float64",
+    )
+    flows = [
+        max(m["rmse"] for m in _frozen_errors(run))
+        for run in train(sgd, tmp_path / "sgd")
+        if run.config.init_rate == 0.8
+    ]
+    adamw = [
+        _frozen_errors(run)[-1]["rmse"]
+        for run in train(tiny_config(), tmp_path / "adamw")
+        if run.config.init_rate == 0.8
+    ]
+    assert max(flows) < 1e-2
+    assert min(adamw) > 10 * max(flows)
+
+
+def _frozen_errors(run: Run) -> list[dict[str, Any]]:
+    tokens = run.task.anchors
+    frozen = next(p for p in PREDICTORS if p.name == "frozen flow")
+    found = []
+    for epoch in run.snapshot_epochs:
+        predicted = frozen.cosines(run, tokens, time_at(run, epoch))
+        assert predicted is not None
+        found.append(measures(off_diagonal(predicted), off_diagonal(observed_cosines(run, epoch, tokens))))
+    return found
+
+
+def test_the_sample_predictor_uses_the_runs_own_data(runs: list[Run]) -> None:
+    from sim import build_dataset
+
+    data = build_dataset(runs[0].config)
+    C = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
+    found = predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
+    np.testing.assert_allclose(found, cosine_matrix(C[1:4]), atol=1e-12)
+
+
+def test_widths_are_fitted_on_the_other_seeds(settings: list[Setting]) -> None:
+    small = next(s for s in settings if s.init_rate == 0.8)
+    tokens = small.task.reasoning_anchors
+    first, second = fitted_widths(small.runs, 6, tokens)
+    assert fitted_widths([small.runs[1]], 6, tokens) == [first]
+    assert fitted_widths([small.runs[0]], 6, tokens) == [second]
+
+
+def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:
+    run = runs[0]
+    steps_per_epoch = run.metrics[-1]["step"] / 6
+    assert time_at(run, 0) == 0
+    assert time_at(run, 3) == pytest.approx(3 * steps_per_epoch * 2e-3)
+    with pytest.raises(InputError, match="epoch = 99"):
+        time_at(run, 99)
+
+
+def test_settings_are_told_apart_by_what_differs(runs: list[Run], tmp_path: Path) -> None:
+    assert [s.label for s in group_runs(runs)] == ["γ = 0.3", "γ = 0.8"]
+    others = train(tiny_config(learning_rate=1e-3), tmp_path)
+    labels = [s.label for s in group_runs([*runs, *others])]
+    assert len(labels) == 4
+    assert all("learning_rate" in label for label in labels)
+    with pytest.raises(InputError, match="twice"):
+        group_runs([runs[0], runs[0]])
+    with pytest.raises(InputError, match="no run"):
+        group_runs([])
+
+
+def test_groups_of_a_task(runs: list[Run]) -> None:
+    assert groups_of(runs[0].task) == {
+        "memory": (1, 2, 3, 4, 5),
+        "reasoning": tuple(range(11, 21)),
+        "all anchors": (1, 2, 3, 4, 5, *range(11, 21)),
+    }
