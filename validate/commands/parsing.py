@@ -49,11 +49,21 @@ def parse(options: type[Options], command: str, arguments: Sequence[str], exampl
 
 
 def _problem(box: str) -> str:
-    """Return the problem that tyro drew a box around, as plain words."""
-    lines = [line.strip("│ ") for line in box.splitlines() if line.startswith("│")]
-    ends = [i for i, line in enumerate(lines) if line.startswith("──")]
-    words = " ".join(lines[: ends[0]] if ends else lines)
-    return words[:1].lower() + words[1:] or "not understood"
+    """Return the problem that tyro drew a box around, as plain words.
+
+    The box has a title, the problem, a rule and a hint; where the terminal knows no box characters, the
+    title has a rule of its own below it.
+    """
+    parts: list[list[str]] = [[]]
+    for line in box.splitlines():
+        words = line.strip("│╰╯ ")
+        if words.strip("─-") and not line.startswith("╭"):
+            parts[-1].append(words)
+        elif words:
+            parts.append([])
+    found = [" ".join(part) for part in parts if part]
+    words = found[0 if box.startswith("╭") else min(1, len(found) - 1)] if found else "not understood"
+    return words[:1].lower() + words[1:]
 
 
 def positional(arguments: Sequence[str]) -> str | None:
