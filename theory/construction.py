@@ -1,10 +1,10 @@
 r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices.
 
 The embedding layer adds orthonormal positions to word vectors that meet Assumptions 2-4. The first
-attention is the average over the places so far (39) and its W_V has rank one (40): it adds
-:math:`t_i u` with the *tag* :math:`t_i = \mu c N_i / i` (41), N_i being the number of reasoning anchors up to i:
-0 all along a memory sequence (43). A hidden layer of q neurons then counts the anchors seen so far, and the second
-attention's last row reads position, count and word as a cliff.
+attention is the average over the places so far (39) and its W_V has rank one (40): it adds the *tag*
+:math:`t_i u` with :math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0
+all along a memory sequence (43). A hidden layer of q neurons then counts the anchors seen so far, and the
+second attention's last row reads position, count and word as a cliff.
 
 The printed appendix has no hidden layer here and reads the tag linearly. ``linear_plateau`` shows that
 this cannot give a plateau: the tag falls as 1/i. The conditions (44)-(47) are lost in our copy of the
@@ -169,7 +169,7 @@ def linear_plateau(length: int, q: int) -> float:
     A = np.array(falls + [row - tau for row in ups])
     b = np.array([-1.0] * len(falls) + [0.0] * len(ups))
     result = linprog(tau, A_ub=A, b_ub=b, bounds=[(None, None)] * (n - 1) + [(0, None)])
-    if not result.success:
+    if not result.success or result.fun is None:
         raise RuntimeError(f"the linear programme failed: {result.message}")
     return float(result.fun)
 
