@@ -23,6 +23,7 @@ from theory import (
     marginal_distribution,
     one_layer_logits,
     paper_transformer_drive,
+    predict_value_growth,
     sample_last_place_matrix,
     token_label_matrix,
     transformer_drive,
@@ -104,9 +105,7 @@ def test_exact_drive_equals_autograd_at_vanishing_embeddings(record_error):
     p = random_parameters(22, np.random.default_rng(2), embedding=0.0)
     _, observed, _ = autograd_flow(p, sequences, laws)
     C = expected_token_label_matrix(task, held_out=True)
-    exact = transformer_drive(
-        C, last_place_matrix(task, held_out=True), 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O
-    )
+    exact = transformer_drive(C, last_place_matrix(task, held_out=True), 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
     assert np.abs(exact - observed).max() < 1e-10
     record_error("eq. 28", np.abs(exact - observed).max())
 
@@ -208,6 +207,29 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
     assert fit_exponent(scales, errors).value == pytest.approx(1, abs=0.02)
     assert errors[0] < 1e-3
     record_error("eq. 38", errors[0])
+
+
+@pytest.mark.statistical
+def test_growth_of_a_drawn_model_is_the_predicted_one(record_error):
+    """W_emb along its printed drive, a random W_O and small W_f: singular vectors and values of dW_V/dt."""
+    task, d_k = small_task(held_out=()), 4000
+    sequences, laws = population_and_laws(task)
+    rng, zeros = np.random.default_rng(1), np.zeros((22, d_k))
+    parameters = OneLayerParameters(
+        W_emb=1e-4 * expected_token_label_matrix(task),
+        W_Q=zeros, W_K=zeros, W_V=zeros, W_O=rng.standard_normal((d_k, 22)),
+        W_f1=1e-4 * rng.standard_normal((22, 5)), W_f2=1e-4 * rng.standard_normal((5, 22)),
+    )  # fmt: skip
+    left, values, _ = np.linalg.svd(lemma4_flow(parameters, sequences, laws), full_matrices=False)
+    predicted = predict_value_growth(task)
+    s = predicted.singular_values
+    # W_O W_Oᵀ/d_k = I + E with entries of E of deviation 1/√d_k: first-order perturbation, four deviations.
+    tilt = np.linalg.norm(s[0] * s[1:] / (s[0] ** 2 - s[1:] ** 2)) / d_k**0.5
+    sine = np.linalg.norm(left[:, 0] - (left[:, 0] @ predicted.direction) * predicted.direction)
+    assert 0 < sine < 4 * tilt
+    for i in (1, 2):
+        assert values[i] / values[0] == pytest.approx(s[i] / s[0], rel=4 * (2 / d_k) ** 0.5 + 2 * tilt)
+    record_error("Theorem 2", sine)
 
 
 def test_parameters_that_do_not_fit_are_refused():

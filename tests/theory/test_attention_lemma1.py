@@ -96,7 +96,7 @@ def test_bound_holds_for_drawn_models(source):
     st.lists(st.floats(-4, 4), min_size=2, max_size=9),
 )
 def test_softmax_entry_moves_by_at_most_the_lemma_constant(logits):
-    """The inequality the bound rests on: |A_j − 1/i| ≤ (√2/4) ‖S‖, tight for two equal and opposite logits."""
+    """The inequality that the bound rests on: |A_j − 1/i| ≤ (√2/4) ‖S‖."""
     s = np.array(logits)
     weights = np.exp(s) / np.exp(s).sum()
     assert np.abs(weights - 1 / len(s)).max() <= math.sqrt(2) / 4 * np.linalg.norm(s) + 1e-12

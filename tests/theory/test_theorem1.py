@@ -14,6 +14,7 @@ from theory import (
     cosine_matrix,
     enumerate_population,
     eq14_embedding,
+    expected_token_label_matrix,
     fit_exponent,
     gaussian_embedding,
     gaussian_shape,
@@ -22,6 +23,7 @@ from theory import (
     label_law_embedding,
     labels_of,
     normal_distance,
+    paper_transformer_drive,
     token_ratio,
 )
 
@@ -49,11 +51,11 @@ def unit_rate(task):
 def test_constants_of_the_papers_task(record_error):
     task = Task.paper()
     shape = gaussian_shape(task, 15, learning_rate=2.0)
-    assert shape.C1 == pytest.approx(2.0 * 0.1 / 9, rel=1e-15)
+    assert pytest.approx(2.0 * 0.1 / 9, rel=1e-15) == shape.C1
     assert shape.mu == pytest.approx(15 + 70.5 + 15.5, rel=1e-15)
     assert shape.sigma_P**2 == pytest.approx((100**2 - 1) / 12 + (10**2 - 1) / 12, rel=1e-14)
     assert shape.sigma_P**2 == pytest.approx(841.5, rel=1e-14)
-    assert shape.C2 == pytest.approx(norm(scale=shape.sigma_P).pdf(0), rel=1e-14)
+    assert pytest.approx(norm(scale=shape.sigma_P).pdf(0), rel=1e-14) == shape.C2
     law = norm(shape.mu, shape.sigma_P)
     assert shape.lost_mass == pytest.approx(law.cdf(-0.5) + law.sf(199.5), rel=1e-12)
     record_error("Theorem 1", abs(shape.sigma_P**2 / 841.5 - 1))
@@ -87,13 +89,23 @@ def test_constants_of_shifts_that_are_not_consecutive():
         assert shape.sigma_P**2 == pytest.approx(variance, rel=1e-12)
 
 
-def test_embedding_is_equation_12():
+def test_embedding_is_equation_12(record_error):
     task = Task.paper()
     shape = gaussian_shape(task, 18, learning_rate=3.0)
     rows = gaussian_embedding(task, [12, 18], learning_rate=3.0)
     density = norm(shape.mu, shape.sigma_P).pdf(np.arange(200))
     np.testing.assert_allclose(rows[1], shape.C1 * (density - 1 / 200), rtol=1e-12, atol=1e-16)
     assert rows.shape == (2, 200)
+    record_error("eq. 12", np.abs(rows[1] / (shape.C1 * (density - 1 / 200)) - 1).max())
+
+
+def test_label_law_embedding_is_a_step_along_the_printed_flow():
+    task, rng = Task.paper(), np.random.default_rng(0)
+    W_f, W_VO = 0.01 * rng.standard_normal((2, 200, 200))
+    W = (W_f.T + np.eye(200)) @ (W_VO.T + np.eye(200))
+    drive = paper_transformer_drive(expected_token_label_matrix(task), task.length, W_f, W_VO)
+    rows = label_law_embedding(task, [12, 18], learning_rate=0.5, W=W)
+    np.testing.assert_allclose(rows, 0.5 * drive[[12, 18]], rtol=1e-10, atol=1e-16)
 
 
 @pytest.mark.statistical
@@ -131,9 +143,7 @@ def over_q():
             label_law_embedding(task, anchors, learning_rate=rate),
         )
         d = normal_distance(task, 0)
-        measured.append(
-            (d.kolmogorov, d.predicted_kolmogorov, d.total_variation, d.l2, np.abs(error).max())
-        )
+        measured.append((d.kolmogorov, d.predicted_kolmogorov, d.total_variation, d.l2, np.abs(error).max()))
     return q, np.array(measured).T
 
 
@@ -173,7 +183,7 @@ def test_many_keys_make_the_law_uniform_and_not_normal():
     uniform = normal_distance(roomy_task(400, 4, 1), 0)
     assert wide.kolmogorov == pytest.approx(uniform.kolmogorov, rel=0.01)
     # A uniform law against the normal of its variance: max |x/√12·… − Φ(x)| = 0.0572.
-    x = np.linspace(-3**0.5, 3**0.5, 200001)
+    x = np.linspace(-(3**0.5), 3**0.5, 200001)
     assert uniform.kolmogorov == pytest.approx(np.abs((x / 12**0.5 + 0.5) - norm.cdf(x)).max(), abs=5e-4)
     flat = [normal_distance(roomy_task(100, 10, q), 0).kolmogorov for q in (2, 8)]
     assert flat[1] / flat[0] > 0.85  # a normal limit would have halved it twice
@@ -243,7 +253,7 @@ def paper_like(vocab_size):
 
 
 def test_a_vocabulary_too_small_for_the_normal_is_refused_with_a_remedy():
-    with pytest.raises(InputError, match="let 0..vocab_size − 1 hold") as refusal:
+    with pytest.raises(InputError, match="use label_distribution, which needs no normal") as refusal:
         gaussian_embedding(paper_like(161), [20])
     assert refusal.value.argument == "vocab_size"
     # The remedy works, and so does asking for it.
