@@ -194,7 +194,8 @@ def test_many_keys_make_the_law_uniform_and_not_normal():
 
 def noise_part(task, gamma, seed, *, shared):
     """The largest entry of (13) that noise adds, C1 = 1."""
-    rng, rate, anchors = np.random.default_rng(seed), unit_rate(task), task.reasoning_anchors
+    rng = np.random.default_rng([seed, task.vocab_size, task.n_anchors])
+    rate, anchors = unit_rate(task), task.reasoning_anchors
     normal = gaussian_embedding(task, anchors, learning_rate=rate)
     law = label_law_embedding(task, anchors, learning_rate=rate)
     noise = rng.standard_normal((2, *normal.shape)) * task.vocab_size**-gamma
