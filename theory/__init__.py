@@ -3,9 +3,27 @@
 NumPy and SciPy only: this package never imports torch, ``sim`` or ``validate``.
 """
 
+from theory.attention import (
+    attention_logit_std,
+    average_attention_bound,
+    average_attention_probability,
+    sample_attention_rows,
+    smallest_init_rate,
+)
+from theory.cliff import cliff_sequence, cliff_step, is_cliff, mass_outside
+from theory.cliff_conditions import (
+    AssumptionErrors,
+    assumption_errors,
+    plateau_error,
+    query_spread,
+    smallest_drop,
+    smallest_rise,
+)
 from theory.closed_form import reasoning_anchor_law
+from theory.construction import Construction, build_construction, linear_plateau
 from theory.embedding import eq14_embedding, fit_width
 from theory.errors import InputError
+from theory.exponent import Exponent, fit_exponent
 from theory.flow import EmbMLPParameters, Trajectory, frozen_direction, frozen_flow
 from theory.geometry import cosine_matrix, off_diagonal
 from theory.labels import (
@@ -16,24 +34,58 @@ from theory.labels import (
     token_ratio,
     token_ratios,
 )
+from theory.one_layer import OneLayerParameters, lemma3_flow, lemma4_flow, one_layer_logits
 from theory.population import Population, draw_tables, enumerate_population, labels_of
 from theory.rules import Lookup, Shift, Sum, Window
 from theory.sample import token_label_counts, token_label_matrix
 from theory.spread import FiniteSample, finite_sample_cosine, finite_sample_spread
 from theory.task import Mapping, Task
+from theory.theorem1 import (
+    GaussianShape,
+    NormalDistance,
+    gaussian_embedding,
+    gaussian_shape,
+    inner_product_difference,
+    label_law_embedding,
+    normal_distance,
+)
+from theory.transformer_flow import (
+    last_place_distribution,
+    last_place_matrix,
+    last_place_ratio,
+    last_place_share,
+    paper_transformer_drive,
+    sample_last_place_matrix,
+    transformer_drive,
+)
+from theory.value_growth import ValueGrowth, predict_value_growth, value_drive
 
 __all__ = [
+    "AssumptionErrors",
+    "Construction",
     "EmbMLPParameters",
+    "Exponent",
     "FiniteSample",
+    "GaussianShape",
     "InputError",
     "Lookup",
     "Mapping",
+    "NormalDistance",
+    "OneLayerParameters",
     "Population",
     "Shift",
     "Sum",
     "Task",
     "Trajectory",
+    "ValueGrowth",
     "Window",
+    "assumption_errors",
+    "attention_logit_std",
+    "average_attention_bound",
+    "average_attention_probability",
+    "build_construction",
+    "cliff_sequence",
+    "cliff_step",
     "cosine_matrix",
     "draw_tables",
     "enumerate_population",
@@ -41,17 +93,44 @@ __all__ = [
     "expected_token_label_matrix",
     "finite_sample_cosine",
     "finite_sample_spread",
+    "fit_exponent",
     "fit_width",
     "frozen_direction",
     "frozen_flow",
+    "gaussian_embedding",
+    "gaussian_shape",
+    "inner_product_difference",
+    "is_cliff",
     "label_distribution",
+    "label_law_embedding",
     "label_table",
     "labels_of",
+    "last_place_distribution",
+    "last_place_matrix",
+    "last_place_ratio",
+    "last_place_share",
+    "lemma3_flow",
+    "lemma4_flow",
+    "linear_plateau",
     "marginal_distribution",
+    "mass_outside",
+    "normal_distance",
     "off_diagonal",
+    "one_layer_logits",
+    "paper_transformer_drive",
+    "plateau_error",
+    "predict_value_growth",
+    "query_spread",
     "reasoning_anchor_law",
+    "sample_attention_rows",
+    "sample_last_place_matrix",
+    "smallest_drop",
+    "smallest_init_rate",
+    "smallest_rise",
     "token_label_counts",
     "token_label_matrix",
     "token_ratio",
     "token_ratios",
+    "transformer_drive",
+    "value_drive",
 ]

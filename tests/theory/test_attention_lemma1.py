@@ -1,0 +1,155 @@
+"""Lemma 1: predicted logits and attention rows at initialisation against drawn models."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from theory import (
+    InputError,
+    attention_logit_std,
+    average_attention_bound,
+    average_attention_probability,
+    sample_attention_rows,
+    smallest_init_rate,
+)
+
+SOURCES = ["embedding", "position", "layer_norm"]
+
+
+def half_difference_std(rows):
+    """The logits' standard deviation, from log A_1 − log A_2 = S_1 − S_2 of uncorrelated logits."""
+    return np.sqrt(np.mean(np.log(rows[:, 0] / rows[:, 1]) ** 2) / 2)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("gamma", [0.3, 0.5, 0.8])
+def test_logit_std_against_drawn_models(source, gamma, record_error):
+    n = 1000
+    rows = sample_attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)
+    ratio = half_difference_std(rows) / attention_logit_std(200, gamma, source=source)
+    # The square of a nearly normal value has relative variance 2 + excess kurtosis, here at most 6/d_k from
+    # the inner product of d_k terms and less than 0.2 from the norms; 3.9 standard errors are p = 1e-4.
+    standard_error = math.sqrt((2 + 6 / 64 + 0.2) / n) / 2
+    assert abs(ratio - 1) < 3.9 * standard_error
+    record_error("Lemma 1", abs(ratio - 1))
+
+
+@pytest.mark.statistical
+def test_logit_std_does_not_depend_on_d_k():
+    predicted = attention_logit_std(64, 0.4)
+    for d_k in (4, 16, 64):
+        rows = sample_attention_rows(64, d_k, 0.4, 2, 2000, np.random.default_rng(d_k))
+        standard_error = math.sqrt((2 + 6 / d_k + 0.5) / 2000) / 2
+        # Row 2 pairs a token with itself, whose logit is larger by sqrt(1 + 2/d_m).
+        assert abs(half_difference_std(rows) / predicted - 1) < 3.9 * standard_error + 1 / 64
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("gamma", "row"), [(0.5, 2), (0.5, 9), (0.8, 4), (0.8, 9)])
+def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
+    n = 1500
+    spread = attention_logit_std(200, gamma) * math.sqrt(row - 1) / row**1.5
+    rows = sample_attention_rows(200, 64, gamma, row, n, np.random.default_rng(11))
+    for factor in (0.5, 1.0, 2.0):
+        inside = int((np.abs(rows[:, 0] - 1 / row) <= factor * spread).sum())
+        interval = binomtest(inside, n).proportion_ci(0.9999, method="exact")
+        predicted = average_attention_probability(factor * spread, 200, gamma, row)
+        # An excess kurtosis of at most 6/d_k + 8/d_m = 0.13 moves a distribution function by 0.023 × 0.13
+        # on each side; terms of second order in the logits are below 0.5 % here.
+        assert interval.low - 0.01 <= predicted <= interval.high + 0.01
+
+
+@pytest.mark.statistical
+def test_first_order_probability_is_not_used_where_the_logits_are_large():
+    """The control: behind a layer norm at γ = 0.3 the logits are of order eight and rows are far from 1/i."""
+    rows = sample_attention_rows(200, 64, 0.3, 9, 400, np.random.default_rng(2), source="layer_norm")
+    assert attention_logit_std(200, 0.3, source="layer_norm") > 8
+    assert np.median(rows.max(axis=1)) > 0.9
+    assert average_attention_bound(0.1, 200, 0.3, 9, source="layer_norm") == 0
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("source", SOURCES)
+def test_bound_holds_for_drawn_models(source):
+    d_m, gamma, length, n = 48, 0.75, 6, 600
+    # The tolerance at which the bound promises 0.5: it has to hold there and not be vacuous.
+    tolerance = math.sqrt(
+        2 * (1 - average_attention_bound(1.0, d_m, gamma, length, source=source)) * (1 + 1e-9)
+    )
+    bound = average_attention_bound(tolerance, d_m, gamma, length, source=source)
+    assert bound == pytest.approx(0.5, abs=1e-6)
+    rng = np.random.default_rng(3)
+    outside = 0
+    for row in range(2, length + 1):
+        rows = sample_attention_rows(d_m, 16, gamma, row, n, rng, source=source)
+        outside += int((np.abs(rows - 1 / row) > tolerance).any(axis=1).sum())
+    # The bound is on the sum of the rows' chances; four deviations of a count.
+    assert (outside + 4 * math.sqrt(outside + 1)) / n < 1 - bound
+
+
+@given(
+    st.lists(st.floats(-4, 4), min_size=2, max_size=9),
+)
+def test_softmax_entry_moves_by_at_most_the_lemma_constant(logits):
+    """The inequality that the bound rests on: |A_j − 1/i| ≤ (√2/4) ‖S‖."""
+    s = np.array(logits)
+    weights = np.exp(s) / np.exp(s).sum()
+    assert np.abs(weights - 1 / len(s)).max() <= math.sqrt(2) / 4 * np.linalg.norm(s) + 1e-12
+
+
+def test_lemma_constant_is_tight_to_first_order():
+    t = 1e-5
+    weights = np.exp([t, -t]) / np.exp([t, -t]).sum()
+    assert abs(weights[0] - 0.5) / (t * math.sqrt(2)) == pytest.approx(math.sqrt(2) / 4, rel=1e-9)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("tolerance", [0.1, 0.01])
+def test_smallest_init_rate_inverts_both_statements(source, tolerance):
+    proven = smallest_init_rate(tolerance, 200, 9, source=source)
+    assert average_attention_bound(tolerance, 200, proven, 9, source=source) == pytest.approx(1 - tolerance)
+    first = smallest_init_rate(tolerance, 200, 9, source=source, proven=False)
+    assert average_attention_probability(tolerance, 200, first, 2, source=source) == pytest.approx(
+        1 - tolerance
+    )
+    assert first < proven
+
+
+def test_worst_row_is_the_second():
+    p = [average_attention_probability(0.02, 200, 0.4, row) for row in range(1, 20)]
+    assert p[0] == 1.0
+    assert np.argmin(p) == 1
+    assert (np.diff(p[1:8]) > 0).all()  # beyond, 1 to the last digits
+
+
+@pytest.mark.parametrize(("source", "limit"), [("embedding", 0.25), ("position", 0.25), ("layer_norm", 0.5)])
+def test_any_rate_above_the_constant_does_for_a_wide_model(source, limit):
+    """C(ε) − 1/4 falls as 1/log d_m: the lemma asks for a small initialisation only at finite width."""
+    excess = [smallest_init_rate(0.01, d, 9, source=source) - limit for d in (10**4, 10**8, 10**16)]
+    assert excess[0] > 0
+    assert excess[1] / excess[0] == pytest.approx(0.5, rel=1e-3)
+    assert excess[2] / excess[1] == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: attention_logit_std(1, 0.8), "d_m"),
+        (lambda: attention_logit_std(200, math.inf), "init_rate"),
+        (lambda: attention_logit_std(200, 0.8, source="norm"), "source"),
+        (lambda: average_attention_probability(0, 200, 0.8, 2), "tolerance"),
+        (lambda: average_attention_probability(0.1, 200, 0.8, 0), "row"),
+        (lambda: average_attention_bound(0.1, 200, 0.8, 1), "length"),
+        (lambda: smallest_init_rate(1.0, 200, 9), "tolerance"),
+        (lambda: sample_attention_rows(1, 4, 0.8, 3, 1, np.random.default_rng(0)), "d_m"),
+    ],
+)
+def test_bad_input_is_refused(call, argument):
+    with pytest.raises(InputError) as refusal:
+        call()
+    assert refusal.value.argument == argument

@@ -1,0 +1,194 @@
+r"""Lemma 1: at initialisation the rows of the first attention are nearly 1/i.
+
+Row vectors; the logit of places i and j is :math:`S_{ij} = x_i W_Q W_K^\top x_j^\top / \sqrt{d_k}`. The
+entries of W_Q and W_K, both of shape (d_m, d_k), are independent N(0, :math:`d_m^{-2\gamma}`), and the
+rows x_i are one of the three ``Source`` s. Then :math:`E[S_{ij}^2] = d_m^{-4\gamma} E|x_i|^2|x_j|^2`
+whatever d_k is, because given X the query and the key are independent Gaussian vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erf, erfinv
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+Source = Literal["embedding", "position", "layer_norm"]
+# E|x|² = scale · d_m^(1 − 2γ·falls): the embedding alone, with a position added, or normalised.
+_SOURCES: dict[str, tuple[float, int]] = {
+    "embedding": (1.0, 1),
+    "position": (2.0, 1),
+    "layer_norm": (1.0, 0),
+}
+
+
+def attention_logit_std(d_m: int, init_rate: float, *, source: Source = "embedding") -> float:
+    r"""Return the standard deviation of the attention logits at initialisation (Lemma 1).
+
+    It is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained position vector of
+    the same scale added, and :math:`d_m^{1-2\gamma}` behind a layer norm, which undoes the small
+    embedding. Exact for two different tokens; a token with itself has a factor
+    :math:`\sqrt{1 + 2/d_m}` more, except behind a layer norm.
+
+    Parameters
+    ----------
+    d_m : int
+        The embedding width, also the fan-in of W_Q and W_K.
+    init_rate : float
+        γ.
+    source : {"embedding", "position", "layer_norm"}, optional
+        What the rows of X are: w_x with entries N(0, d_m^-2γ); w_x plus a position vector of the same
+        law; or either behind a layer norm, so that \|x\|² = d_m.
+
+    Raises
+    ------
+    InputError
+        If d_m is below 2, γ is not finite or the source is unknown.
+    """
+    _check_width(d_m, init_rate, source)
+    scale, falls = _SOURCES[source]
+    return float(scale * d_m ** (1 - 2 * init_rate * (1 + falls)))
+
+
+def average_attention_probability(
+    tolerance: float, d_m: int, init_rate: float, row: int, *, source: Source = "embedding"
+) -> float:
+    r"""Return P(\|A_ij − 1/i\| ≤ ε) of one entry of row i, to first order in the logits (Lemma 1).
+
+    :math:`A_{ij} - 1/i \approx (S_{ij} - \bar S_i)/i` has the standard deviation
+    :math:`\operatorname{std}(S)\sqrt{i-1}/i^{3/2}` and is taken to be normal. Row 1 is exactly 1.
+    The worst row is the second.
+
+    Parameters
+    ----------
+    tolerance : float
+        ε, positive.
+    d_m, init_rate, source
+        As in ``attention_logit_std``.
+    row : int
+        i, counted from 1.
+    """
+    _check_tolerance(tolerance)
+    if row < 1:
+        raise InputError("row", row, "not a place of a sequence", "count rows from 1")
+    spread = attention_logit_std(d_m, init_rate, source=source) * math.sqrt(row - 1) / row**1.5
+    return 1.0 if row == 1 else float(erf(tolerance / (spread * math.sqrt(2))))
+
+
+def average_attention_bound(
+    tolerance: float, d_m: int, init_rate: float, length: int, *, source: Source = "embedding"
+) -> float:
+    r"""Return a proven lower bound of P(all \|A_ij − 1/i\| ≤ ε, j ≤ i ≤ L) (Lemma 1).
+
+    An entry of a softmax has a gradient of norm at most :math:`\sqrt2/4`, so that a whole row stays
+    within ε of 1/i while :math:`\|S_i\| \le 2\sqrt2\,\varepsilon`; Markov's inequality for
+    :math:`\|S_i\|^2` and the sum over the rows 2..L give
+
+    .. math:: 1 - \frac{(L-1)(L+2)}{16\,\varepsilon^2} \operatorname{var}(S)\,(1 + 2/d_m).
+
+    Repeated tokens are allowed. Negative values are returned as 0: the bound says nothing there.
+    """
+    _check_tolerance(tolerance)
+    _check_length(length)
+    variance = attention_logit_std(d_m, init_rate, source=source) ** 2 * (1 + 2 / d_m)
+    return max(0.0, 1 - (length - 1) * (length + 2) * variance / (16 * tolerance**2))
+
+
+def smallest_init_rate(
+    tolerance: float,
+    d_m: int,
+    length: int,
+    *,
+    source: Source = "embedding",
+    proven: bool = True,
+) -> float:
+    r"""Return C(ε), the γ above which rows are within ε of 1/i with probability 1 − ε (Lemma 1).
+
+    Parameters
+    ----------
+    tolerance : float
+        ε, in (0, 1).
+    d_m, source
+        As in ``attention_logit_std``.
+    length : int
+        L, at least 2.
+    proven : bool, optional
+        True: from ``average_attention_bound``, for the whole matrix at once. False: from
+        ``average_attention_probability`` for an entry of the worst row, which is smaller.
+
+    Returns
+    -------
+    float
+        :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 behind a layer norm:
+        however small ε is, every γ above that constant will do once the model is wide enough.
+    """
+    _check_tolerance(tolerance)
+    _check_length(length)
+    _check_width(d_m, 1.0, source)
+    if tolerance >= 1:
+        raise InputError("tolerance", tolerance, "no probability 1 − ε", "give a value below 1")
+    if proven:
+        largest = 4 * tolerance**1.5 / math.sqrt((length - 1) * (length + 2) * (1 + 2 / d_m))
+    else:
+        largest = 2**1.5 * tolerance / (math.sqrt(2) * float(erfinv(1 - tolerance)))
+    scale, falls = _SOURCES[source]
+    return (1 - math.log(largest / scale) / math.log(d_m)) / (2 * (1 + falls))
+
+
+def sample_attention_rows(
+    d_m: int,
+    d_k: int,
+    init_rate: float,
+    row: int,
+    n_samples: int,
+    rng: np.random.Generator,
+    *,
+    source: Source = "embedding",
+) -> FloatArray:
+    """Draw row i of the attention matrix of fresh models on i different tokens: shape (n_samples, i).
+
+    Nothing of the theory is used: the matrices are drawn entry by entry and multiplied.
+    """
+    _check_width(d_m, init_rate, source)
+    rows = np.empty((n_samples, row))
+    for sample in rows:
+        x = _draw_input(d_m, init_rate, row, rng, source)
+        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * d_m**-init_rate
+        logits = (x[-1] @ w_q) @ (x @ w_k).T / math.sqrt(d_k)
+        weights = np.exp(logits - logits.max())
+        sample[:] = weights / weights.sum()
+    return rows
+
+
+def _draw_input(d_m: int, init_rate: float, row: int, rng: np.random.Generator, source: Source) -> FloatArray:
+    x = rng.standard_normal((row, d_m)) * d_m**-init_rate
+    if source == "position":
+        x = x + rng.standard_normal((row, d_m)) * d_m**-init_rate
+    if source == "layer_norm":
+        x = x - x.mean(axis=1, keepdims=True)
+        x = x / x.std(axis=1, keepdims=True)
+    return np.asarray(x)
+
+
+def _check_width(d_m: int, init_rate: float, source: str) -> None:
+    if d_m < 2:
+        raise InputError("d_m", d_m, "too narrow", "give at least 2")
+    if not math.isfinite(init_rate):
+        raise InputError("init_rate", init_rate, "not a finite number", "give e.g. 0.8")
+    if source not in _SOURCES:
+        raise InputError("source", source, "unknown", f"choose one of {', '.join(_SOURCES)}")
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if not (math.isfinite(tolerance) and tolerance > 0):
+        raise InputError("tolerance", tolerance, "not a positive number", "give e.g. 0.01")
+
+
+def _check_length(length: int) -> None:
+    if length < 2:
+        raise InputError("length", length, "a single row is always 1", "give at least 2")

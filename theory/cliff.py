@@ -1,0 +1,103 @@
+r"""Cliff sequences (Definition 3) and their softmax (Lemma 5).
+
+Places are counted from 1 as in the paper: the key stands at p, the anchors at p+1..p+q, and the window
+p..p+q is where the second attention is to look.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def cliff_sequence(mass: float, length: int, p: int, q: int) -> FloatArray:
+    r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
+
+    It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −δ after.
+    """
+    _check_window(length, p, q)
+    step = cliff_step(mass, length, q)
+    place = np.arange(1, length + 1)
+    return np.where(place <= p, step * (place - p), np.where(place <= p + q, 0.0, -step))
+
+
+def cliff_step(mass: float, length: int, q: int) -> float:
+    r"""Return a δ with which every δ-cliff has at most ``mass`` outside its window (Lemma 5).
+
+    Outside the window a δ-cliff has L − q − 1 places, each at least δ below the q + 1 of the window: the
+    softmax mass there is at most :math:`(L-q-1)e^{-\delta}/(q+1)`, and the δ that makes this ``mass`` is
+    returned (0 if the window is the whole sequence). The lemma asserts that a δ exists; this is one, and
+    it bounds the sum over the places, not only each of them.
+
+    Parameters
+    ----------
+    mass : float
+        In (0, 1).
+    length, q : int
+        L and q, L at least q + 1.
+    """
+    _check_window(length, 1, q)
+    if not 0 < mass < 1:
+        raise InputError("mass", mass, "no share of the softmax", "give a value between 0 and 1")
+    outside = length - q - 1
+    return max(0.0, math.log(outside / ((q + 1) * mass))) if outside else 0.0
+
+
+def is_cliff(
+    sequence: npt.ArrayLike, p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9
+) -> bool:
+    """Return whether a sequence is a δ-cliff (Definition 3), δ being ``step``.
+
+    Increasing: each place up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
+    most ``plateau_tolerance``. Descending: every place after p+q is at least δ below p. The tolerance
+    is allowed in all three.
+    """
+    values = np.asarray(sequence, dtype=np.float64)
+    if values.ndim != 1:
+        raise InputError("sequence", values.shape, "not one row of logits", "give shape (L,)")
+    _check_window(len(values), p, q)
+    top, slack = values[p - 1], plateau_tolerance
+    return bool(
+        (np.diff(values[:p]) >= step - slack).all()
+        and (np.abs(values[p : p + q] - top) <= slack).all()
+        and (values[p + q :] <= top - step + slack).all()
+    )
+
+
+def mass_outside(logits: npt.ArrayLike, p: npt.ArrayLike, q: int) -> FloatArray:
+    """Return the softmax mass outside p..p+q, computed without subtracting from 1.
+
+    Parameters
+    ----------
+    logits : array_like, shape (..., L)
+        Attention logits, rows of any number.
+    p : array_like of int, shape (...)
+        The key's place in every row, from 1.
+    q : int
+        The number of anchors.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+    """
+    values = np.asarray(logits, dtype=np.float64)
+    first = np.asarray(p)
+    for place in (first.min(), first.max()):
+        _check_window(values.shape[-1], int(place), q)
+    place = np.arange(1, values.shape[-1] + 1)
+    outside = (place < first[..., None]) | (place > first[..., None] + q)
+    weights = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray((weights * outside).sum(axis=-1) / weights.sum(axis=-1), dtype=np.float64)
+
+
+def _check_window(length: int, p: int, q: int) -> None:
+    if q < 1:
+        raise InputError("q", q, "a window needs an anchor", "give q >= 1")
+    if not 1 <= p <= length - q:
+        raise InputError("p", p, f"no key place of a sequence of {length}", f"give 1..{length - q}")

@@ -1,0 +1,64 @@
+"""The exponent of a power law from measurements, with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from theory.errors import InputError
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted exponent.
+
+    Attributes
+    ----------
+    value : float
+        The slope of log y over log x.
+    low, high : float
+        The ends of its interval; how far the points are from a straight line widens it.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def fit_exponent(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.99) -> Exponent:
+    """Fit y ∝ x^a by least squares of log y over log x.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Positive, n at least 3; repeated x are welcome.
+    level : float, optional
+        The interval's confidence, by Student's t with n − 2 degrees of freedom.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than three points, one is not positive, or all x are equal.
+    """
+    log_x, log_y = _logs("x", x), _logs("y", y)
+    if log_x.shape != log_y.shape or log_x.ndim != 1 or len(log_x) < 3:
+        raise InputError("x, y", (log_x.shape, log_y.shape), "no fit", "give n >= 3 points of each")
+    centred = log_x - log_x.mean()
+    spread = float(centred @ centred)
+    if spread == 0:
+        raise InputError("x", float(np.exp(log_x[0])), "the same for all points", "vary it")
+    slope = float(centred @ log_y) / spread
+    residual = log_y - log_y.mean() - slope * centred
+    freedom = len(log_x) - 2
+    half = float(stdtrit(freedom, (1 + level) / 2)) * (float(residual @ residual) / freedom / spread) ** 0.5
+    return Exponent(slope, slope - half, slope + half)
+
+
+def _logs(argument: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise InputError(argument, values, "not all positive", "a power law needs positive numbers")
+    return np.log(array)

@@ -1,0 +1,213 @@
+r"""The one-layer Transformer of Definition 2 and its exact flows (Lemma 3, Lemma 4), without autograd.
+
+Row vectors; m = A_L X W_V W_O, h = m + X_L, z = h W_f1, logits f = σ(z) W_f2 + h, p = softmax(f). No layer
+norm, no read-out: the d_m outputs are the logits, so that d_m = d. Only the last row of the causal
+attention matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Activation = Literal["tanh", "linear"]
+_ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
+    "linear": (lambda z: z, np.ones_like),
+}
+_SHAPES = {
+    "W_emb": "dd",
+    "W_Q": "dk",
+    "W_K": "dk",
+    "W_V": "dk",
+    "W_O": "kd",
+    "W_f1": "df",
+    "W_f2": "fd",
+}
+
+
+@dataclass(frozen=True)
+class OneLayerParameters:
+    """The matrices of the one-layer Transformer (Definition 2), float64.
+
+    Attributes
+    ----------
+    W_emb : ndarray, shape (d, d)
+        Row s is the embedding w_s; as wide as the vocabulary, because its space is that of the logits.
+    W_Q, W_K, W_V : ndarray, shape (d, d_k)
+    W_O : ndarray, shape (d_k, d)
+    W_f1 : ndarray, shape (d, d_f)
+    W_f2 : ndarray, shape (d_f, d)
+    """
+
+    W_emb: FloatArray
+    W_Q: FloatArray
+    W_K: FloatArray
+    W_V: FloatArray
+    W_O: FloatArray
+    W_f1: FloatArray
+    W_f2: FloatArray
+
+    def __post_init__(self) -> None:
+        sizes: dict[str, int] = {}
+        for name, letters in _SHAPES.items():
+            matrix = np.asarray(getattr(self, name), dtype=np.float64)
+            object.__setattr__(self, name, matrix)
+            fits = matrix.ndim == 2 and all(
+                sizes.setdefault(letter, n) == n for letter, n in zip(letters, matrix.shape, strict=True)
+            )
+            if not fits:
+                raise InputError(
+                    name,
+                    matrix.shape,
+                    "does not fit the other matrices",
+                    f"give ({letters[0]}, {letters[1]}) with one value for each of d, k and f",
+                )
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """What a forward pass leaves for the flows; n sequences of length L."""
+
+    X: FloatArray  # (n, L, d)
+    K: FloatArray  # (n, L, d_k)
+    q: FloatArray  # (n, d_k)
+    A: FloatArray  # (n, L)
+    mixed: FloatArray  # (n, d), A_L X
+    z: FloatArray  # (n, d_f)
+    logits: FloatArray  # (n, d)
+
+
+def one_layer_logits(
+    parameters: OneLayerParameters, sequences: npt.ArrayLike, *, activation: Activation = "tanh"
+) -> FloatArray:
+    """Return f(X) of Definition 2 (eq. 9) for every sequence.
+
+    Parameters
+    ----------
+    parameters : OneLayerParameters
+        The model.
+    sequences : array_like of int, shape (n, L)
+        Tokens.
+    activation : {"tanh", "linear"}, optional
+        σ; both meet Assumption 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+    """
+    return _forward(parameters, _tokens(parameters, sequences), activation).logits
+
+
+def lemma3_flow(
+    parameters: OneLayerParameters,
+    sequences: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    *,
+    activation: Activation = "tanh",
+) -> FloatArray:
+    r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
+
+    With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, the place j of a
+    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last place δ besides, and both what comes
+    through the attention's own logits, a term that the lemma's small initialisation removes.
+
+    Parameters
+    ----------
+    parameters, sequences, activation
+        As in ``one_layer_logits``.
+    targets : array_like, shape (n, d)
+        Label laws, one row a sequence: one-hot rows for drawn labels.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree or a token lies outside the vocabulary.
+    """
+    tokens = _tokens(parameters, sequences)
+    state = _forward(parameters, tokens, activation)
+    delta = _delta(parameters, state, _targets(parameters, tokens, targets), activation)
+    at_place = _through_attention(parameters, state, delta)
+    at_place[:, -1] += delta
+    flow = np.zeros_like(parameters.W_emb)
+    np.add.at(flow, tokens, at_place)
+    return flow / len(tokens)
+
+
+def lemma4_flow(
+    parameters: OneLayerParameters,
+    sequences: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    *,
+    activation: Activation = "tanh",
+) -> FloatArray:
+    r"""Return dW_V/dt = :math:`\frac1n \sum (A_L X)^\top \delta\, W_O^\top` (Lemma 4), shape (d, d_k).
+
+    δ, parameters and errors are those of ``lemma3_flow``; for a linear σ,
+    δ = (y − p)(W_f + I)ᵀ and this is the lemma as printed (eq. 35).
+    """
+    tokens = _tokens(parameters, sequences)
+    state = _forward(parameters, tokens, activation)
+    delta = _delta(parameters, state, _targets(parameters, tokens, targets), activation)
+    return state.mixed.T @ delta @ parameters.W_O.T / len(tokens)
+
+
+def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: Activation) -> _Pass:
+    X = parameters.W_emb[tokens]
+    K, q = X @ parameters.W_K, X[:, -1] @ parameters.W_Q
+    A = _softmax(np.einsum("nk,nlk->nl", q, K) / np.sqrt(q.shape[1]))
+    mixed = np.einsum("nl,nld->nd", A, X)
+    h = mixed @ parameters.W_V @ parameters.W_O + X[:, -1]
+    z = h @ parameters.W_f1
+    return _Pass(X, K, q, A, mixed, z, _ACTIVATIONS[activation][0](z) @ parameters.W_f2 + h)
+
+
+def _delta(
+    parameters: OneLayerParameters, state: _Pass, targets: FloatArray, activation: Activation
+) -> FloatArray:
+    """Return δ, what reaches h, shape (n, d)."""
+    g = targets - _softmax(state.logits)
+    through_f = (g @ parameters.W_f2.T) * _ACTIVATIONS[activation][1](state.z)
+    return np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
+
+
+def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: FloatArray) -> FloatArray:
+    """Return what reaches every place by way of the attention, its logits included: (n, L, d)."""
+    to_mixed = delta @ parameters.W_O.T @ parameters.W_V.T
+    to_weights = np.einsum("nld,nd->nl", state.X, to_mixed)
+    centred = to_weights - (state.A * to_weights).sum(axis=1, keepdims=True)
+    to_scores = state.A * centred / np.sqrt(state.q.shape[1])
+    at_place = state.A[:, :, None] * to_mixed[:, None]
+    at_place += to_scores[:, :, None] * (state.q @ parameters.W_K.T)[:, None]
+    at_place[:, -1] += np.einsum("nl,nlk->nk", to_scores, state.K) @ parameters.W_Q.T
+    return at_place
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
+def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArray:
+    tokens, d = np.asarray(sequences), len(parameters.W_emb)
+    if tokens.ndim != 2 or not tokens.size or not np.issubdtype(tokens.dtype, np.integer):
+        raise InputError("sequences", tokens.shape, "not a table of tokens", "give integers, shape (n, L)")
+    if tokens.min() < 0 or tokens.max() >= d:
+        wrong = tokens.max() if tokens.max() >= d else tokens.min()
+        raise InputError("sequences", int(wrong), f"outside the vocabulary 0..{d - 1}", "widen W_emb")
+    return tokens.astype(np.int64)
+
+
+def _targets(parameters: OneLayerParameters, tokens: IntArray, targets: npt.ArrayLike) -> FloatArray:
+    laws, shape = np.asarray(targets, dtype=np.float64), (len(tokens), len(parameters.W_emb))
+    if laws.shape != shape:
+        raise InputError("targets", laws.shape, "not one label law a sequence", f"give shape {shape}")
+    return laws
