@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
     from sim.data import Dataset, build_dataset
     from sim.engine import Trainer
-    from sim.launch import Estimate, default_workers, estimate, train
+    from sim.launch import Cost, default_workers, estimate, train
     from sim.matmul import RouteReport, choose_route, matmul_route
     from sim.models import build, emb_mlp, initial_std
     from sim.run import Run, RunFolder, find_runs
@@ -27,7 +27,7 @@ _HOMES = {
         "make_run_config",
     ),
     "sim.data": ("Dataset", "build_dataset"),
-    "sim.launch": ("Estimate", "default_workers", "estimate", "train"),
+    "sim.launch": ("Cost", "default_workers", "estimate", "train"),
     "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
     "sim.models": ("build", "emb_mlp", "initial_std"),
     "sim.run": ("Run", "RunFolder", "find_runs"),
@@ -37,9 +37,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Cost",
     "DataConfig",
     "Dataset",
-    "Estimate",
     "MemberConfig",
     "ModelConfig",
     "Progress",

@@ -30,7 +30,7 @@ _progress: Any = None
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Cost:
     """What some runs are expected to cost.
 
     Attributes
@@ -103,7 +103,7 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def estimate(config: RunConfig, workers: int, steps: int = 30) -> Estimate:
+def estimate(config: RunConfig, workers: int, steps: int = 30) -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine."""
     members = config.members()
     before = torch.get_num_threads()
@@ -116,7 +116,7 @@ def estimate(config: RunConfig, workers: int, steps: int = 30) -> Estimate:
         torch.set_num_threads(before)
     processes = min(workers, len(members))
     rounds = -(-len(members) // processes)
-    return Estimate(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
+    return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
 
 
 def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:

@@ -35,7 +35,7 @@ class RouteReport:
     gflops : dict of float
         Floating-point operations per second of each route, in 1e9.
     error : dict of float
-        Largest componentwise error of each route against float64, |fl(ab) − ab| / |a||b|.
+        Largest error of each route against float64, entry by entry over the product of absolute values.
     """
 
     route: Route

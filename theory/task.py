@@ -214,7 +214,7 @@ class Task:
         return self.length - self.n_anchors - 1
 
     def n_combinations(self, mapping: Mapping, *, held_out: bool = False) -> int:
-        """Return N_A^q, or N_A^q − |M| with the held-out combinations removed."""
+        """Return N_A^q, or fewer with the held-out combinations (the set M) removed."""
         return int(len(mapping.anchors) ** self.n_anchors) - held_out * len(mapping.held_out)
 
     def label_range(self, mapping: Mapping) -> range:

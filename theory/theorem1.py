@@ -61,9 +61,9 @@ class NormalDistance:
     kolmogorov : float
         The largest difference of the distribution functions, half a unit of continuity allowed.
     predicted_kolmogorov : float
-        0.02294 |excess kurtosis|, the first Edgeworth term; Berry-Esseen's q^-1/2 is its upper bound.
+        0.02294 times the excess kurtosis in absolute value, the first Edgeworth term; Berry-Esseen's q^-1/2 is its upper bound.
     total_variation : float
-        Half the sum of |P − N| over the vocabulary.
+        Half the sum over the vocabulary of the absolute differences.
     l2 : float
         ‖P − N‖, which scales the noise term of bound (13).
     """
