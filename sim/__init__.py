@@ -4,8 +4,9 @@ Imports ``theory`` for the task only, and never ``validate``. Names are loaded a
 reading a configuration does not wait for torch.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
@@ -17,24 +18,26 @@ if TYPE_CHECKING:
     from sim.run import Run, RunFolder, find_runs
     from sim.session import Progress, train_together
 
-_HOMES = {
-    "sim.config": (
-        "DataConfig",
-        "MemberConfig",
-        "ModelConfig",
-        "RunConfig",
-        "TrainingConfig",
-        "make_run_config",
-    ),
-    "sim.data": ("Dataset", "build_dataset"),
-    "sim.launch": ("Cost", "default_workers", "estimate", "train"),
-    "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
-    "sim.models": ("build", "emb_mlp", "initial_std"),
-    "sim.run": ("Run", "RunFolder", "find_runs"),
-    "sim.session": ("Progress", "train_together"),
-    "sim.engine": ("Trainer",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "sim.config": (
+            "DataConfig",
+            "MemberConfig",
+            "ModelConfig",
+            "RunConfig",
+            "TrainingConfig",
+            "make_run_config",
+        ),
+        "sim.data": ("Dataset", "build_dataset"),
+        "sim.launch": ("Cost", "default_workers", "estimate", "train"),
+        "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
+        "sim.models": ("build", "emb_mlp", "initial_std"),
+        "sim.run": ("Run", "RunFolder", "find_runs"),
+        "sim.session": ("Progress", "train_together"),
+        "sim.engine": ("Trainer",),
+    },
+)
 
 __all__ = [
     "Cost",
@@ -62,9 +65,3 @@ __all__ = [
     "train",
     "train_together",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'sim' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -54,7 +54,7 @@ print(sorted({{'torch', 'sim', 'validate'}} & set(sys.modules)))
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("package", ["theory", "sim"])
+@pytest.mark.parametrize("package", ["theory", "sim", "validate"])
 def test_public_names_exist(package: str) -> None:
     module = __import__(package)
     assert module.__all__ == sorted(module.__all__)

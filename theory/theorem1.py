@@ -61,7 +61,8 @@ class NormalDistance:
     kolmogorov : float
         The largest difference of the distribution functions, half a unit of continuity allowed.
     predicted_kolmogorov : float
-        0.02294 times the excess kurtosis in absolute value, the first Edgeworth term; Berry-Esseen's q^-1/2 is its upper bound.
+        0.02294 times the excess kurtosis in absolute value, the first Edgeworth term; Berry-Esseen's
+        q^-1/2 is its upper bound.
     total_variation : float
         Half the sum over the vocabulary of the absolute differences.
     l2 : float

@@ -134,7 +134,7 @@ def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
-def compare(settings: Sequence[Setting], epochs: Sequence[int] | None = None) -> list[Row]:
+def compare_runs(settings: Sequence[Setting], epochs: Sequence[int] | None = None) -> list[Row]:
     """Compare every predictor with every setting's runs, at every snapshot they share.
 
     Parameters

@@ -98,7 +98,7 @@ def _verdicts(report: Report) -> str:
         rows.append(
             [
                 escape(o.claim.statement),
-                f"γ = {c.init_rate:g}",
+                f"{c.init_rate:g}",
                 escape(c.what),
                 escape(f"{c.relation} {c.threshold:g}"),
                 escape(str(o.estimate)),

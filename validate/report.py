@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sim.config import sources
 from sim.files import write_atomically, write_json
-from validate.compare import Row, compare, group_title, groups_of
+from validate.compare import Row, compare_runs, group_title, groups_of
 from validate.demo_claims import Outcome
 from validate.figures import (
     AccuracyCurves,
@@ -68,7 +68,7 @@ class Report:
         outcomes: Sequence[Outcome] = (),
     ) -> Report:
         """Compare the runs and draw the figures; ``epochs`` are those that the figures show."""
-        rows = compare(settings)
+        rows = compare_runs(settings)
         return cls(title, settings, rows, list(outcomes), draw_figures(settings, rows, epochs))
 
     def final_rows(self) -> list[Row]:
@@ -121,6 +121,25 @@ def draw_figures(
         *(figure for setting in reversed(settings) for figure in _cosine_figures(setting, epochs)),
         *_error_figures(settings, rows),
     ]
+
+
+def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
+    """Draw the whole story on one sheet: accuracies above, reasoning anchors predicted and observed below."""
+    ends = (settings[0], settings[-1])
+    tokens = settings[0].task.reasoning_anchors
+    figure, axes = new_axes(2, 3, size=(3.1, 2.9))
+    for ax, setting in zip(axes, ends, strict=False):
+        AccuracyCurves.from_runs(setting).plot(ax)
+    axes[0].legend(fontsize=7, frameon=False)
+    LabelDistributions.from_task(settings[0].task, tokens, "label distributions").plot(axes[2])
+    matrices = CosineMatrices.from_runs(ends[1], tokens, ends[1].epochs()[-1:], ["P^s - mean P"])
+    matrices.panels[1:1] = CosineMatrices.from_runs(ends[0], tokens, ends[0].epochs()[-1:], []).panels
+    matrices.plot([axes[5], axes[3], axes[4]])
+    caption = (
+        "What the label distributions of the reasoning anchors predict (right), and what training did with "
+        "large (left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
+    )
+    return ReportFigure("overview", caption, figure)
 
 
 def _accuracy_figure(settings: Sequence[Setting]) -> ReportFigure:

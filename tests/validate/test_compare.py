@@ -16,7 +16,7 @@ from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
 from validate.compare import (
-    compare,
+    compare_runs,
     fitted_widths,
     groups_of,
     measures,
@@ -51,7 +51,7 @@ def test_a_prediction_agrees_perfectly_with_itself() -> None:
 
 
 def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
-    rows = compare(settings)
+    rows = compare_runs(settings)
     memory = [r for r in rows if r.group == "memory" and r.setting == "γ = 0.8" and r.epoch == 4]
     names = {p.name for p in PREDICTORS} - {"eq. 14"}
     assert {r.predictor for r in memory} == names
@@ -73,7 +73,7 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
     ]
     row = next(
         r
-        for r in compare([small], [6])
+        for r in compare_runs([small], [6])
         if (r.group, r.anchor, r.predictor, r.measure) == ("reasoning", 12, "P^s - u", "pearson")
     )
     assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)

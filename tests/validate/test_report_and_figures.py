@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from theory import Task, label_distribution
-from validate.compare import compare, observed_cosines
+from validate.compare import compare_runs, observed_cosines
 from validate.demo_claims import judge
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.report import Report
@@ -93,7 +93,7 @@ def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
     expected = np.mean([observed_cosines(run, 6, tokens) for run in small.runs], axis=0)
     np.testing.assert_allclose(matrices.images_[-1].get_array(), expected)
 
-    error = PredictionError.from_rows(compare([small]), small.label, "reasoning").plot()
+    error = PredictionError.from_rows(compare_runs([small]), small.label, "reasoning").plot()
     assert set(error.lines_) == set(error.curves)
     assert len(error.lines_["P^s - u"].get_xdata()) == 4
 

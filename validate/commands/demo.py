@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     options = parse(Options, "demo", arguments, EXAMPLE)
     from validate.console import print_json, say
     from validate.demo_claims import judge
-    from validate.report import Report
+    from validate.report import Report, draw_overview
     from validate.settings import group_runs
     from validate.training import train_with_progress
 
@@ -57,6 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     title = "Small initial weights learn the rule first: predicted and observed"
     epochs = config.training.epochs
     report = Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
+    report.figures.insert(0, draw_overview(settings))
     page, data = report.write(options.out)
     if options.json:
         print_json(report.to_json())

@@ -1,0 +1,40 @@
+"""How long the label distributions take, from the paper's sizes to large ones."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from theory import Task, label_distribution, label_table
+from theory.labels import _combination_law
+
+LARGE = Task(
+    keys=range(3000, 103_000),
+    reasoning_anchors=range(11, 21),
+    memory_anchors=range(1, 11),
+    n_anchors=200,
+    length=201,
+    vocab_size=110_000,
+)
+
+
+def bench_theory() -> dict[str, Any]:
+    """Return medians in milliseconds, every cache empty."""
+    work: dict[str, Callable[[], object]] = {
+        "whole table, paper": lambda: label_table(Task.paper()),
+        "one anchor, q = 200, N_Z = 100 000": lambda: label_distribution(LARGE, 15),
+        "the same, exact fractions": lambda: label_distribution(LARGE, 15, exact=True),
+    }
+    return {"what": "label distributions, ms", **{name: _milliseconds(call) for name, call in work.items()}}
+
+
+def _milliseconds(call: Callable[[], object], rounds: int = 5) -> dict[str, float]:
+    times = []
+    for _ in range(rounds):
+        _combination_law.cache_clear()
+        start = time.perf_counter()
+        call()
+        times.append(1e3 * (time.perf_counter() - start))
+    return {"median": statistics.median(times), "min": min(times), "max": max(times)}

@@ -1,0 +1,61 @@
+"""Prediction against observation: comparisons, verdicts, figures, reports and the command line.
+
+Names are loaded at first use, so that ``anchorflow --help`` starts at once.
+"""
+
+from typing import TYPE_CHECKING
+
+from theory.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from validate.compare import (
+        Row,
+        compare_runs,
+        fitted_widths,
+        measures,
+        observed_cosines,
+        predicted_cosines,
+    )
+    from validate.demo_claims import Claim, Condition, Outcome, judge
+    from validate.prediction import Prediction
+    from validate.report import Report
+    from validate.settings import Setting, group_runs
+    from validate.stats import Estimate, over_seeds
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "validate.compare": (
+            "Row",
+            "compare_runs",
+            "fitted_widths",
+            "measures",
+            "observed_cosines",
+            "predicted_cosines",
+        ),
+        "validate.demo_claims": ("Claim", "Condition", "Outcome", "judge"),
+        "validate.prediction": ("Prediction",),
+        "validate.report": ("Report",),
+        "validate.settings": ("Setting", "group_runs"),
+        "validate.stats": ("Estimate", "over_seeds"),
+    },
+)
+
+__all__ = [
+    "Claim",
+    "Condition",
+    "Estimate",
+    "Outcome",
+    "Prediction",
+    "Report",
+    "Row",
+    "Setting",
+    "compare_runs",
+    "fitted_widths",
+    "group_runs",
+    "judge",
+    "measures",
+    "observed_cosines",
+    "over_seeds",
+    "predicted_cosines",
+]
