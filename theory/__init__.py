@@ -25,7 +25,7 @@ from theory.embedding import eq14_embedding, fit_width
 from theory.errors import InputError
 from theory.exponent import Exponent, fit_exponent
 from theory.flow import EmbMLPParameters, Trajectory, frozen_direction, frozen_flow
-from theory.geometry import cosine_matrix, off_diagonal
+from theory.geometry import PrincipalComponents, cosine_matrix, off_diagonal, principal_components
 from theory.labels import (
     expected_token_label_matrix,
     label_distribution,
@@ -73,6 +73,7 @@ __all__ = [
     "NormalDistance",
     "OneLayerParameters",
     "Population",
+    "PrincipalComponents",
     "Shift",
     "Sum",
     "Task",
@@ -120,6 +121,7 @@ __all__ = [
     "paper_transformer_drive",
     "plateau_error",
     "predict_value_growth",
+    "principal_components",
     "query_spread",
     "reasoning_anchor_law",
     "sample_attention_rows",

@@ -1,6 +1,8 @@
-"""Cosine geometry of embeddings."""
+"""Geometry of embeddings: cosines and principal components."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -53,3 +55,50 @@ def off_diagonal(matrix: npt.ArrayLike) -> FloatArray:
     if square.ndim != 2 or square.shape[0] != square.shape[1]:
         raise InputError("matrix", square.shape, "not square", "give a cosine matrix of one group")
     return square[np.triu_indices(len(square), 1)]
+
+
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """Rows seen along the directions in which they vary most.
+
+    Attributes
+    ----------
+    coordinates : ndarray, shape (n, n_components)
+        Centred; each column's largest entry in absolute value is positive, which fixes the signs.
+    explained : ndarray, shape (n_components,)
+        Share of the whole variance along each direction.
+    """
+
+    coordinates: FloatArray
+    explained: FloatArray
+
+
+def principal_components(rows: npt.ArrayLike, n_components: int = 2) -> PrincipalComponents:
+    """Return the principal components of some rows (Fig. 5B, 5D).
+
+    Parameters
+    ----------
+    rows : array_like, shape (n, k)
+        One vector a row, at least two.
+    n_components : int, optional
+        How many directions to keep, at most min(n, k).
+
+    Raises
+    ------
+    InputError
+        If ``rows`` is no matrix of two rows or more, or has fewer directions than asked for.
+    """
+    matrix = np.asarray(rows, dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) < 2:
+        raise InputError("rows", matrix.shape, "not a matrix of two rows or more", "give one vector a row")
+    if not 1 <= n_components <= min(matrix.shape):
+        raise InputError(
+            "n_components", n_components, f"rows of shape {matrix.shape}", f"give 1 to {min(matrix.shape)}"
+        )
+    left, sizes, _ = np.linalg.svd(matrix - matrix.mean(axis=0), full_matrices=False)
+    coordinates = (left * sizes)[:, :n_components]
+    largest = np.abs(coordinates).argmax(axis=0)
+    signs = np.where(coordinates[largest, np.arange(n_components)] < 0, -1.0, 1.0)
+    total = (sizes**2).sum()
+    explained = sizes[:n_components] ** 2 / (total if total > 0 else np.nan)
+    return PrincipalComponents(coordinates * signs, explained)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 
 from sim.files import write_atomically, write_json
 from theory import (
+    InputError,
     Task,
     cosine_matrix,
     eq14_embedding,
@@ -22,7 +24,15 @@ from theory import (
 )
 from theory.task_toml import task_to_dict
 from validate.compare import groups_of
-from validate.figures import CosineMatrices, LabelDistributions, new_axes, save
+from validate.figures import (
+    CosineMatrices,
+    CosineRows,
+    EmbeddingPCA,
+    LabelDistributions,
+    new_axes,
+    save,
+)
+from validate.figures.cosines import draw_matrix
 from validate.predictors import Tokens, training_laws
 
 FloatArray = npt.NDArray[np.float64]
@@ -97,21 +107,59 @@ class Prediction:
         }
 
     def write(self, out: Path) -> None:
-        """Write prediction.json, task.toml and the figures (4B, 4C)."""
+        """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 speaks."""
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / "prediction.json", self.to_json())
         write_atomically(out / "task.toml", self.task.to_toml())
+        for name, figure in self.figures().items():
+            for suffix in (".png", ".svg"):
+                save(figure, out / "figures" / f"{name}{suffix}")
+
+    def figures(self) -> dict[str, Figure]:
+        """Draw what the theory alone says."""
+        return self._label_figures() | self._embedding_figures()
+
+    def _label_figures(self) -> dict[str, Figure]:
+        found = {}
         figure, axes = new_axes(1, len(self.task.mappings))
         for ax, m in zip(axes, self.task.mappings, strict=True):
             LabelDistributions.from_task(self.task, m.anchors, f"{m.name} anchors", held_out=True).plot(ax)
-        for suffix in (".png", ".svg"):
-            save(figure, out / "figures" / f"fig4b_label_distributions{suffix}")
+        found["fig4b_label_distributions"] = figure
         for group, tokens in groups_of(self.task).items():
             panels = list(self.cosines[group].items())
             figure, axes = new_axes(1, len(panels), size=(2.9, 2.9))
             CosineMatrices(tokens, panels).plot(axes)
-            for suffix in (".png", ".svg"):
-                save(figure, out / "figures" / f"fig4c_cosines_{group.replace(' ', '_')}{suffix}")
+            found[f"fig4c_cosines_{group.replace(' ', '_')}"] = figure
+        return found
+
+    def _embedding_figures(self) -> dict[str, Figure]:
+        """Draw Fig. 5C, 5D and 9 for every mapping that adds, if the vocabulary holds its normal law."""
+        found = {}
+        for mapping in self.task.mappings:
+            tokens = mapping.anchors
+            if mapping.is_table or len(tokens) < 3:
+                continue
+            try:
+                rows = CosineRows.from_task(self.task, tokens)
+            except InputError:
+                # Theorem 1 refuses a vocabulary that cuts the normal off; the exact laws stand above.
+                continue
+            columns = min(5, len(rows))
+            figure, axes = new_axes(-(-len(rows) // columns), columns, size=(2.6, 2.3))
+            for ax, row in zip(axes, rows, strict=False):
+                row.plot(ax)
+            for ax in axes[len(rows) :]:
+                ax.axis("off")
+            axes[0].legend(fontsize=5, frameon=False)
+            found[f"fig9_rows_{mapping.name}"] = figure
+            figure, axes = new_axes(1, 3, size=(3.0, 2.8))
+            image = draw_matrix(axes[0], cosine_matrix(eq14_embedding(self.task, tokens)), tokens)
+            figure.colorbar(image, ax=axes[0], shrink=0.8)
+            axes[0].set_title("cosine of w̃ (eq. 14)")
+            EmbeddingPCA.from_task(self.task, tokens, f"w̃, {mapping.name} anchors").plot(axes[1])
+            EmbeddingPCA.from_task(self.task, self.task.keys, "w̃, keys").plot(axes[2])
+            found[f"fig5cd_geometry_{mapping.name}"] = figure
+        return found
 
 
 def _statistics(task: Task, token: int) -> TokenStatistics:

@@ -6,6 +6,7 @@ Importing this package selects no backend and opens no window; figures are drawn
 
 from validate.figures.accuracy import AccuracyCurves
 from validate.figures.cosines import CosineMatrices
+from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.error import PredictionError
 from validate.figures.labels import LabelDistributions
 from validate.figures.style import new_axes, save
@@ -13,6 +14,8 @@ from validate.figures.style import new_axes, save
 __all__ = [
     "AccuracyCurves",
     "CosineMatrices",
+    "CosineRows",
+    "EmbeddingPCA",
     "LabelDistributions",
     "PredictionError",
     "new_axes",

@@ -1,0 +1,105 @@
+"""Fig. 5C, 5D, 9 from the theory alone: rows of cosines, and principal components of w̃."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from theory import (
+    PrincipalComponents,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    gaussian_embedding,
+    label_distribution,
+    principal_components,
+)
+from validate.figures.style import PALETTE, SEQUENTIAL, new_axes
+from validate.predictors import Tokens
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass
+class CosineRows:
+    """cos(s, ·) of one token with its group, one line a prediction or observation (Fig. 5C, 9).
+
+    Attributes
+    ----------
+    token : int
+        s.
+    tokens : tuple of int
+        The group.
+    lines : dict of ndarray, each of shape (n,)
+    """
+
+    token: int
+    tokens: Tokens
+    lines: dict[str, FloatArray]
+    ax_: Axes | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_task(cls, task: Task, tokens: Tokens) -> list[CosineRows]:
+        """Predict every row of a group of reasoning anchors, by eq. 8, Theorem 1 and eq. 14."""
+        laws = [label_distribution(task, s) - 1 / task.vocab_size for s in tokens]
+        normal = gaussian_embedding(task, tokens)
+        matrices = {
+            "P^s - u (eq. 8)": cosine_matrix(laws),
+            "normal, computed width (eq. 12)": cosine_matrix(normal),
+            "normal, width 12 (eq. 14)": cosine_matrix(eq14_embedding(task, tokens)),
+        }
+        return [
+            cls(s, tokens, {name: matrix[i] for name, matrix in matrices.items()})
+            for i, s in enumerate(tokens)
+        ]
+
+    def plot(self, ax: Axes | None = None) -> CosineRows:
+        """Draw on ``ax``, or on new axes, and return itself with ``ax_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        for (name, values), colour in zip(self.lines.items(), PALETTE, strict=False):
+            ax.plot(self.tokens, values, "o-", markersize=3, color=colour, label=name)
+        ax.set(title=f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity", ylim=(-0.1, 1.05))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class EmbeddingPCA:
+    """Principal components of w̃ for some tokens (Fig. 5D).
+
+    Attributes
+    ----------
+    title : str
+    tokens : tuple of int
+    components : PrincipalComponents
+    """
+
+    title: str
+    tokens: Tokens
+    components: PrincipalComponents
+    ax_: Axes | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_task(cls, task: Task, tokens: Tokens, title: str) -> EmbeddingPCA:
+        """Take w̃ of eq. 14, without its noise."""
+        return cls(title, tokens, principal_components(eq14_embedding(task, tokens)))
+
+    def plot(self, ax: Axes | None = None) -> EmbeddingPCA:
+        """Draw the tokens in their numerical order, dark to light, and return itself with ``ax_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        x, y = self.components.coordinates.T
+        ax.plot(x, y, color="0.8", linewidth=0.8, zorder=1)
+        colours = colormaps[SEQUENTIAL](np.linspace(0, 0.9, len(self.tokens)))
+        ax.scatter(x, y, c=colours, s=14, zorder=2)
+        for index in (0, len(self.tokens) // 2, -1):
+            ax.annotate(str(self.tokens[index]), (x[index], y[index]), fontsize=8)
+        first, second = 100 * self.components.explained
+        ax.set(
+            title=self.title, xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)"
+        )
+        return self
