@@ -49,7 +49,8 @@ def table(kept: dict[str, Any]) -> str:
         lines.append(f"| {v['claim']} | {v['init_rate']:g} | {measure} | {bound} | {estimate} | {verdict} |")
     source = (
         f"\n`{kept['command']}`: {kept['seeds']} seeds for each γ, {kept['epochs']} epochs, "
-        f"{kept['core_seconds']:.0f} core seconds on an {kept['processor']} with torch {kept['versions']['torch']}."
+        f"{kept['core_seconds']:.0f} core seconds on an {kept['processor']}, "
+        f"torch {kept['versions']['torch']}."
     )
     return "\n".join(lines) + "\n" + source
 

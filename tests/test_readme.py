@@ -27,7 +27,7 @@ def _update_readme() -> Any:
 def test_the_example_runs_as_printed(tmp_path: Path) -> None:
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     assert code is not None
-    assert len([line for line in code[1].splitlines() if line]) <= 11
+    assert len([line for line in code[1].splitlines() if line]) <= 10
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code[1]],
         capture_output=True,

@@ -1,0 +1,91 @@
+"""anchorflow derive: a statement of the paper, derived step by step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from theory import InputError
+from validate.commands.parsing import parse
+
+if TYPE_CHECKING:
+    from theory.symbolic import Derivation
+
+EXAMPLE = 'anchorflow derive "prop 1"'
+
+
+@dataclasses.dataclass
+class Options:
+    """Derive a statement of the paper with SymPy, step by step, and check it.
+
+    NAME is forgiving: "prop 1", "Prop. 1", "lemma4", "eq 22". Without a name, the list of all.
+    """
+
+    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
+    """The statement."""
+    all: bool = False
+    """Every derivation."""
+    latex: bool = False
+    """LaTeX instead of text; with --all, the page of the documentation."""
+    out: Path | None = None
+    """Write here instead of to standard output."""
+    json: bool = False
+    """Print as JSON on standard output."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print or write one derivation, all of them, or their list."""
+    options = parse(Options, "derive", arguments, EXAMPLE)
+    if options.name is not None and options.all:
+        raise InputError("name, all", options.name, "one and all asked for", "ask for one of the two")
+    from validate.console import print_json
+
+    if options.json:
+        print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
+        return 0
+    text = _text(options)
+    if options.out is None:
+        print(text)
+    else:
+        from sim.files import write_atomically
+
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(options.out, text if text.endswith("\n") else text + "\n")
+        print(f"written to {options.out}")
+    return 0
+
+
+def _chosen(options: Options) -> dict[str, Derivation]:
+    from theory.symbolic import derivations, find_derivation
+
+    if options.name is None:
+        return dict(derivations())
+    found = find_derivation(options.name)
+    return {options.name: found}
+
+
+def _text(options: Options) -> str:
+    from theory.symbolic import derivations, derivations_page, show
+
+    if options.name is None and not options.all:
+        names = "\n".join(f"  {name}" for name in derivations())
+        return f"The derivations; show one with: {EXAMPLE}\n{names}"
+    if options.all and options.latex:
+        return derivations_page()
+    chosen = _chosen(options).values()
+    return "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
+
+
+def _as_dict(name: str, derivation: Derivation) -> dict[str, Any]:
+    return {
+        "name": name,
+        "equation": derivation.equation,
+        "title": derivation.title,
+        "scope": derivation.scope,
+        "assumptions": list(derivation.assumptions),
+        "latex": derivation.to_latex(),
+    }
