@@ -158,12 +158,7 @@ class Run:
         config = read_config(folder)
         provenance = _read_json(folder, "provenance.json")
         if provenance.get("status") != "complete":
-            raise InputError(
-                "run",
-                str(folder),
-                f"not finished (status: {provenance.get('status')}{_reason(provenance)})",
-                "continue it with --resume, or train it again with --overwrite",
-            )
+            raise _unfinished(folder, provenance)
         metrics = RunFolder(folder).read_metrics()
         epochs = sorted(int(f.stem.split("_")[1]) for f in (folder / "snapshots").glob("epoch_*.safetensors"))
         for part, missing in (
@@ -267,5 +262,10 @@ def _incomplete(folder: Path, part: str) -> InputError:
     )
 
 
-def _reason(provenance: dict[str, Any]) -> str:
-    return f", {provenance['reason']}" if provenance.get("reason") else ""
+def _unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
+    status = provenance.get("status")
+    if status == "diverged":
+        remedy = "train it again with a smaller training.learning_rate and --overwrite"
+        return InputError("run", str(folder), str(provenance.get("reason")), remedy)
+    remedy = "continue it with --resume, or train it again with --overwrite"
+    return InputError("run", str(folder), f"not finished (status: {status})", remedy)

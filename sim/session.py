@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class Session:
     started: float = field(default_factory=time.perf_counter)
 
     def run(self, stop: Callable[[], bool]) -> str:
-        """Train to the end or until asked to stop; return the status: complete or interrupted."""
+        """Train to the end, until asked to stop or until all have diverged; return the status."""
         training, trainer = self.trainer.training, self.trainer
         self._write_provenance("running")
         if trainer.epoch == trainer.position == 0:
@@ -64,6 +65,8 @@ class Session:
                 break
             self._after_epoch()
         status = "complete" if trainer.epoch == training.epochs else "interrupted"
+        if len(trainer.failures) == len(trainer.members):
+            status = "diverged"
         self._write_checkpoints()
         self._write_provenance(status)
         return status
@@ -98,7 +101,7 @@ class Session:
                     "epoch": self.trainer.epoch,
                     "step": self.trainer.optimizer.step,
                     "sum_learning_rate": self.trainer.sum_learning_rate,
-                    "loss": {name: score["loss"] for name, score in scores.items()},
+                    "loss": {name: _finite(score["loss"]) for name, score in scores.items()},
                     "accuracy": {name: score["accuracy"] for name, score in scores.items()},
                 }
             )
@@ -165,7 +168,7 @@ def train_together(
     Returns
     -------
     str
-        "complete" or "interrupted".
+        "complete", "interrupted" or, if no member is left, "diverged".
 
     Raises
     ------
@@ -191,6 +194,11 @@ def train_together(
         _restore(session)
     with matmul_route(session.route.route):
         return session.run(stop)
+
+
+def _finite(value: float) -> float | None:
+    """Return the value for JSON, which knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
 
 
 def _earlier_route(path: Path) -> RouteReport | None:

@@ -190,3 +190,13 @@ def test_no_pickle_is_written(run: Run) -> None:
     for file in run.path.rglob("*.safetensors"):
         assert safetensors.numpy.load(file.read_bytes())
     assert {f.suffix for f in run.path.rglob("*") if f.is_file()} == {".json", ".jsonl", ".safetensors"}
+
+
+def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Path) -> None:
+    wild = small(optimizer="sgd", learning_rate=1e30, clip_norm=0.0, dtype="float32", seeds=[0, 1])
+    with pytest.raises(InputError, match=r"diverged at step \d+.*smaller training.learning_rate"):
+        train(wild, tmp_path)
+    for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
+        provenance = json.loads((tmp_path / name / "provenance.json").read_text())
+        assert provenance["status"] == "diverged"
+        assert (tmp_path / name / "metrics.jsonl").exists()

@@ -97,6 +97,8 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
     report = _json(capsys)
     assert report == json.loads((tmp_path / "report" / "report.json").read_text())
     assert (tmp_path / "report" / "report.html").exists()
+    assert main(["compare", str(out), "--epochs", "7"]) == 2
+    assert "epochs = 7: no snapshot" in capsys.readouterr().err
     assert main(["compare", str(out / "gamma0.8_seed4"), str(out / "gamma0.8_seed5")]) == 0
     assert "P^s - u" in capsys.readouterr().out
 

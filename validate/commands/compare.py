@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from theory import InputError
 from validate.commands.parsing import parse
+
+if TYPE_CHECKING:
+    from validate.settings import Setting
 
 EXAMPLE = "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100"
 
@@ -41,6 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     from validate.settings import group_runs
 
     settings = group_runs([Run.open(path) for path in find_runs(list(options.runs))])
+    _check_epochs(options.epochs, settings)
     report = Report.build("Predicted and observed embeddings", settings, epochs=options.epochs)
     if options.out is not None:
         page, data = report.write(options.out)
@@ -51,6 +56,16 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         print(f"report: {page}\ndata:   {data}")
     return 0
+
+
+def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
+    """Refuse, before the comparison, an epoch without a snapshot."""
+    for setting in settings:
+        for epoch in epochs:
+            if epoch not in setting.epochs():
+                raise InputError(
+                    "epochs", epoch, f"no snapshot at {setting.label}", f"choose from {setting.epochs()}"
+                )
 
 
 def print_comparison(report: object) -> None:
