@@ -34,5 +34,5 @@ def test_a_line_has_one_component_and_keeps_its_order() -> None:
 
 @pytest.mark.parametrize(("rows", "n"), [([1.0, 2.0], 1), ([[1.0, 2.0]], 1), (np.eye(3), 4), (np.eye(3), 0)])
 def test_bad_input_is_refused(rows: object, n: int) -> None:
-    with pytest.raises(InputError, match="rows|n_components"):
+    with pytest.raises(InputError, match=r"rows|n_components"):
         principal_components(rows, n)  # type: ignore[arg-type]
