@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, replaced, statement_check, written_out
@@ -19,8 +21,8 @@ from theory.symbolic.emb_mlp import (
     W2_ARGUMENT,
     prop_1,
 )
-from theory.symbolic.generating import A_MIN, ARRAY_MODULES, N_Z, Z_MIN, Q, R
-from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, S, label_law
+from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q, R
+from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, I, S, label_law
 
 IS_KEY = sp.MatrixSymbol("z", 1, D)
 MEMORY_LAW = IS_KEY / N_Z
@@ -37,12 +39,39 @@ REASONING_ARGUMENTS = (
 )
 
 
+class ReasoningLaw(sp.Function):  # type: ignore[misc]
+    """Eq. 22 as a function of (i, s, ζ_min, α_min, N_Z, N_A, q), written out by ``rewrite(Sum)``."""
+
+    nargs = 7
+
+    def _eval_rewrite_as_Sum(self, *args: sp.Expr, **_: object) -> sp.Expr:
+        i, s, z_min, a_min, n_keys, n_anchors, q = args
+        law = label_law().statement.subs({N_Z: n_keys, N_A: n_anchors, Q: q}, simultaneous=True)
+        return law.subs(R, i - s - z_min - (q - 1) * a_min)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"P^{{{printer._print(self.args[1])}}}_{{{printer._print(self.args[0])}}}"
+
+
+REASONING_LAW = ReasoningLaw(I, *(a.symbol for a in REASONING_ARGUMENTS))
+REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), I), REASONING_LAW))
+
+
 @functools.cache
-def reasoning_law() -> sp.FunctionMatrix:
-    """Return eq. 22 as a row over the vocabulary: entry i at r = i − s − ζ_min − (q−1) α_min."""
-    row, i = sp.symbols("a i", integer=True)
-    law = label_law().statement.subs(R, i - S - Z_MIN - (Q - 1) * A_MIN)
-    return sp.FunctionMatrix(1, D, sp.Lambda((row, i), law))
+def array_modules() -> tuple[Any, ...]:
+    """Return what evaluates eq. 22 for a whole row of labels: its own derivation's function."""
+    law = label_law().function()
+
+    def at(i: int, s: int, z_min: int, a_min: int, n_keys: int, n_anchors: int, q: int) -> float:
+        return float(law(i - s - z_min - (q - 1) * a_min, n_keys, n_anchors, q))
+
+    return ({"ReasoningLaw": np.vectorize(at, otypes=[float])}, "numpy")
+
+
+def law_step() -> Step:
+    """Return eq. 22 as a step, for a label i."""
+    written = sp.Eq(REASONING_LAW, REASONING_LAW.rewrite(sp.Sum), evaluate=False)
+    return Step("The label law of a reasoning anchor, eq. 22 at r = i − s − ζ_min − (q−1) α_min.", written)
 
 
 def _steps(law: sp.Basic, sentence: str) -> tuple[Step, ...]:
@@ -83,9 +112,9 @@ def cor_1() -> Derivation:
 @functools.cache
 def cor_2() -> Derivation:
     """Put a reasoning anchor's label law into Proposition 1 (eq. 27)."""
-    law = reasoning_law()
-    steps = _steps(law, "The label law of a reasoning anchor, eq. 22 at r = i − s − ζ_min − (q−1) α_min.")
-    statement = R_S * (law - UNIFORM) * W2.T * W1.T
+    put_in = _steps(REASONING_ROW, "Written as a row over the vocabulary.")
+    steps = (put_in[0], law_step(), *put_in[1:])
+    statement = R_S * (REASONING_ROW - UNIFORM) * W2.T * W1.T
     return Derivation(
         name="cor 2",
         equation="Cor. 2, eq. 27 (with eq. 22)",
@@ -99,5 +128,5 @@ def cor_2() -> Derivation:
         statement=statement,
         checks=(statement_check(steps[-1].expression, statement, SIZES),),
         arguments=(RATIO_ARGUMENT, *REASONING_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
-        modules=ARRAY_MODULES,
+        modules=array_modules(),
     )

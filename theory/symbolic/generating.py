@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from math import comb
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
 X, K, M = sp.Symbol("x"), sp.Symbol("k", integer=True, nonnegative=True), sp.Symbol("m", integer=True)
@@ -49,11 +48,6 @@ INTEGER_MODULES: tuple[Mapping[str, Callable[..., Any]] | str, ...] = (
     "math",
 )
 """Exact counting with Python integers, for one label at a time."""
-ARRAY_MODULES: tuple[Mapping[str, Callable[..., Any]] | str, ...] = (
-    {"CutBinomial": np.vectorize(_count, otypes=[float]), "binomial": _count},
-    "numpy",
-)
-"""The same for a whole row of labels."""
 
 
 def one_uniform(size: sp.Symbol) -> sp.Expr:
