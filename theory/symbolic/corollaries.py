@@ -22,7 +22,7 @@ from theory.symbolic.emb_mlp import (
     prop_1,
 )
 from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q, R
-from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, I, S, label_law
+from theory.symbolic.labels import LABEL, Q_ARGUMENT, SIZE_ARGUMENTS, S, label_law
 
 IS_KEY = sp.MatrixSymbol("z", 1, D)
 MEMORY_LAW = IS_KEY / N_Z
@@ -53,8 +53,8 @@ class ReasoningLaw(sp.Function):  # type: ignore[misc]
         return rf"P^{{{printer._print(self.args[1])}}}_{{{printer._print(self.args[0])}}}"
 
 
-REASONING_LAW = ReasoningLaw(I, *(a.symbol for a in REASONING_ARGUMENTS))
-REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), I), REASONING_LAW))
+REASONING_LAW = ReasoningLaw(LABEL, *(a.symbol for a in REASONING_ARGUMENTS))
+REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), LABEL), REASONING_LAW))
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def cor_1() -> Derivation:
         equation="Cor. 1, eq. 26 (with eq. 7, 21)",
         title="The leading flow of a memory anchor's embedding",
         quantity="dw_s/dt for a memory anchor s",
-        quantity_latex=r"\frac{dw_s}{dt}, \quad s \in \mathcal{A}_{\mathrm{mem}}",
+        quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{mem}}}",
         assumptions=(
             "Those of Proposition 1.",
             "A memory anchor's labels are uniform on the N_Z keys (eq. 7), whichever anchor it is.",
@@ -120,7 +120,7 @@ def cor_2() -> Derivation:
         equation="Cor. 2, eq. 27 (with eq. 22)",
         title="The leading flow of a reasoning anchor's embedding",
         quantity="dw_s/dt for a reasoning anchor s",
-        quantity_latex=r"\frac{dw_s}{dt}, \quad s \in \mathcal{A}_{\mathrm{rsn}}",
+        quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{rsn}}}",
         assumptions=("Those of Proposition 1.", "Those of eq. 22."),
         scope=prop_1().scope + " The law has symbolic N_Z, N_A, q, ζ_min and α_min.",
         steps=steps,

@@ -26,6 +26,11 @@ class Step:
 
     sentence: str
     expression: sp.Basic
+
+    def __post_init__(self) -> None:
+        if hasattr(self.expression, "as_immutable"):
+            object.__setattr__(self, "expression", self.expression.as_immutable())
+
     numerical: bool = False
 
 
@@ -39,8 +44,11 @@ class Check:
     @property
     def passed(self) -> bool:
         """Whether the difference is identically zero."""
-        residual = self.residual
-        return bool(residual.is_zero_matrix if hasattr(residual, "is_zero_matrix") else residual == 0)
+        import sympy as sp
+
+        if isinstance(self.residual, sp.MatrixBase):
+            return bool(self.residual.is_zero_matrix)
+        return bool(self.residual == 0 or isinstance(self.residual, sp.ZeroMatrix))
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,9 @@ class Derivation:
         )
         lines = [f"{_name(a)} : {a.description}" for a in self.arguments]
         made.__name__ = self.name.replace(" ", "_").replace(".", "_")
-        made.__doc__ = "\n".join([f"{self.equation}: {self.title}.", "", f"Returns {self.quantity}.", "", *lines])
+        made.__doc__ = "\n".join(
+            [f"{self.equation}: {self.title}.", "", f"Returns {self.quantity}.", "", *lines]
+        )
         return made
 
     def to_latex(self) -> str:

@@ -138,16 +138,16 @@ def _small_steps() -> tuple[Step, ...]:
     hidden = EPS**2 * (C_S * w + v) * w1
     logits = EPS * hidden.applyfunc(SIGMA) * w2
     start = replaced(lemma_2().result, (w1, EPS * w1), (w2, EPS * w2))
-    live = replaced(start, (p, softmax(logits)), (slopes, hidden.applyfunc(SLOPE)))
-    limit = live.applyfunc(lambda e: sp.cancel(e / EPS**2).subs(EPS, 0))
-    limit = limit.subs({SIGMA(0): 0, SLOPE(0): 1}).applyfunc(sp.factor)
+    divided = start.applyfunc(lambda e: sp.expand(e / EPS**2))
+    live = replaced(divided, (p, softmax(logits)), (slopes, hidden.applyfunc(SLOPE)))
+    limit = live.subs(EPS, 0).subs({SIGMA(0): 0, SLOPE(0): 1})
     means = {C_S: R_S} | {C_S * a: R_S * b for a, b in zip(y, law, strict=True)}
-    mean = limit.applyfunc(lambda e: sp.factor(average(e, [C_S, *y], means)))
+    mean = limit.applyfunc(lambda e: average(e, [C_S, *y], means))
     return (
         Step("The logits where every parameter carries a factor ε.", logits),
-        Step("Lemma 2 where every weight carries a factor ε; p and S are still those of that network.", start),
+        Step("Lemma 2 where both weights carry it too; p and S are those of that network.", start),
         Step(
-            "Put that network's p and S in, divide by ε² and let ε → 0: with σ(0) = 0 the softmax becomes "
+            "Put that network's p and S in, divided by ε², and let ε → 0: with σ(0) = 0 the softmax becomes "
             "uniform, with σ'(0) = 1 the slopes become one. This is one sequence's term of eq. 4.",
             limit,
         ),

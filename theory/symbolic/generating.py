@@ -79,7 +79,7 @@ def binomial_theorem_residual() -> sp.Expr:
 
 
 def negative_power_residual() -> sp.Expr:
-    """Sum the negative binomial series back for a symbolic power n + 1 and \\|y\\| < 1."""
+    """Sum the series of (1 − y)^−(n+1) back, for symbolic n and y inside (−1, 1)."""
     n, y = sp.Symbol("n", integer=True, nonnegative=True), sp.Symbol("y")
     k = sp.Symbol("k", integer=True, nonnegative=True)
     summed = sp.Sum(sp.binomial(k + n, n) * y**k, (k, 0, sp.oo)).doit()

@@ -10,14 +10,14 @@ from theory.symbolic.derivation import Argument, Check, Derivation, Step
 from theory.symbolic.generating import (
     A_MIN,
     INTEGER_MODULES,
-    J,
     N_A,
     N_Z,
+    Z_MIN,
+    CutBinomial,
+    J,
     Q,
     R,
     X,
-    Z_MIN,
-    CutBinomial,
     binomial_theorem,
     binomial_theorem_residual,
     coefficient,
@@ -27,7 +27,7 @@ from theory.symbolic.generating import (
     one_uniform,
 )
 
-S, I, LENGTH = sp.Symbol("s", integer=True), sp.Symbol("i", integer=True), sp.Symbol("L", integer=True)
+S, LABEL, LENGTH = sp.Symbol("s", integer=True), sp.Symbol("i", integer=True), sp.Symbol("L", integer=True)
 R_ARGUMENT = Argument(R, "the label, counted from the smallest that s can have: i − s − ζ_min − (q−1) α_min")
 SIZE_ARGUMENTS = (Argument(N_Z, "the number of keys"), Argument(N_A, "the number of reasoning anchors"))
 Q_ARGUMENT = Argument(Q, "anchors in a sequence")
@@ -39,7 +39,9 @@ UNIFORMS = (
 
 def _sums_back() -> tuple[Check, ...]:
     return (
-        Check("The binomial theorem, summed back by SymPy for a symbolic power.", binomial_theorem_residual()),
+        Check(
+            "The binomial theorem, summed back by SymPy for a symbolic power.", binomial_theorem_residual()
+        ),
         Check("The power series of (1−x)^−(n+1), summed back for symbolic n.", negative_power_residual()),
     )
 
@@ -56,14 +58,19 @@ def label_law() -> Derivation:
         title="The label law of a reasoning anchor, in closed form",
         quantity="P(Y^s = s + ζ_min + (q−1) α_min + r)",
         quantity_latex=r"P\left(Y^s = s + \zeta_{\min} + (q-1)\,\alpha_{\min} + r\right)",
-        assumptions=(*UNIFORMS, "A binomial marked + is 0 when its top is below its bottom; r is any integer."),
-        scope="Symbolic N_Z, N_A, q and r; the expansion is also compared with polynomials for q = 1, 2, 3, 4.",
+        assumptions=(
+            *UNIFORMS,
+            "A binomial marked + is 0 when its top is below its bottom; r is any integer.",
+        ),
+        scope="Symbolic N_Z, N_A, q and r; also compared with multiplied-out polynomials for q = 1, 2, 3, 4.",
         steps=(
             Step("The generating function of one uniform integer of 0..N−1, here N = N_Z.", one_uniform(N_Z)),
             Step("That of a key plus q − 1 anchors: the product.", of_sum(1, Q - 1)),
             Step("Expand the anchors' numerators by the binomial theorem.", binomial_theorem(Q - 1)),
             Step("Expand 1/(1−x)^q as a power series.", negative_power(Q)),
-            Step("Collect the coefficient of x^r: solve for the power m that completes each term to r.", result),
+            Step(
+                "Collect the coefficient of x^r: solve for the power m that completes each term to r.", result
+            ),
         ),
         result=result,
         statement=statement,
@@ -86,7 +93,9 @@ def _polynomial_check(law: sp.Expr, q: int) -> Check:
     at = law.subs({N_Z: n_keys, N_A: n_anchors, Q: q})
     wanted = [product.coeff_monomial(X**r) if r >= 0 else 0 for r in range(-2, size + 2)]
     found = [at.subs(R, r).doit() for r in range(-2, size + 2)]
-    return Check(f"Coefficients of the multiplied-out polynomial, q = {q}, N_Z = 5, N_A = 3.", _row(found, wanted))
+    return Check(
+        f"Coefficients of the multiplied-out polynomial, q = {q}, N_Z = 5, N_A = 3.", _row(found, wanted)
+    )
 
 
 def _row(found: list[sp.Expr], wanted: list[sp.Expr]) -> sp.Matrix:
@@ -146,9 +155,9 @@ def _trapezoid_checks(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
 @functools.cache
 def key_law() -> Derivation:
     """Derive the label law of a key, as the key and as noise (eq. 23-25)."""
-    as_key = coefficient(0, Q).subs(R, I - S - Q * A_MIN)
-    anyone = coefficient(1, Q).subs(R, I - Z_MIN - Q * A_MIN)
-    memory = sp.Piecewise((1 / N_Z, (I >= Z_MIN) & (I < Z_MIN + N_Z)), (0, True))
+    as_key = coefficient(0, Q).subs(R, LABEL - S - Q * A_MIN)
+    anyone = coefficient(1, Q).subs(R, LABEL - Z_MIN - Q * A_MIN)
+    memory = sp.Piecewise((1 / N_Z, (LABEL >= Z_MIN) & (LABEL < Z_MIN + N_Z)), (0, True))
     places = _role_shares()
     result = sum(share * (memory + law) / 2 for share, law in zip(places, (as_key, anyone), strict=True))
     statement = memory / 2 + (as_key + (LENGTH - Q - 1) * anyone) / (2 * (LENGTH - Q))
@@ -158,7 +167,7 @@ def key_law() -> Derivation:
         equation="Eq. 23-25",
         title="The label law of a key token, in closed form",
         quantity="P(Y^z = i) for the key token z = s",
-        quantity_latex=r"P\left(Y^s = i\right), \quad s \in \mathcal{Z}",
+        quantity_latex=r"\left. P\left(Y^s = i\right)\right|_{s \in \mathcal{Z}}",
         assumptions=(
             *UNIFORMS,
             "Half of the sequences are memory sequences, whose labels are uniform on the keys.",
@@ -166,11 +175,14 @@ def key_law() -> Derivation:
         ),
         scope="Symbolic N_Z, N_A, q, L, ζ_min and α_min.",
         steps=(
-            Step("As the key of a reasoning sequence: z plus q anchors, r = i − z − q α_min in the expansion.", as_key),
+            Step(
+                "As the key of a reasoning sequence: z plus q anchors, r = i − z − q α_min in the expansion.",
+                as_key,
+            ),
             Step("As noise in one: the law of any reasoning label, a key plus q anchors.", anyone),
             Step("In a memory sequence, in either role: uniform on the keys.", memory),
             Step(
-                "The expected number of occurrences is 1/N_Z as the key and (L−q−1)/N_Z as noise: their shares.",
+                "Expected occurrences are 1/N_Z as the key and (L−q−1)/N_Z as noise: their shares.",
                 sp.Matrix([places]),
             ),
             Step("Mix the two roles by their shares, and in each the two mappings by halves.", result),
@@ -185,7 +197,7 @@ def key_law() -> Derivation:
             ),
         ),
         arguments=(
-            Argument(I, "the label"),
+            Argument(LABEL, "the label"),
             Argument(S, "the key token"),
             Argument(Z_MIN, "the smallest key"),
             Argument(A_MIN, "the smallest reasoning anchor"),

@@ -7,7 +7,7 @@ import functools
 import sympy as sp
 
 from theory.symbolic.derivation import Argument, Check, Derivation, Step
-from theory.symbolic.generating import K, N_A, N_Z, Q
+from theory.symbolic.generating import N_A, N_Z, K, Q
 from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, UNIFORMS
 
 N = sp.Symbol("N", integer=True, positive=True)

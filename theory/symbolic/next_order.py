@@ -119,7 +119,10 @@ def _steps() -> tuple[Step, ...]:
     expanded = replaced(start, (p, probabilities), (slopes, slope_row)).applyfunc(_truncate)
     explicit = replaced(expanded, (h, counts * w_emb * w1)).applyfunc(sp.expand)
     return (
-        Step("The softmax of a network of scale ε, up to ε³; h is its hidden input at scale one.", probabilities),
+        Step(
+            "The softmax of a network of scale ε, up to ε³; h is its hidden input at scale one.",
+            probabilities,
+        ),
         Step("The slopes σ' at its hidden inputs.", slope_row),
         Step("Put both into Lemma 2 (s is token 0) and keep powers up to ε⁵.", expanded),
         Step(

@@ -7,16 +7,22 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import EPS, R_S, at_sizes, replaced, statement_check
-from theory.symbolic.corollaries import MEMORY_ARGUMENTS, MEMORY_LAW, REASONING_ARGUMENTS, REASONING_ROW, array_modules, law_step
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
-from theory.symbolic.emb_mlp import RATIO_ARGUMENT, UNIFORM
-from theory.symbolic.generating import N_Z, Q
+from theory.symbolic.corollaries import (
+    MEMORY_ARGUMENTS,
+    MEMORY_LAW,
+    REASONING_ARGUMENTS,
+    REASONING_ROW,
+    array_modules,
+    law_step,
+)
+from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.emb_mlp import LAW, RATIO_ARGUMENT, UNIFORM
 from theory.symbolic.labels import Q_ARGUMENT
+from theory.symbolic.last_place import rho_anchor
 from theory.symbolic.transformer import (
     FEED_FORWARD,
     IDENTITY,
     LAST_LAW,
-    LAW,
     LENGTH,
     LENGTH_ARGUMENT,
     RHO,
@@ -33,81 +39,10 @@ from theory.symbolic.transformer import (
     small,
 )
 
-START = sp.Symbol("t", integer=True, positive=True)
-SLOT = sp.Symbol("pi_s", positive=True)
-COUNT_ARGUMENTS = (LENGTH_ARGUMENT, Q_ARGUMENT)
-PLACES = "The first of the q + 1 consecutive tokens key, anchors stands anywhere with equal probability 1/(L−q)."
-
-
-@functools.cache
-def last_place_anchor() -> Derivation:
-    """Count how often an anchor's occurrence is a sequence's last token."""
-    anywhere = sp.Sum(SLOT, (sp.Symbol("k", integer=True), 1, Q)).doit()
-    last = _last_window() * SLOT
-    return _last_place(
-        name="rho anchor",
-        title="The share of an anchor's occurrences that stand in the last place",
-        steps=(
-            Step("Occurrences per sequence: each of q places holds s with probability pi_s.", anywhere),
-            Step("The last token is an anchor only if the window starts at L − q, which it does with:", _last_window()),
-            Step("Then it is s with probability pi_s.", last),
-            Step("The share: divide.", sp.simplify(last / anywhere)),
-        ),
-        statement=1 / (Q * (LENGTH - Q)),
-        assumption="Each of the q anchor places holds s with the same probability pi_s (nothing is held out).",
-    )
-
-
-@functools.cache
-def last_place_key() -> Derivation:
-    """Count how often a key token is a sequence's last token, where it is always noise."""
-    anywhere = (1 + LENGTH - Q - 1) / N_Z
-    last = sp.simplify((1 - _last_window()) / N_Z)
-    return _last_place(
-        name="rho key",
-        title="The share of a key token's occurrences that stand in the last place, always as noise",
-        steps=(
-            Step("Occurrences per sequence: the key and L − q − 1 noise tokens, each uniform.", anywhere),
-            Step("The window ends the sequence with this probability.", _last_window()),
-            Step("Otherwise the last token is noise, and uniform.", last),
-            Step("The share: divide.", sp.simplify(last / anywhere)),
-        ),
-        statement=(LENGTH - Q - 1) / (LENGTH - Q) ** 2,
-        assumption="Keys and noise are uniform on the N_Z keys; the key itself is never last, anchors follow it.",
-    )
-
-
-def _last_window() -> sp.Expr:
-    """Return the probability that the window ends the sequence."""
-    n = sp.Symbol("n", integer=True, positive=True)
-    hits = sp.Sum(sp.KroneckerDelta(START, n), (START, 1, n)).doit()
-    return (sp.simplify(hits) / n).subs(n, LENGTH - Q)
-
-
-def _last_place(
-    name: str, title: str, steps: tuple[Step, ...], statement: sp.Expr, assumption: str
-) -> Derivation:
-    result = steps[-1].expression
-    return Derivation(
-        name=name,
-        equation="beyond the paper: rho_s in eq. 28-29",
-        title=title,
-        quantity="rho_s",
-        quantity_latex=r"\rho_s",
-        assumptions=(PLACES, assumption),
-        scope="Symbolic L, q.",
-        steps=steps,
-        result=result,
-        statement=statement,
-        checks=(Check("Last step minus statement, symbolic.", sp.simplify(result - statement)),),
-        arguments=COUNT_ARGUMENTS,
-        modules=("math",),
-    )
-
 
 def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
     """Put a law into eq. 29, with the paper's share of the last place or with the true one."""
-    share = last_place_anchor().statement if exact else 1 / LENGTH
+    share = rho_anchor().statement if exact else 1 / LENGTH
     row = at_sizes(law, SIZES)
     one_law = replaced(eq_29().result, (small(LAST_LAW), small(LAW)))
     shared = one_law.subs(RHO, share)
@@ -123,11 +58,13 @@ def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
         equation=number + (", with the true share of the last place" if exact else ""),
         title=title,
         quantity=f"dw_s/dt for a {'memory' if memory else 'reasoning'} anchor s",
-        quantity_latex=rf"\frac{{dw_s}}{{dt}}, \quad s \in \mathcal{{A}}_{{\mathrm{{{group}}}}}",
+        quantity_latex=rf"\left.\frac{{dw_s}}{{dt}}\right|_{{s \in \mathcal{{A}}_{{\mathrm{{{group}}}}}}}",
         assumptions=(
             "Those of eq. 29.",
             "The label law of s is the same wherever s stands: P_L = P.",
-            "rho_s = 1/(q(L−q)), its value for anchors." if exact else "rho_s = 1/L, as if s stood last as "
+            "rho_s = 1/(q(L−q)), its value for anchors."
+            if exact
+            else "rho_s = 1/L, as if s stood last as "
             "often as anywhere; its true value for anchors is 1/(q(L−q)).",
             "The labels of a memory anchor are uniform on the keys." if memory else "Those of eq. 22.",
         ),

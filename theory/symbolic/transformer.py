@@ -21,7 +21,18 @@ from theory.symbolic.algebra import (
     written_out,
 )
 from theory.symbolic.derivation import Argument, Check, Derivation, Step
-from theory.symbolic.emb_mlp import C_S, LAW, LAW_ARGUMENT, RATIO_ARGUMENT, SIGMA, SLOPE, SLOPES, UNIFORM, P, Y
+from theory.symbolic.emb_mlp import (
+    C_S,
+    LAW,
+    LAW_ARGUMENT,
+    RATIO_ARGUMENT,
+    SIGMA,
+    SLOPE,
+    SLOPES,
+    UNIFORM,
+    P,
+    Y,
+)
 
 SIZES = {D: 3, D_F: 2, D_K: 2}
 SCOPE = (
@@ -81,11 +92,14 @@ def _attention_residual() -> tuple[Step, Check]:
     w, v = sp.MatrixSymbol("w", 1, 2).as_explicit(), sp.MatrixSymbol("v", 1, 2).as_explicit()
     query, key = (sp.MatrixSymbol(name, 2, 1).as_explicit() for name in ("W_Q", "W_K"))
     tokens = sp.Matrix.vstack(w, v, w)
-    row = softmax((w * query * key.T * tokens.T))
+    row = softmax(w * query * key.T * tokens.T)
     zero = dict.fromkeys(query, 0)
     slopes = row.jacobian(w).subs(zero)
     return (
-        Step("The last row of attention of three tokens (s, another, s) where W_Q → 0: the average.", row.subs(zero)),
+        Step(
+            "The last row of attention of three tokens (s, another, s) where W_Q → 0: the average.",
+            row.subs(zero),
+        ),
         Check("There the attention does not change with the embedding of s.", slopes),
     )
 
@@ -104,7 +118,7 @@ def lemma_3() -> Derivation:
     return Derivation(
         name="lemma 3",
         equation="Lemma 3 (before eq. 28)",
-        title="The gradient flow of one embedding of the one-layer Transformer, exactly at averaged attention",
+        title="The gradient flow of one embedding of the one-layer Transformer, attention averaged",
         quantity="dw_s/dt, the share of one sequence (the flow is the mean over all sequences)",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{\text{one sequence}}",
         assumptions=(
@@ -115,7 +129,10 @@ def lemma_3() -> Derivation:
         scope=SCOPE,
         steps=(
             attention,
-            Step("What enters the feed-forward part; v sums the other tokens, x_L is the last unless it is s.", entering),
+            Step(
+                "What enters the feed-forward part; v sums the other tokens, x_L is the last unless it is s.",
+                entering,
+            ),
             *inner,
             Step("The Jacobian of what enters by the embedding of s.", jacobian),
             Step("The chain rule: the product of the last two.", result),
@@ -202,5 +219,7 @@ def _small_embedding_steps() -> tuple[Step, ...]:
         Step("Give the embeddings the factor ε and let ε → 0: the softmax becomes uniform.", limits[0]),
         Step("The slopes become one.", limits[1]),
         Step("Put both in: one sequence's term of eq. 28.", limit),
-        Step("Average over the data; occurrences in the last place have a share and a law of their own.", mean),
+        Step(
+            "Average over the data; occurrences in the last place have a share and a law of their own.", mean
+        ),
     )

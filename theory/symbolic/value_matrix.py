@@ -8,7 +8,7 @@ import sympy as sp
 
 from theory.symbolic.algebra import D, average, replaced, statement_check, written_out
 from theory.symbolic.derivation import Argument, Derivation, Step
-from theory.symbolic.emb_mlp import P, SLOPES, Y
+from theory.symbolic.emb_mlp import SLOPES, P, Y
 from theory.symbolic.transformer import (
     FEED_FORWARD,
     LENGTH,
@@ -17,8 +17,6 @@ from theory.symbolic.transformer import (
     ROWS,
     SCOPE,
     SIZES,
-    W_F1,
-    W_F2,
     W_O,
     W_V,
     WEIGHTS,
@@ -51,7 +49,7 @@ def lemma_4() -> Derivation:
         quantity="dW_V/dt, the share of one sequence (the flow is the mean over all sequences)",
         quantity_latex=r"\left.\frac{dW_V}{dt}\right|_{\text{one sequence}}",
         assumptions=(
-            "Definition 2 with any attention: m = A_L X is what the last token attends to, and W_V is not in A_L.",
+            "Definition 2 with any attention: m = A_L X, and A_L does not depend on W_V.",
             "σ is differentiable; S is the row of slopes. The form without S is the case S = 1.",
         ),
         scope=SCOPE,
