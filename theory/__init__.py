@@ -1,6 +1,7 @@
 """What the mathematics predicts: label distributions, flows and embeddings, without training.
 
-NumPy and SciPy only: this package never imports torch, ``sim`` or ``validate``.
+NumPy and SciPy only, and SymPy once a derivation is asked for: this package never imports torch, ``sim``
+or ``validate``.
 """
 
 from theory.closed_form import reasoning_anchor_law
@@ -20,9 +21,11 @@ from theory.population import Population, draw_tables, enumerate_population, lab
 from theory.rules import Lookup, Shift, Sum, Window
 from theory.sample import token_label_counts, token_label_matrix
 from theory.spread import FiniteSample, finite_sample_cosine, finite_sample_spread
+from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
 from theory.task import Mapping, Task
 
 __all__ = [
+    "Derivation",
     "EmbMLPParameters",
     "FiniteSample",
     "InputError",
@@ -35,10 +38,13 @@ __all__ = [
     "Trajectory",
     "Window",
     "cosine_matrix",
+    "derivations",
+    "derivations_page",
     "draw_tables",
     "enumerate_population",
     "eq14_embedding",
     "expected_token_label_matrix",
+    "find_derivation",
     "finite_sample_cosine",
     "finite_sample_spread",
     "fit_width",

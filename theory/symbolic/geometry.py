@@ -24,8 +24,8 @@ ASSUMPTIONS = (
     "The noise of eq. 12 is left out; it is independent, so that it adds nothing to the mean of an inner "
     "product of two tokens, and d_m^(1−2γ) to a vector's own square.",
     "The Gaussians' sums run over all integers instead of the d_m coordinates (a remainder of the size of "
-    "the tails outside, step 5) and are replaced by integrals (a remainder of relative size "
-    "2 exp(−π²σ²), step 6). The sum of the constants stays finite.",
+    "the tails outside, steps 5 and 6) and are replaced by integrals (a remainder of relative size "
+    "2 exp(−π²σ²), step 7). The sum of the constants stays finite.",
 )
 
 
@@ -78,7 +78,11 @@ def _steps() -> tuple[Step, ...]:
         ),
         Step("Its integral over t.", whole),
         Step("The integral of one Gaussian.", single),
-        Step("What a bound at distance τ from the middle cuts off the first, on one side.", _cut_off(bell)),
+        Step("What a bound at distance τ from the middle cuts off the product, on one side.", _cut_off(bell)),
+        Step(
+            "What it cuts off a single Gaussian at distance τ from its mean: the larger part.",
+            _cut_off(sp.exp(-(T**2) / (2 * WIDTH**2))),
+        ),
         Step(
             "Poisson's formula: the sum over all integers is the integral times 1 + 2 Σ_ν ρ_ν cos(2πνμ), "
             "μ the middle of the means and ν = 1, 2, …; this is ρ_ν.",

@@ -20,7 +20,7 @@ def show(derivation: Derivation) -> str:
     """Return a derivation as text for a terminal of 100 columns."""
     from theory.symbolic.printers import to_text
 
-    lines = [f"{derivation.equation}: {derivation.title}", "=" * min(WIDTH, len(derivation.title) + 12), ""]
+    lines = [*textwrap.wrap(f"{derivation.equation}: {derivation.title}", WIDTH), "=" * WIDTH, ""]
     lines += [
         "Statement",
         *_indented(f"{derivation.quantity} =", to_text(derivation.statement)),
