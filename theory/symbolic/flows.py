@@ -71,7 +71,7 @@ def _conserved(
     arguments = {W_EMB: EMBEDDING_ARGUMENT, W1: W1_ARGUMENT, W2: W2_ARGUMENT}
     return Derivation(
         name=name,
-        equation="beyond the paper: a conserved quantity of the coupled flow",
+        equation="Beyond the paper: a conserved quantity of the coupled flow",
         title=f"What the joint flow of {first.name} and {second.name} conserves",
         quantity="Q (and dQ/dt = 0)",
         quantity_latex=r"Q",
@@ -109,7 +109,7 @@ def linearised() -> Derivation:
     statement = TOKEN_LABEL - PAIRS * PRODUCT * (sp.Identity(D) - sp.OneMatrix(D, D) / D) / D
     return Derivation(
         name="linearised",
-        equation="beyond the paper: the closure of the linearised flow",
+        equation="Beyond the paper: the closure of the linearised flow",
         title="To first order in the logits the drive needs two statistics of the data only",
         quantity="R = E[cᵀ (y − p)], to first order in the logits",
         quantity_latex=r"R = \mathrm{E}\left[c^{T}(y - p)\right]",

@@ -117,7 +117,7 @@ def theorem_1_cosine() -> Derivation:
     short = (small * sp.exp(-(DELTA**2) / (4 * WIDTH**2)) - 1) / (small - 1)
     return Derivation(
         name="cosine",
-        equation="beyond the paper: the cosine of eq. 12, as plotted in Fig. 5C and 9",
+        equation="Beyond the paper: the cosine of eq. 12, as plotted in Fig. 5C and 9",
         title="The cosine of two Gaussian-minus-constant embeddings",
         quantity="cos(w_i, w_j) of eq. 12, noise apart",
         quantity_latex=r"\cos(\tilde w^{s_i}, \tilde w^{s_j})",

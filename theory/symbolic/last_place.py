@@ -70,7 +70,7 @@ def _last_place(
     result = steps[-1].expression
     return Derivation(
         name=name,
-        equation="beyond the paper: rho_s in eq. 28-29",
+        equation="Beyond the paper: rho_s in eq. 28-29",
         title=title,
         quantity="rho_s",
         quantity_latex=r"\rho_s",

@@ -57,10 +57,10 @@ def next_order() -> Derivation:
     tanh = result.subs(CURVATURE, 0)
     return Derivation(
         name="next order",
-        equation="beyond the paper: the corrections to Prop. 1, eq. 5",
+        equation="Beyond the paper: the corrections to Prop. 1, eq. 5",
         title="How far eq. 5 is off at a finite initial scale",
         quantity="dw_s/dt, up to O(ε⁶)",
-        quantity_latex=r"\frac{dw_s}{dt}",
+        quantity_latex=r"\frac{dw_s}{dt} + O(\epsilon^6)",
         assumptions=(
             "W_emb, W1 and W2 all carry the factor ε.",
             "σ is smooth with σ(0) = 0, σ'(0) = 1, σ''(0) = sigma_2, σ'''(0) = sigma_3.",

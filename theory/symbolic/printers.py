@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 
 import sympy as sp
@@ -32,6 +33,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
         return f"row_i({self._print(matrix.lamda.expr)})"
 
 
+@functools.lru_cache(maxsize=1024)
 def to_latex(expression: sp.Basic) -> str:
     """Return LaTeX without delimiters."""
     latex: str = _Latex({"mat_str": "bmatrix", "mat_delim": ""}).doprint(expression)
@@ -60,6 +62,7 @@ def in_lines(expression: sp.Basic) -> str:
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
+@functools.lru_cache(maxsize=1024)
 def to_text(expression: sp.Basic) -> str:
     """Return a formula as text: in one line or two-dimensional where that fits, else in wrapped lines."""
     if not expression.has(sp.FunctionMatrix, sp.OneMatrix, sp.MatrixSymbol):

@@ -128,7 +128,7 @@ def all_small() -> Derivation:
     statement = R_S * RHO * (LAST_LAW - UNIFORM)
     return Derivation(
         name="all small",
-        equation="beyond the paper: eq. 29 with every matrix small",
+        equation="Beyond the paper: eq. 29 with every matrix small",
         title="With all matrices small only the residual path from the last place is left",
         quantity="dw_s/dt",
         quantity_latex=r"\frac{dw_s}{dt}",

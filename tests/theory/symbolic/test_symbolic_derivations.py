@@ -54,9 +54,10 @@ def test_the_function_takes_exactly_the_symbols_of_the_statement(name: str) -> N
 @pytest.mark.parametrize("name", NAMES)
 def test_text_and_latex_hold_every_sentence(name: str) -> None:
     made = derivations()[name]
-    text, latex = " ".join(show(made).split()), made.to_latex()
-    assert str(made) == show(made)
-    assert max(len(line) for line in show(made).splitlines()) <= 110
+    shown, latex = show(made), made.to_latex()
+    text = " ".join(shown.split())
+    assert str(made) == shown
+    assert max(len(line) for line in shown.splitlines()) <= 110
     for step in made.steps:
         assert step.sentence in text
     assert latex.count("$$") == 2 * (1 + len(made.steps))

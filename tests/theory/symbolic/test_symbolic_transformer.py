@@ -147,6 +147,15 @@ def test_eq_29_is_the_limit_of_small_embeddings(data: Data, kind: str, record_er
     record_error("eq. 29", errors[-1])
 
 
+def test_query_and_key_matrices_enter_at_second_order(data: Data) -> None:
+    """So that averaged attention need not be assumed where the embeddings are small."""
+    scales, gaps = np.array([4e-2, 2e-2, 1e-2]), []
+    for weights in map(_weights, scales):
+        averaged = _flow(data, weights | {"W_Q": np.zeros((D, D_K))})["W_emb"]
+        gaps.append(relative(_flow(data, weights)["W_emb"], averaged))
+    assert np.polyfit(np.log(scales), np.log(gaps), 1)[0] == pytest.approx(2, abs=0.1)
+
+
 def _paper_and_exact(token: int, weights: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
     ratio, matrices = token_ratio(TASK, token), _matrices(weights)
     if token in TASK.memory_anchors:
