@@ -1,6 +1,7 @@
 """What the mathematics predicts: label distributions, flows and embeddings, without training.
 
-NumPy and SciPy only: this package never imports torch, ``sim`` or ``validate``.
+NumPy and SciPy only, and SymPy once a derivation is asked for: this package never imports torch, ``sim``
+or ``validate``.
 """
 
 from theory.attention import (
@@ -39,6 +40,7 @@ from theory.population import Population, draw_tables, enumerate_population, lab
 from theory.rules import Lookup, Shift, Sum, Window
 from theory.sample import token_label_counts, token_label_matrix
 from theory.spread import FiniteSample, finite_sample_cosine, finite_sample_spread
+from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
 from theory.task import Mapping, Task
 from theory.theorem1 import (
     GaussianShape,
@@ -63,6 +65,7 @@ from theory.value_growth import ValueGrowth, predict_value_growth, value_drive
 __all__ = [
     "AssumptionErrors",
     "Construction",
+    "Derivation",
     "EmbMLPParameters",
     "Exponent",
     "FiniteSample",
@@ -88,10 +91,13 @@ __all__ = [
     "cliff_sequence",
     "cliff_step",
     "cosine_matrix",
+    "derivations",
+    "derivations_page",
     "draw_tables",
     "enumerate_population",
     "eq14_embedding",
     "expected_token_label_matrix",
+    "find_derivation",
     "finite_sample_cosine",
     "finite_sample_spread",
     "fit_exponent",

@@ -1,0 +1,132 @@
+"""Proposition 1 with the label laws put in: Corollaries 1 and 2."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, replaced, statement_check, written_out
+from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.emb_mlp import (
+    LAW,
+    RATIO_ARGUMENT,
+    SIZE_ARGUMENT,
+    UNIFORM,
+    W1,
+    W1_ARGUMENT,
+    W2,
+    W2_ARGUMENT,
+    prop_1,
+)
+from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q, R
+from theory.symbolic.labels import LABEL, Q_ARGUMENT, SIZE_ARGUMENTS, S, label_law
+
+IS_KEY = sp.MatrixSymbol("z", 1, D)
+MEMORY_LAW = IS_KEY / N_Z
+MEMORY_ARGUMENTS = (
+    Argument(IS_KEY, "1_Z, ones at the keys and zeros elsewhere, shape (1, d)"),
+    Argument(N_Z, "the number of keys"),
+)
+REASONING_ARGUMENTS = (
+    Argument(S, "the anchor"),
+    Argument(Z_MIN, "the smallest key"),
+    Argument(A_MIN, "the smallest reasoning anchor"),
+    *SIZE_ARGUMENTS,
+    Q_ARGUMENT,
+)
+
+
+class ReasoningLaw(sp.Function):  # type: ignore[misc]
+    """Eq. 22 as a function of (i, s, ζ_min, α_min, N_Z, N_A, q), written out by ``rewrite(Sum)``."""
+
+    nargs = 7
+
+    def _eval_rewrite_as_Sum(self, *args: sp.Expr, **_: object) -> sp.Expr:
+        i, s, z_min, a_min, n_keys, n_anchors, q = args
+        law = label_law().statement.subs({N_Z: n_keys, N_A: n_anchors, Q: q}, simultaneous=True)
+        return law.subs(R, i - s - z_min - (q - 1) * a_min)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"P^{{{printer._print(self.args[1])}}}_{{{printer._print(self.args[0])}}}"
+
+
+REASONING_LAW = ReasoningLaw(LABEL, *(a.symbol for a in REASONING_ARGUMENTS))
+REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), LABEL), REASONING_LAW))
+
+
+@functools.cache
+def array_modules() -> tuple[Any, ...]:
+    """Return what evaluates eq. 22 for a whole row of labels: its own derivation's function."""
+    law = label_law().function()
+
+    def at(i: int, s: int, z_min: int, a_min: int, n_keys: int, n_anchors: int, q: int) -> float:
+        return float(law(i - s - z_min - (q - 1) * a_min, n_keys, n_anchors, q))
+
+    return ({"ReasoningLaw": np.vectorize(at, otypes=[float])}, "numpy")
+
+
+def law_step() -> Step:
+    """Return eq. 22 as a step, for a label i."""
+    written = sp.Eq(REASONING_LAW, REASONING_LAW.rewrite(sp.Sum), evaluate=False)
+    return Step("The label law of a reasoning anchor, eq. 22 at r = i − s − ζ_min − (q−1) α_min.", written)
+
+
+def _steps(law: sp.Basic, sentence: str) -> tuple[Step, ...]:
+    """Put a law into the last step of Proposition 1."""
+    row = at_sizes(law, SIZES)
+    result = replaced(prop_1().result, (written_out(LAW, SIZES), row))
+    return (
+        Step("The last step of Proposition 1.", prop_1().result),
+        Step(sentence, row),
+        Step("Put the law in.", result),
+    )
+
+
+@functools.cache
+def cor_1() -> Derivation:
+    """Put a memory anchor's label law into Proposition 1 (eq. 26)."""
+    steps = _steps(MEMORY_LAW, "The label law of a memory anchor: 1/N_Z at every key.")
+    statement = R_S * (MEMORY_LAW - UNIFORM) * W2.T * W1.T
+    return Derivation(
+        name="cor 1",
+        equation="Cor. 1, eq. 26 (with eq. 7, 21)",
+        title="The leading flow of a memory anchor's embedding",
+        quantity="dw_s/dt for a memory anchor s",
+        quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{mem}}}",
+        assumptions=(
+            "Those of Proposition 1.",
+            "A memory anchor's labels are uniform on the N_Z keys (eq. 7), whichever anchor it is.",
+        ),
+        scope=prop_1().scope,
+        steps=steps,
+        result=steps[-1].expression,
+        statement=statement,
+        checks=(statement_check(steps[-1].expression, statement, SIZES),),
+        arguments=(RATIO_ARGUMENT, *MEMORY_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
+    )
+
+
+@functools.cache
+def cor_2() -> Derivation:
+    """Put a reasoning anchor's label law into Proposition 1 (eq. 27)."""
+    put_in = _steps(REASONING_ROW, "Written as a row over the vocabulary.")
+    steps = (put_in[0], law_step(), *put_in[1:])
+    statement = R_S * (REASONING_ROW - UNIFORM) * W2.T * W1.T
+    return Derivation(
+        name="cor 2",
+        equation="Cor. 2, eq. 27 (with eq. 22)",
+        title="The leading flow of a reasoning anchor's embedding",
+        quantity="dw_s/dt for a reasoning anchor s",
+        quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{rsn}}}",
+        assumptions=("Those of Proposition 1.", "Those of eq. 22."),
+        scope=prop_1().scope + " The law has symbolic N_Z, N_A, q, ζ_min and α_min.",
+        steps=steps,
+        result=steps[-1].expression,
+        statement=statement,
+        checks=(statement_check(steps[-1].expression, statement, SIZES),),
+        arguments=(RATIO_ARGUMENT, *REASONING_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
+        modules=array_modules(),
+    )

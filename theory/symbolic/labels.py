@@ -1,0 +1,215 @@
+"""Label laws of anchors and keys, and their mean and variance (eq. 8, 22-25, Theorem 1's σ_P)."""
+
+from __future__ import annotations
+
+import functools
+
+import sympy as sp
+
+from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.generating import (
+    A_MIN,
+    INTEGER_MODULES,
+    N_A,
+    N_Z,
+    Z_MIN,
+    CutBinomial,
+    J,
+    Q,
+    R,
+    X,
+    binomial_theorem,
+    binomial_theorem_residual,
+    coefficient,
+    negative_power,
+    negative_power_residual,
+    of_sum,
+    one_uniform,
+)
+
+S, LABEL, LENGTH = sp.Symbol("s", integer=True), sp.Symbol("i", integer=True), sp.Symbol("L", integer=True)
+R_ARGUMENT = Argument(R, "the label, counted from the smallest that s can have: i − s − ζ_min − (q−1) α_min")
+SIZE_ARGUMENTS = (Argument(N_Z, "the number of keys"), Argument(N_A, "the number of reasoning anchors"))
+Q_ARGUMENT = Argument(Q, "anchors in a sequence")
+UNIFORMS = (
+    "The key is uniform on N_Z consecutive integers, every reasoning anchor on N_A consecutive ones, all "
+    "independent; nothing is held out.",
+)
+
+
+def _sums_back() -> tuple[Check, ...]:
+    return (
+        Check(
+            "The binomial theorem, summed back by SymPy for a symbolic power.", binomial_theorem_residual()
+        ),
+        Check("The power series of (1−x)^−(n+1), summed back for symbolic n.", negative_power_residual()),
+    )
+
+
+@functools.cache
+def label_law() -> Derivation:
+    """Derive the closed form of a reasoning anchor's label law (eq. 22)."""
+    result = coefficient(1, Q - 1)
+    summand = CutBinomial(R - J * N_A + Q - 1, Q - 1) - CutBinomial(R - N_Z - J * N_A + Q - 1, Q - 1)
+    statement = sp.Sum((-1) ** J * sp.binomial(Q - 1, J) * summand, (J, 0, Q - 1)) / (N_Z * N_A ** (Q - 1))
+    return Derivation(
+        name="eq 22",
+        equation="Eq. 22 (and 8)",
+        title="The label law of a reasoning anchor, in closed form",
+        quantity="P(Y^s = s + ζ_min + (q−1) α_min + r)",
+        quantity_latex=r"P\left(Y^s = s + \zeta_{\min} + (q-1)\,\alpha_{\min} + r\right)",
+        assumptions=(
+            *UNIFORMS,
+            "A binomial marked + is 0 when its top is below its bottom; r is any integer.",
+        ),
+        scope="Symbolic N_Z, N_A, q and r; also compared with multiplied-out polynomials for q = 1, 2, 3, 4.",
+        steps=(
+            Step("The generating function of one uniform integer of 0..N−1, here N = N_Z.", one_uniform(N_Z)),
+            Step("That of a key plus q − 1 anchors: the product.", of_sum(1, Q - 1)),
+            Step("Expand the anchors' numerators by the binomial theorem.", binomial_theorem(Q - 1)),
+            Step("Expand 1/(1−x)^q as a power series.", negative_power(Q)),
+            Step(
+                "Collect the coefficient of x^r: solve for the power m that completes each term to r.", result
+            ),
+        ),
+        result=result,
+        statement=statement,
+        checks=(
+            Check("Last step minus statement, symbolic.", sp.simplify(result - statement)),
+            *_sums_back(),
+            *(_polynomial_check(result, q) for q in (1, 2, 3, 4)),
+        ),
+        arguments=(R_ARGUMENT, *SIZE_ARGUMENTS, Q_ARGUMENT),
+        modules=INTEGER_MODULES,
+    )
+
+
+def _polynomial_check(law: sp.Expr, q: int) -> Check:
+    """Compare with the expanded product of plain sums, below, in and above the support."""
+    n_keys, n_anchors = 5, 3
+    size = n_keys + (q - 1) * (n_anchors - 1)
+    keys, anchors = (sum(X**k for k in range(n)) / sp.Integer(n) for n in (n_keys, n_anchors))
+    product = sp.Poly(sp.expand(keys * anchors ** (q - 1)), X)
+    at = law.subs({N_Z: n_keys, N_A: n_anchors, Q: q})
+    wanted = [product.coeff_monomial(X**r) if r >= 0 else 0 for r in range(-2, size + 2)]
+    found = [at.subs(R, r).doit() for r in range(-2, size + 2)]
+    return Check(
+        f"Coefficients of the multiplied-out polynomial, q = {q}, N_Z = 5, N_A = 3.", _row(found, wanted)
+    )
+
+
+def _row(found: list[sp.Expr], wanted: list[sp.Expr]) -> sp.Matrix:
+    return sp.Matrix([[sp.simplify(a - b) for a, b in zip(found, wanted, strict=True)]])
+
+
+@functools.cache
+def trapezoid() -> Derivation:
+    """Specialise the label law to two anchors (eq. 8)."""
+    closed = label_law().result.subs(Q, 2)
+    result = closed.doit()
+    statement = sp.Max(0, sp.Min(R + 1, N_A, N_Z, N_A + N_Z - 1 - R)) / (N_Z * N_A)
+    swapped = result.subs({N_A: N_Z, N_Z: N_A}, simultaneous=True)
+    return Derivation(
+        name="trapezoid",
+        equation="Eq. 8 and 22 at q = 2",
+        title="The label law of a reasoning anchor with two anchors is a trapezoid",
+        quantity="P(Y^s = s + ζ_min + α_min + r)",
+        quantity_latex=r"P\left(Y^s = s + \zeta_{\min} + \alpha_{\min} + r\right)",
+        assumptions=UNIFORMS,
+        scope="Symbolic N_Z, N_A and r; the cases below, up, level, down and above are checked one by one.",
+        steps=(
+            Step("Put q = 2 into eq. 22.", closed),
+            Step("Write the two terms out; a cut binomial over 1 is a ramp.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(
+            *_trapezoid_checks(result, statement),
+            Check("Exchanging N_Z and N_A changes nothing.", sp.simplify(result - swapped)),
+        ),
+        arguments=(R_ARGUMENT, *SIZE_ARGUMENTS),
+        modules=INTEGER_MODULES,
+    )
+
+
+def _trapezoid_checks(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
+    """Compare case by case; non-negative slack variables k, l, b make every case a set of equations."""
+    k, slack, b = sp.symbols("k l b", integer=True, nonnegative=True)
+    wide = {N_A: k + 1 + slack, N_Z: k + 1 + slack + b}
+    cases = {
+        "below the support": {R: -1 - k, N_A: slack + 1, N_Z: slack + 1 + b},
+        "rising": {R: k, **wide},
+        "level": {R: slack + k, N_A: slack + 1, N_Z: slack + 1 + k + b},
+        "falling": {R: k + 1 + slack + b - 1 + k, **wide},
+        "above the support": {R: 2 * slack + 1 + b + k, N_A: slack + 1, N_Z: slack + 1 + b},
+    }
+    return tuple(
+        Check(
+            f"Last step minus statement, {name}, N_A ≤ N_Z.",
+            sp.simplify((result - statement).subs(values, simultaneous=True)),
+        )
+        for name, values in cases.items()
+    )
+
+
+@functools.cache
+def key_law() -> Derivation:
+    """Derive the label law of a key, as the key and as noise (eq. 23-25)."""
+    as_key = coefficient(0, Q).subs(R, LABEL - S - Q * A_MIN)
+    anyone = coefficient(1, Q).subs(R, LABEL - Z_MIN - Q * A_MIN)
+    memory = sp.Piecewise((1 / N_Z, (LABEL >= Z_MIN) & (LABEL < Z_MIN + N_Z)), (0, True))
+    places = _role_shares()
+    result = sum(share * (memory + law) / 2 for share, law in zip(places, (as_key, anyone), strict=True))
+    statement = memory / 2 + (as_key + (LENGTH - Q - 1) * anyone) / (2 * (LENGTH - Q))
+    short = {LENGTH: Q + 1}
+    return Derivation(
+        name="key law",
+        equation="Eq. 23-25",
+        title="The label law of a key token, in closed form",
+        quantity="P(Y^z = i) for the key token z = s",
+        quantity_latex=r"\left. P\left(Y^s = i\right)\right|_{s \in \mathcal{Z}}",
+        assumptions=(
+            *UNIFORMS,
+            "Half of the sequences are memory sequences, whose labels are uniform on the keys.",
+            "Each of the L − q − 1 noise tokens is uniform on the keys and tells nothing about the label.",
+        ),
+        scope="Symbolic N_Z, N_A, q, L, ζ_min and α_min.",
+        steps=(
+            Step(
+                "As the key of a reasoning sequence: z plus q anchors, r = i − z − q α_min in the expansion.",
+                as_key,
+            ),
+            Step("As noise in one: the law of any reasoning label, a key plus q anchors.", anyone),
+            Step("In a memory sequence, in either role: uniform on the keys.", memory),
+            Step(
+                "Expected occurrences are 1/N_Z as the key and (L−q−1)/N_Z as noise: their shares.",
+                sp.Matrix([places]),
+            ),
+            Step("Mix the two roles by their shares, and in each the two mappings by halves.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(
+            Check("Last step minus statement, symbolic.", sp.simplify(result - statement)),
+            Check(
+                "Without noise (L = q + 1) only the key's role is left.",
+                sp.simplify(result.subs(short) - (memory + as_key) / 2),
+            ),
+        ),
+        arguments=(
+            Argument(LABEL, "the label"),
+            Argument(S, "the key token"),
+            Argument(Z_MIN, "the smallest key"),
+            Argument(A_MIN, "the smallest reasoning anchor"),
+            *SIZE_ARGUMENTS,
+            Q_ARGUMENT,
+            Argument(LENGTH, "tokens in a sequence, at least q + 1"),
+        ),
+        modules=INTEGER_MODULES,
+    )
+
+
+def _role_shares() -> list[sp.Expr]:
+    """Return a key token's shares of occurrences as the key and as noise."""
+    occurrences = [1 / N_Z, (LENGTH - Q - 1) / N_Z]
+    return [sp.cancel(n / sum(occurrences)) for n in occurrences]

@@ -1,0 +1,92 @@
+"""Mean and variance of a reasoning anchor's label law: the σ_P of Theorem 1."""
+
+from __future__ import annotations
+
+import functools
+
+import sympy as sp
+
+from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.generating import N_A, N_Z, K, Q
+from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, UNIFORMS
+
+N = sp.Symbol("N", integer=True, positive=True)
+
+
+@functools.cache
+def label_variance() -> Derivation:
+    """Add the variances of one key and q − 1 anchors, each uniform (Theorem 1)."""
+    mean = sp.factor(sp.Sum(K, (K, 0, N - 1)).doit() / N)
+    square = sp.factor(sp.Sum(K**2, (K, 0, N - 1)).doit() / N)
+    one = sp.factor(square - mean**2)
+    result = one.subs(N, N_Z) + (Q - 1) * one.subs(N, N_A)
+    statement = (N_Z**2 - 1) / 12 + (Q - 1) * (N_A**2 - 1) / 12
+    return Derivation(
+        name="sigma_p",
+        equation="Theorem 1, σ_P² (App. B.6)",
+        title="The variance of a reasoning anchor's label",
+        quantity="σ_P², the variance of Y^s",
+        quantity_latex=r"\sigma_P^2",
+        assumptions=UNIFORMS,
+        scope="Symbolic N_Z, N_A and q. The mean, μ_s = s + E[Z] + (q−1) E[A], follows from the first step.",
+        steps=(
+            Step("The mean of a uniform integer of 0..N−1.", mean),
+            Step("Its mean square.", square),
+            Step("Its variance; moving the range changes nothing.", one),
+            Step("Variances of independent terms add; the given anchor s adds none.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(
+            Check("Last step minus statement, symbolic.", sp.simplify(result - statement)),
+            Check("The second cumulant from the moment generating function.", sp.simplify(_cumulant() - one)),
+        ),
+        arguments=(*SIZE_ARGUMENTS, Q_ARGUMENT),
+        modules=("math",),
+    )
+
+
+def _cumulant() -> sp.Expr:
+    """Return the variance of one uniform integer from log E[e^{tk}], expanded about t = 0."""
+    t = sp.Symbol("t")
+    generating = sp.log((sp.exp(N * t) - 1) / (N * (sp.exp(t) - 1)))
+    return 2 * sp.series(generating, t, 0, 3).removeO().coeff(t, 2)
+
+
+@functools.cache
+def label_mean() -> Derivation:
+    """Add the means of the given anchor, one key and q − 1 anchors (Theorem 1)."""
+    s, z_min, a_min = sp.symbols("s zeta_min alpha_min", integer=True)
+    mean = sp.factor(sp.Sum(K, (K, 0, N - 1)).doit() / N)
+    result = s + z_min + mean.subs(N, N_Z) + (Q - 1) * (a_min + mean.subs(N, N_A))
+    z_max, a_max = z_min + N_Z - 1, a_min + N_A - 1
+    statement = s + (z_min + z_max) / 2 + (Q - 1) * (a_min + a_max) / 2
+    return Derivation(
+        name="mu_s",
+        equation="Theorem 1, μ_s (App. B.6)",
+        title="The mean of a reasoning anchor's label",
+        quantity="μ_s, the mean of Y^s",
+        quantity_latex=r"\mu_s",
+        assumptions=UNIFORMS,
+        scope="Symbolic throughout.",
+        steps=(
+            Step("The mean of a uniform integer of 0..N−1.", mean),
+            Step("Add the anchor itself, a key and q − 1 anchors, each range moved to its place.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(
+            Check(
+                "Last step minus statement, which takes the middle of each range.",
+                sp.simplify(result - statement),
+            ),
+        ),
+        arguments=(
+            Argument(s, "the anchor"),
+            Argument(z_min, "the smallest key"),
+            Argument(a_min, "the smallest reasoning anchor"),
+            *SIZE_ARGUMENTS,
+            Q_ARGUMENT,
+        ),
+        modules=("math",),
+    )

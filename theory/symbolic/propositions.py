@@ -1,0 +1,150 @@
+"""Propositions 2 and 3: eq. 29 with the label laws put in, in the paper's form and exactly."""
+
+from __future__ import annotations
+
+import functools
+
+import sympy as sp
+
+from theory.symbolic.algebra import EPS, R_S, at_sizes, replaced, statement_check
+from theory.symbolic.corollaries import (
+    MEMORY_ARGUMENTS,
+    MEMORY_LAW,
+    REASONING_ARGUMENTS,
+    REASONING_ROW,
+    array_modules,
+    law_step,
+)
+from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.emb_mlp import LAW, RATIO_ARGUMENT, UNIFORM
+from theory.symbolic.labels import Q_ARGUMENT
+from theory.symbolic.last_place import rho_anchor
+from theory.symbolic.transformer import (
+    FEED_FORWARD,
+    IDENTITY,
+    LAST_LAW,
+    LENGTH,
+    LENGTH_ARGUMENT,
+    RHO,
+    SCOPE,
+    SIZE_ARGUMENT,
+    SIZES,
+    VALUE_OUTPUT,
+    W_F1,
+    W_F2,
+    W_O,
+    W_V,
+    WEIGHTS,
+    eq_29,
+    small,
+)
+
+
+def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
+    """Put a law into eq. 29, with the paper's share of the last place or with the true one."""
+    share = rho_anchor().statement if exact else 1 / LENGTH
+    row = at_sizes(law, SIZES)
+    one_law = replaced(eq_29().result, (small(LAST_LAW), small(LAW)))
+    shared = one_law.subs(RHO, share)
+    result = replaced(shared, (small(LAW), row))
+    last = share * IDENTITY + W_O.T * W_V.T / LENGTH
+    onward = last if exact else VALUE_OUTPUT / LENGTH
+    statement = R_S * (law - UNIFORM) * FEED_FORWARD * onward
+    memory = law == MEMORY_LAW
+    number = "Prop. 2, eq. 10" if memory else "Prop. 3, eq. 11"
+    group = "mem" if memory else "rsn"
+    return Derivation(
+        name=name,
+        equation=number + (", with the true share of the last place" if exact else ""),
+        title=title,
+        quantity=f"dw_s/dt for a {'memory' if memory else 'reasoning'} anchor s",
+        quantity_latex=rf"\left.\frac{{dw_s}}{{dt}}\right|_{{s \in \mathcal{{A}}_{{\mathrm{{{group}}}}}}}",
+        assumptions=(
+            "Those of eq. 29.",
+            "The label law of s is the same wherever s stands: P_L = P.",
+            "rho_s = 1/(q(L−q)), its value for anchors."
+            if exact
+            else "rho_s = 1/L, as if s stood last as "
+            "often as anywhere; its true value for anchors is 1/(q(L−q)).",
+            "The labels of a memory anchor are uniform on the keys." if memory else "Those of eq. 22.",
+        ),
+        scope=SCOPE,
+        steps=(
+            Step("The last step of eq. 29 where P_L = P.", one_law),
+            Step("Put the share of the last place in.", shared),
+            *(() if memory else (law_step(),)),
+            Step("The label law of s as a row over the vocabulary.", row),
+            Step("Put the law in.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(statement_check(result, statement, SIZES),),
+        arguments=(
+            RATIO_ARGUMENT,
+            *(MEMORY_ARGUMENTS if memory else REASONING_ARGUMENTS),
+            *((Q_ARGUMENT,) if exact and memory else ()),
+            LENGTH_ARGUMENT,
+            *WEIGHTS,
+            SIZE_ARGUMENT,
+        ),
+        modules=("numpy",) if memory else array_modules(),
+    )
+
+
+@functools.cache
+def prop_2() -> Derivation:
+    """Put a memory anchor's law into eq. 29, in the paper's form (eq. 10)."""
+    title = "The leading flow of a memory anchor's embedding in the one-layer Transformer"
+    return _flow("prop 2", title, MEMORY_LAW, exact=False)
+
+
+@functools.cache
+def prop_2_exact() -> Derivation:
+    """Do the same with the share of the last place that anchors have."""
+    title = "The same for the task's own placement of anchors"
+    return _flow("prop 2 exact", title, MEMORY_LAW, exact=True)
+
+
+@functools.cache
+def prop_3() -> Derivation:
+    """Put a reasoning anchor's law into eq. 29, in the paper's form (eq. 11)."""
+    title = "The leading flow of a reasoning anchor's embedding in the one-layer Transformer"
+    return _flow("prop 3", title, REASONING_ROW, exact=False)
+
+
+@functools.cache
+def prop_3_exact() -> Derivation:
+    """Do the same with the share of the last place that anchors have."""
+    title = "The same for the task's own placement of anchors"
+    return _flow("prop 3 exact", title, REASONING_ROW, exact=True)
+
+
+@functools.cache
+def all_small() -> Derivation:
+    """Let every matrix in eq. 29 be small, not only the embeddings."""
+    weights = [small(m) for m in (W_F1, W_F2, W_V, W_O)]
+    start = replaced(eq_29().result, *((m, EPS * m) for m in weights))
+    result = start.subs(EPS, 0).applyfunc(sp.factor)
+    statement = R_S * RHO * (LAST_LAW - UNIFORM)
+    return Derivation(
+        name="all small",
+        equation="Beyond the paper: eq. 29 with every matrix small",
+        title="With all matrices small only the residual path from the last place is left",
+        quantity="dw_s/dt",
+        quantity_latex=r"\frac{dw_s}{dt}",
+        assumptions=("Those of eq. 29.", "W_f1, W_f2, W_V and W_O carry the factor ε → 0 too."),
+        scope=SCOPE,
+        steps=(
+            Step("Eq. 29 where every matrix carries a factor ε.", start),
+            Step("Let ε → 0: a token is moved only by the sequences that end with it.", result),
+        ),
+        result=result,
+        statement=statement,
+        checks=(statement_check(result, statement, SIZES),),
+        arguments=(
+            RATIO_ARGUMENT,
+            Argument(RHO, "the share of the occurrences of s that stand in the last place"),
+            Argument(LAST_LAW, "the label law given that s stands last, shape (1, d_m)"),
+            SIZE_ARGUMENT,
+        ),
+    )

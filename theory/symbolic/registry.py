@@ -1,0 +1,143 @@
+"""All derivations by name, each built when it is first asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from theory.errors import InputError
+
+if TYPE_CHECKING:
+    from theory.symbolic.derivation import Derivation
+
+_BUILDERS = {
+    "lemma 2": "emb_mlp.lemma_2",
+    "prop 1": "emb_mlp.prop_1",
+    "cor 1": "corollaries.cor_1",
+    "cor 2": "corollaries.cor_2",
+    "next order": "next_order.next_order",
+    "eq 22": "labels.label_law",
+    "trapezoid": "labels.trapezoid",
+    "key law": "labels.key_law",
+    "mu_s": "moments.label_mean",
+    "sigma_p": "moments.label_variance",
+    "lemma 3": "transformer.lemma_3",
+    "eq 29": "transformer.eq_29",
+    "prop 2": "propositions.prop_2",
+    "prop 2 exact": "propositions.prop_2_exact",
+    "prop 3": "propositions.prop_3",
+    "prop 3 exact": "propositions.prop_3_exact",
+    "rho anchor": "last_place.rho_anchor",
+    "rho key": "last_place.rho_key",
+    "all small": "propositions.all_small",
+    "lemma 4": "value_matrix.lemma_4",
+    "eq 38": "value_matrix.eq_38",
+    "theorem 1": "geometry.theorem_1",
+    "cosine": "geometry.theorem_1_cosine",
+    "conserved 1": "flows.conserved_input",
+    "conserved 2": "flows.conserved_output",
+    "linearised": "flows.linearised",
+}
+_EQUATIONS = {
+    "prop 1": (4, 5, 20),
+    "cor 1": (7, 21, 26),
+    "cor 2": (27,),
+    "trapezoid": (8,),
+    "key law": (23, 24, 25),
+    "lemma 2": (19,),
+    "eq 29": (28,),
+    "prop 2": (10,),
+    "prop 3": (11,),
+    "theorem 1": (12, 13),
+    "cosine": (14,),
+    "lemma 4": (35,),
+    "eq 38": (36, 37),
+}
+_WORDS = {
+    "proposition": "prop",
+    "corollary": "cor",
+    "equation": "eq",
+    "eqn": "eq",
+    "thm": "theorem",
+    "lem": "lemma",
+    "linearized": "linearised",
+}
+_OTHER_NAMES = {
+    "label law": "eq 22",
+    "reasoning anchor": "cor 2",
+    "memory anchor": "cor 1",
+    "key": "key law",
+    "variance": "sigma_p",
+    "sigma_p^2": "sigma_p",
+    "mean": "mu_s",
+    "prop 1 next order": "next order",
+    "eq 5 next order": "next order",
+    "coupled": "conserved 1",
+    "conserved": "conserved 1",
+    "theorem 1 cosine": "cosine",
+    "closure": "linearised",
+}
+
+
+class _Derivations(Mapping[str, "Derivation"]):
+    """The registry: looking one derivation up builds it and what it rests on, and nothing else."""
+
+    def __getitem__(self, name: str) -> Derivation:
+        module, function = _BUILDERS[name].split(".")
+        made: Derivation = getattr(importlib.import_module(f"theory.symbolic.{module}"), function)()
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return name in _BUILDERS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_BUILDERS)
+
+    def __len__(self) -> int:
+        return len(_BUILDERS)
+
+
+def derivations() -> Mapping[str, Derivation]:
+    """Return all derivations by name, in the order of the documentation.
+
+    Each is built when it is first looked up; listing the names builds nothing.
+    """
+    return _Derivations()
+
+
+def find_derivation(name: str) -> Derivation:
+    """Return the derivation that ``name`` means, such as "prop 1", "Prop. 1", "Proposition 1" or "eq 5".
+
+    Case, dots, brackets and spaces do not matter. An equation number finds the statement it belongs to.
+
+    Raises
+    ------
+    InputError
+        If no derivation has that name; the message names the nearest.
+    """
+    known = _names()
+    wanted = _plain(name)
+    if wanted not in known:
+        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.0)[0]
+        raise InputError(
+            "name",
+            name,
+            "no such derivation",
+            f"did you mean {known[near]!r}? There are: {', '.join(_BUILDERS)}",
+        )
+    return derivations()[known[wanted]]
+
+
+def _names() -> dict[str, str]:
+    """Return every accepted name, plainly written, and the registry's own name for it."""
+    names = {_plain(name): name for name in _BUILDERS}
+    names |= {_plain(other): name for other, name in _OTHER_NAMES.items()}
+    return names | {f"eq{n}": name for name, numbers in _EQUATIONS.items() for n in numbers}
+
+
+def _plain(name: str) -> str:
+    words = re.findall(r"[a-z]+|\d+", name.lower())
+    return "".join(_WORDS.get(word, word) for word in words)
