@@ -197,3 +197,23 @@ def test_the_installed_command_reports_without_traceback(tmp_path: Path) -> None
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("anchorflow: run = ")
+
+
+def test_derive_shows_one_lists_all_and_writes_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["derive", "prop 1"]) == 0
+    assert "Statement" in capsys.readouterr().out
+    assert main(["derive", "Lemma 4", "--latex"]) == 0
+    assert "W_V" in capsys.readouterr().out
+    assert main(["derive"]) == 0
+    assert "lemma 2" in capsys.readouterr().out
+    assert main(["derive", "eq 22", "--json"]) == 0
+    assert _json(capsys)[0]["equation"]
+    page = tmp_path / "page.md"
+    assert main(["derive", "--all", "--latex", "--out", str(page)]) == 0
+    assert page.read_text() == (Path(__file__).parents[2] / "docs" / "theory" / "derivations.md").read_text()
+    capsys.readouterr()
+    assert main(["derive", "prop 9"]) == 2
+    assert "did you mean" in capsys.readouterr().err
+    assert main(["derive", "prop 1", "--all"]) == 2
