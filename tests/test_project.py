@@ -63,7 +63,8 @@ def test_public_names_exist(package: str) -> None:
 
 def test_help_does_not_wait_for_torch() -> None:
     code = "import sys; from validate.cli import main; main(['--help']); assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_constraints_pin_every_dependency() -> None:

@@ -22,8 +22,20 @@ def as_integer(argument: str, value: object) -> int:
     return int(value)
 
 
+class _AnyAnchors:
+    """What rules share that need no more than their name."""
+
+    def check(self, anchors: tuple[int, ...]) -> None:
+        """Refuse anchors that the rule cannot serve; here none."""
+        return
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what a TOML file has to say beyond the rule's name."""
+        return {}
+
+
 @dataclass(frozen=True)
-class Sum:
+class Sum(_AnyAnchors):
     r"""The label is :math:`z_p + \sum_j a_{p+j}`, the paper's reasoning mapping (Section 2.1)."""
 
     kind: ClassVar[str] = "sum"
@@ -32,13 +44,6 @@ class Sum:
     def shift(self, anchor: int) -> int:
         """Return what ``anchor`` adds to the key."""
         return anchor
-
-    def check(self, anchors: tuple[int, ...]) -> None:
-        """Accept any anchors."""
-
-    def parameters(self) -> dict[str, Any]:
-        """Return what a TOML file has to say beyond the rule's name."""
-        return {}
 
 
 @dataclass(frozen=True, init=False)
@@ -81,7 +86,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class Lookup(_AnyAnchors):
     """A table whose labels are uniform on a range of their own: the paper's memory mapping.
 
     Parameters
@@ -110,16 +115,13 @@ class Lookup:
                 "low, high", (self.low, self.high), "the label range is empty", "give low <= high"
             )
 
-    def check(self, anchors: tuple[int, ...]) -> None:
-        """Accept any anchors."""
-
     def parameters(self) -> dict[str, Any]:
         """Return what a TOML file has to say beyond the rule's name."""
         return {} if self.low is None else {"low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(_AnyAnchors):
     r"""A table whose label is uniform on {z − T, ..., z + T}, T = Σa: the paper's F_mem,2 (Fig. 8)."""
 
     kind: ClassVar[str] = "window"
@@ -128,13 +130,6 @@ class Window:
     def shift(self, anchor: int) -> int:
         """Return what ``anchor`` adds to the half-width T of the window."""
         return anchor
-
-    def check(self, anchors: tuple[int, ...]) -> None:
-        """Accept any anchors: as tokens they are non-negative, so that T is too."""
-
-    def parameters(self) -> dict[str, Any]:
-        """Return what a TOML file has to say beyond the rule's name."""
-        return {}
 
 
 Rule = Sum | Shift | Lookup | Window

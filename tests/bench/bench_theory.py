@@ -7,17 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.theory.large_task import LARGE
 from theory import Task, label_distribution, label_table
 from theory.labels import _combination_law
-
-LARGE = Task(
-    keys=range(3000, 103_000),
-    reasoning_anchors=range(11, 21),
-    memory_anchors=range(1, 11),
-    n_anchors=200,
-    length=201,
-    vocab_size=110_000,
-)
 
 
 def bench_theory() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.theory.brute_force import occurrences
+from tests.theory.large_task import LARGE
 from tests.theory.test_task import tasks
 from theory import (
     InputError,
@@ -130,18 +131,10 @@ def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
 
 
 def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) -> None:
-    task = Task(
-        keys=range(3000, 103_000),
-        reasoning_anchors=range(11, 21),
-        memory_anchors=range(1, 11),
-        n_anchors=200,
-        length=201,
-        vocab_size=110_000,
-    )
     start = time.perf_counter()
-    floats = label_distribution(task, 15)
+    floats = label_distribution(LARGE, 15)
     seconds = time.perf_counter() - start
-    exact = np.array([float(p) for p in label_distribution(task, 15, exact=True)])
+    exact = np.array([float(p) for p in label_distribution(LARGE, 15, exact=True)])
     assert seconds < 1
     assert exact[exact > 0].min() < 1e-190
     np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=0)
