@@ -17,6 +17,7 @@ from theory import off_diagonal
 from validate import Estimate, Setting, compare_runs, group_runs, measures, observed_cosines, over_seeds
 from validate.figures import save
 from validate.report import draw_figures
+from validate.stats import COSINE, SHARE, SIZE
 
 RESULTS = Path(__file__).resolve().parent / "results"
 DATA, PAGE, IMAGES = RESULTS / "emb_mlp_full.json", RESULTS / "emb_mlp_full.md", RESULTS / "emb_mlp_full"
@@ -53,9 +54,10 @@ def _scores(setting: Setting, epoch: int) -> dict[str, Any]:
         return next(float(line[kind][part]) for line in run.metrics if line["epoch"] == epoch)
 
     found: dict[str, Any] = {"epoch": epoch}
-    for kind in ("accuracy", "loss"):
+    for kind, within in (("accuracy", SHARE), ("loss", SIZE)):
         found[kind] = {
-            part: over_seeds([at(run, kind, part) for run in setting.runs]).as_dict() for part in PARTS
+            part: over_seeds([at(run, kind, part) for run in setting.runs], within).as_dict()
+            for part in PARTS
         }
     return found
 
@@ -64,7 +66,7 @@ def _cosines(setting: Setting, epoch: int) -> dict[str, Any]:
     task = setting.task
 
     def over(measure: Callable[[Run], float]) -> dict[str, Any]:
-        return over_seeds([measure(run) for run in setting.runs]).as_dict()
+        return over_seeds([measure(run) for run in setting.runs], COSINE).as_dict()
 
     def memory(run: Run) -> float:
         return float(off_diagonal(observed_cosines(run, epoch, task.memory_anchors)).mean())
