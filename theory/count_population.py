@@ -61,15 +61,18 @@ class CountPopulation:
         return int(self.left.shape[1])
 
     @functools.cached_property
-    def token_label_mass(self) -> FloatArray:
-        """E[cᵀ y] over the training set, shape (d, d)."""
-        mass = self.weights[:, :, None] * self.label_laws
+    def token_label_mass(self) -> dict[str, FloatArray]:
+        """E[cᵀ y] over each data set, shape (d, d)."""
+        return {name: self._token_label_mass(share) for name, share in self.data_sets.items()}
+
+    def _token_label_mass(self, share: FloatArray) -> FloatArray:
+        mass = share[:, :, None] * self.label_laws
         return np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
 
     def token_label_matrix(self) -> FloatArray:
         """Return C = E[cᵀ (y − u)] over the training set, shape (d, d)."""
         ratios = self.weights.sum(axis=1) @ self.left + self.weights.sum(axis=0) @ self.right
-        return np.asarray(self.token_label_mass - ratios[:, None] / self.vocab_size)
+        return np.asarray(self.token_label_mass[TRAINING] - ratios[:, None] / self.vocab_size)
 
     def cooccurrence(self) -> FloatArray:
         """Return S = E[cᵀ c] over the training set, shape (d, d)."""

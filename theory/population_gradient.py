@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from theory.activation import IDENTITY, Activation
-from theory.count_population import CountPopulation
+from theory.count_population import TRAINING, CountPopulation
 from theory.errors import InputError
 from theory.integrate import Field
 from theory.parameters import EmbMLPParameters, Matrices
@@ -41,17 +41,30 @@ def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
     all pairs become products of small matrices: exact, and n_left + n_right exponentials of width d
     instead of n_left · n_right.
     """
-    left, right = population.left @ B, population.right @ B
-    left -= left.max(axis=1, keepdims=True)
-    right -= right.max(axis=1, keepdims=True)
-    if -float(left.min()) - float(right.min()) > _LARGEST_SPREAD:
+    parts = _exponential_parts(population, B)
+    if parts is None:
         return _token_gradient_by_rows(population, B)
-    np.exp(left, out=left)
-    np.exp(right, out=right)
+    left, right, _ = parts
     shares = population.weights / (left @ right.T)
     expected = population.left.T @ (left * (shares @ right))
     expected += population.right.T @ (right * (shares.T @ left))
-    return population.token_label_mass - expected
+    return population.token_label_mass[TRAINING] - expected
+
+
+def _exponential_parts(
+    population: CountPopulation, B: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return the keys' and the anchors' factors of exp(o), and the log of what was divided out.
+
+    None where the logits spread so far that a product of two factors could underflow.
+    """
+    left, right = population.left @ B, population.right @ B
+    tops = left.max(axis=1, keepdims=True), right.max(axis=1, keepdims=True)
+    left -= tops[0]
+    right -= tops[1]
+    if -float(left.min()) - float(right.min()) > _LARGEST_SPREAD:
+        return None
+    return np.exp(left, out=left), np.exp(right, out=right), tops[0] + tops[1].T
 
 
 def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> FloatArray:
@@ -85,6 +98,17 @@ def population_field(population: CountPopulation, activation: Activation) -> Fie
 
 def losses(population: CountPopulation, now: Matrices, activation: Activation = IDENTITY) -> dict[str, float]:
     """Return the mean cross entropy of every data set of the population."""
+    if activation.is_linear:
+        B = now.W_emb @ now.W1 @ now.W2
+        parts = _exponential_parts(population, B)
+        if parts is not None:
+            log_sums = np.log(parts[0] @ parts[1].T) + parts[2]
+            fits = {name: float(np.sum(mass * B)) for name, mass in population.token_label_mass.items()}
+            return {n: float(np.sum(s * log_sums)) - fits[n] for n, s in population.data_sets.items()}
+    return _losses_by_rows(population, now, activation)
+
+
+def _losses_by_rows(population: CountPopulation, now: Matrices, activation: Activation) -> dict[str, float]:
     shape = population.weights.shape
     per_row = np.empty(shape)
     for rows, h in hidden_blocks(population, now.W_emb @ now.W1):

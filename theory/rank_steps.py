@@ -14,15 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.errors import InputError
-from theory.flow_coupled import coupled_flow
+from theory.flow_coupled import blow_up_bound, coupled_flow
 from theory.flow_linearised import check_cooccurrence
 from theory.integrate import Solver
 from theory.parameters import EmbMLPParameters, check_statistic
 from theory.trajectory import Trajectory
 
 FloatArray = npt.NDArray[np.float64]
-_DOSE_SOLVER = Solver(rtol=1e-7, atol=1e-7, method="DOP853")
-_DOSE_POINTS = 2001
+_DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
+_DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
+"""Of the dose before which nothing can blow up; ln ‖α‖ is taken as linear over one step."""
 
 
 @dataclass(frozen=True)
@@ -150,15 +151,28 @@ def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, thresho
 
     The flow restricted to one mode is the coupled flow of a vocabulary of one token with C = 1.
     """
-    mode = EmbMLPParameters((u @ initial.W_emb)[None], initial.W1, (initial.W2 @ w)[:, None])
+    mode = EmbMLPParameters(*_one_mode(initial, u, w))
     if float(np.linalg.norm(mode.W_emb)) >= threshold:
         return 0.0
-    end = coupled_flow([[1.0]], mode, [1e12 / threshold], solver=_DOSE_SOLVER).blow_up
-    if end is None:
+    earliest = blow_up_bound([[1.0]], mode)
+    if not np.isfinite(earliest):
         return float("inf")
-    doses = np.linspace(0.0, end, _DOSE_POINTS)
+    doses = np.arange(0.0, _LONGEST_DOSE, _DOSE_STEP) * earliest
     path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
     return _crossing(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold)
+
+
+def _one_mode(
+    initial: EmbMLPParameters, u: FloatArray, w: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return α, W1 and β, the hidden layer rotated and cut to what they can ever reach.
+
+    dW1 = αᵀβᵀ and dβ = W1ᵀαᵀ keep the hidden layer in the span of W1's rows and β: at most d_m + 1
+    dimensions, whatever d_f is.
+    """
+    beta = (initial.W2 @ w)[:, None]
+    basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
+    return (u @ initial.W_emb)[None], initial.W1 @ basis, basis.T @ beta
 
 
 def _time_of_dose(dose: float, rates: list[float], starts: list[float]) -> float:
