@@ -52,7 +52,7 @@ class RKC(OdeSolver):
 
     Parameters
     ----------
-    fun, t0, y0, t_bound
+    fun, t0, y0, t_bound, vectorized
         As for every ``scipy.integrate.OdeSolver``.
     rtol, atol : float, optional
         The local error estimate is kept below atol + rtol·|y| in root mean square.
@@ -66,8 +66,9 @@ class RKC(OdeSolver):
         t_bound: float,
         rtol: float = 1e-4,
         atol: float = 1e-7,
+        vectorized: bool = False,
     ) -> None:
-        super().__init__(fun, t0, y0, t_bound, vectorized=False)
+        super().__init__(fun, t0, y0, t_bound, vectorized)
         self.rtol, self.atol = rtol, atol
         self.f = self.fun(t0, self.y)
         self._direction = self.f.copy()
