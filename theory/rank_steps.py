@@ -8,6 +8,7 @@ fitted mode change the drive to :math:`C - S\bar B` gives the staircase. [beyond
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from theory.trajectory import Trajectory
 FloatArray = npt.NDArray[np.float64]
 _DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
 _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
-"""Of the dose before which nothing can blow up; ln ‖α‖ is taken as linear over one step."""
+"""Of the dose before which nothing can blow up; 1/‖α‖, straight near the singularity, is interpolated."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def measured_rank_steps(trajectory: Trajectory, threshold: float, n_modes: int) 
     """
     _check_modes(n_modes, trajectory.W_emb.shape[1:], threshold)
     values = np.array([np.linalg.svd(W, compute_uv=False)[:n_modes] for W in trajectory.W_emb])
-    return np.array([_crossing(trajectory.times, column, threshold) for column in values.T])
+    return np.array([_crossing(trajectory.times, column, threshold, np.log) for column in values.T])
 
 
 def rank_steps_from_labels(
@@ -159,7 +160,11 @@ def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, thresho
         return float("inf")
     doses = np.arange(0.0, _LONGEST_DOSE, _DOSE_STEP) * earliest
     path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
-    return _crossing(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold)
+    dose = _crossing(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold, np.reciprocal)
+    if np.isinf(dose) and path.blow_up is not None:
+        # So high a threshold is passed in the last moments, where ‖α‖ = 1/(t* − t).
+        return max(path.blow_up - 1 / threshold, float(path.times[-1]))
+    return dose
 
 
 def _one_mode(
@@ -185,15 +190,18 @@ def _time_of_dose(dose: float, rates: list[float], starts: list[float]) -> float
     return float("inf")
 
 
-def _crossing(times: FloatArray, values: FloatArray, threshold: float) -> float:
+def _crossing(
+    times: FloatArray, values: FloatArray, threshold: float, straight: Callable[[FloatArray], FloatArray]
+) -> float:
+    """Return when values pass the threshold; ``straight`` of them is interpolated linearly."""
     above = np.flatnonzero(values >= threshold)
     if above.size == 0:
         return float("inf")
     first = int(above[0])
     if first == 0:
         return float(times[0])
-    low, high = np.log(values[first - 1 : first + 1])
-    share = (np.log(threshold) - low) / (high - low)
+    low, high, level = straight(np.array([values[first - 1], values[first], threshold]))
+    share = (level - low) / (high - low)
     return float(times[first - 1] + share * (times[first] - times[first - 1]))
 
 
