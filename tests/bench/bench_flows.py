@@ -112,9 +112,7 @@ def flows(setting: Setting, quick: bool) -> dict[str, tuple[float, Trajectory]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave out the tanh flow")
-    parser.add_argument(
-        "--full", action="store_true", help="run linear SGD at the smaller rate to the end too"
-    )
+    parser.add_argument("--full", action="store_true", help="run linear SGD at the smaller rate to the end")
     options = parser.parse_args()
     setting = Setting()
     print(f"{platform.processor() or platform.machine()}, one thread, Σ learning rate {END:g}")

@@ -240,3 +240,15 @@ def test_the_common_part_is_fitted_first_and_the_ranks_come_one_by_one():
     # Just before the second rank comes, the first has all of the common part and little else.
     assert np.sum(fitted * common) / np.sum(common**2) > 0.9
     assert np.sum(fitted * rest) / np.sum(rest**2) < 0.2
+
+
+def test_a_population_beyond_enumeration_still_has_its_linearised_flow():
+    task = Task.paper()
+    label, token = expected_token_label_matrix(task), expected_cooccurrence(task)
+    initial = EmbMLPParameters.draw(200, d_m=8, d_f=12, gamma=0.8, rng=np.random.default_rng(0))
+    t = 1e-4 * blow_up_bound(label, initial)
+    flow = linearised_flow(label, token, initial, [t], solver=EXACT)
+    start = linearised_drive(label, token, initial.W_emb @ initial.W1 @ initial.W2)
+    expected = t * start @ (initial.W1 @ initial.W2).T
+    # The drive turns over by about t over the blow-up time, here 1e-4.
+    assert relative(flow.W_emb[0] - initial.W_emb, expected) < 1e-3
