@@ -57,7 +57,7 @@ class Solver:
 
 
 STABILISED = Solver()
-"""For flows that turn stiff; escape times come out right to about a part in a thousand."""
+"""For flows that turn stiff; rank steps come out right to a few parts in a thousand."""
 EXACT = Solver(rtol=1e-9, atol=1e-9, method="DOP853")
 """For smooth flows, and as the reference that other settings are judged by."""
 

@@ -152,6 +152,20 @@ def descent() -> None:
         report(f"RKC rtol {rtol:g}, {flow.solver.n_evaluations} evaluations", flow.W_emb[0], exact)
 
 
+def integrators() -> None:
+    """Escape times and work of the integrators on the linear population flow, to just beyond step 3."""
+    initial, times = draw(), np.linspace(0.0, 830.0, 416)
+    for solver in (
+        Solver(1e-3, 1e-4),
+        Solver(1e-4, 1e-5),
+        Solver(1e-5, 1e-6),
+        Solver(1e-6, 1e-6, "DOP853"),
+    ):
+        flow = population_flow(POPULATION, initial, times, solver=solver)
+        steps_at = measured_rank_steps(flow, escape_threshold(initial), 3).round(2)
+        print(f"{solver.method:7} rtol {solver.rtol:g}: {flow.solver.n_evaluations} evaluations, {steps_at}")
+
+
 def report(name: str, W_emb: np.ndarray, exact: np.ndarray) -> None:
     error = np.linalg.norm(W_emb - exact) / np.linalg.norm(exact)
     difference = cosine_matrix(W_emb[ANCHORS]) - cosine_matrix(exact[ANCHORS])
@@ -178,7 +192,7 @@ def horizon() -> None:
             print(f"{row.gamma:5g}  {row.rung:11}{row.bound:5g}{shown}  (clock {row.clock:.1f})", flush=True)
 
 
-SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, scales, descent, horizon)}
+SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, scales, descent, integrators, horizon)}
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or list(SECTIONS)
