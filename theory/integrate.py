@@ -118,21 +118,26 @@ def integrate(
         blow_up = _singular_time(stepper) if may_blow_up else None
         pending = _record(recorder, initial, stepper, times, pending)
     statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
-    return recorder.trajectory(times, statistics, blow_up)
+    # A singularity beyond the last time asked for is none of this trajectory's business.
+    return recorder.trajectory(times, statistics, blow_up if pending < len(times) else None)
 
 
 def _advance(flow: str, stepper: OdeSolver, n_steps: int, max_steps: int) -> None:
     if n_steps == max_steps:
         raise IntegrationError(
-            flow, f"{max_steps} steps did not reach t = {stepper.t_bound:.6g}.", stepper.t,
+            flow,
+            f"{max_steps} steps did not reach t = {stepper.t_bound:.6g}.",
+            stepper.t,
             "Ask for an earlier time, a looser rtol or a larger max_steps",
-        )  # fmt: skip
+        )
     message = stepper.step()
     if stepper.status == "failed":
         raise IntegrationError(
-            flow, message or "no step succeeded.", stepper.t,
+            flow,
+            message or "no step succeeded.",
+            stepper.t,
             "Ask for an earlier time, or start from smaller or finite parameters",
-        )  # fmt: skip
+        )
 
 
 def _record(

@@ -73,6 +73,10 @@ def test_times_beyond_the_blow_up_are_dropped_and_those_before_are_not():
     assert len(flow["W1"]) == len(flow["W2"]) == 2
     assert flow.blow_up == pytest.approx(end, rel=1e-6)
     assert coupled_flow(C, initial, [0.5 * end]).blow_up is None
+    # So close that the event fires in the very step that reaches it.
+    close = coupled_flow(C, initial, [end * (1 - 5e-7)])
+    assert close.blow_up is None
+    assert len(close.times) == 1
 
 
 def test_the_growth_is_along_the_top_singular_pair():
