@@ -233,10 +233,10 @@ def _without(law: Law, mapping: Mapping, anchor: int | None, share: Fraction) ->
     assert not isinstance(mapping.rule, Lookup)
     weights = law.weights * (law.unit / share).numerator
     for combination in mapping.held_out:
-        taken = 1 if anchor is None else combination.count(anchor)
-        # The total of a combination without the anchor can lie outside this law altogether.
-        if taken:
-            weights[sum(mapping.rule.shift(a) for a in combination) - law.low] -= taken
+        times = 1 if anchor is None else combination.count(anchor)
+        if times:
+            total = sum(mapping.rule.shift(a) for a in combination)
+            weights[total - law.low] -= times
     return Law(law.low, weights, share)
 
 

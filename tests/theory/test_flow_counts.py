@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import small_example, small_task
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.theory.flow_reference import small_example, small_task
 from theory import (
     InputError,
     Lookup,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import parameters, small_example
 
+from tests.theory.flow_reference import parameters, small_example
 from theory import (
     Activation,
     EmbMLPParameters,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import slope
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
+from tests.theory.flow_reference import slope
 from theory import EmbMLPParameters, IntegrationError, Solver
 from theory.chebyshev import RKC, chebyshev_coefficients
 from theory.integrate import integrate

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from flow_reference import parameters, relative, slope, small_example
 from scipy.integrate import solve_ivp
 
+from tests.theory.flow_reference import parameters, relative, slope, small_example
 from theory import (
     EXACT,
     TANH,

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import ACTIVATIONS, BENT, TorchModel, parameters, relative, slope, small_example
 
+from tests.theory.flow_reference import (
+    ACTIVATIONS,
+    BENT,
+    TorchModel,
+    parameters,
+    relative,
+    slope,
+    small_example,
+)
 from theory import IDENTITY, TANH, Activation, InputError, gradient_orders
 
 PREDICTED = {IDENTITY: [3, 6], TANH: [3, 4, 6], BENT: [2, 3, 4, 5]}

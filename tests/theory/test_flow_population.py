@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import ACTIVATIONS, TorchModel, parameters, relative, slope, small_example
 
+from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, slope, small_example
 from theory import (
     EXACT,
     IDENTITY,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flow_reference import parameters, relative, small_example
 from scipy.optimize import minimize
 
+from tests.theory.flow_reference import parameters, relative, small_example
 from theory import (
     EmbMLPParameters,
     InputError,
