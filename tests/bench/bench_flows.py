@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -109,11 +109,11 @@ def flows(setting: Setting, quick: bool) -> dict[str, tuple[float, Trajectory]]:
     return {name: timed(run) for name, run in runs.items()}
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave out the tanh flow")
     parser.add_argument("--full", action="store_true", help="run linear SGD at the smaller rate to the end")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     setting = Setting()
     print(f"{platform.processor() or platform.machine()}, one thread, Σ learning rate {END:g}")
     done = flows(setting, options.quick)
@@ -127,7 +127,9 @@ def main() -> None:
     reference = done["population, identity"][1].W_emb[-1]
     for activation in (IDENTITY, TANH):
         small = 1.0 if options.full and activation is IDENTITY else 0.02
-        for batch, rate, share in ((None, 0.1, 0.002), (100, 0.1, 1.0), (100, 0.01, small)):
+        # The last is the batch and rate of the Emb-MLP's own runs (sim.TrainingConfig's defaults).
+        plans = ((None, 0.1, 0.002), (100, 0.1, 1.0), (100, 0.01, small), (100, 1e-4, 2e-4))
+        for batch, rate, share in plans:
             steps = round(END / rate)
             n_timed = max(10, round(steps * share))
             per_step, W_emb = train(setting, activation, rate, batch, n_timed)
