@@ -1,6 +1,6 @@
 """The error budget of the theory: how long each rung of the ladder of flows can be trusted, over γ.
 
-python docs/theory/error_budget.py            compute (about ten minutes on one core), keep and draw
+python docs/theory/error_budget.py            compute (about five minutes on one core), keep and draw
 python docs/theory/error_budget.py --draw     draw from the kept rows
 """
 
