@@ -127,15 +127,18 @@ def _reading(data: dict[str, Any]) -> str:
 
     return f"""## What it says
 
-- *The bias is there.* At γ = 0.8 and epoch 100 the held-out sums have accuracy {accuracy("0.8", 100, "rsn_test")}
+- *The bias is there.* At γ = 0.8 and epoch 100 the held-out sums have accuracy
+  {accuracy("0.8", 100, "rsn_test")}
   and memory {accuracy("0.8", 100, "mem")}; at epoch 1000 {accuracy("0.8", 1000, "rsn_test")} and
   {accuracy("0.8", 1000, "mem")}. At γ = 0.3 and epoch 100 it is {accuracy("0.3", 100, "rsn_test")} and
   {accuracy("0.3", 100, "mem")}.
 - *Large initial weights do not stay at zero.* With time the test accuracy at γ = 0.3 rises to
   {accuracy("0.3", 1000, "rsn_test")}. That the held-out sums are not learned at all is a statement about the
   first hundred epochs.
-- *Memory anchors do not stay aligned.* At γ = 0.8 their mean cosine is {_text(cosines["γ = 0.8", 50]["memory"])}
-  at epoch 50 and {_text(cosines["γ = 0.8", 900]["memory"])} at epoch 900, where the paper's Fig. 4A still has it
+- *Memory anchors do not stay aligned.* At γ = 0.8 their mean cosine is
+  {_text(cosines["γ = 0.8", 50]["memory"])}
+  at epoch 50 and {_text(cosines["γ = 0.8", 900]["memory"])} at epoch 900, where the paper's Fig.
+  4A still has it
   high: at our learning rate, which is chosen and not the paper's, memorising has begun by then.
 - *Which drive?* For the reasoning anchors at epoch 50, $P^s - \\bar P$ has an RMSE of
   {error("P^s - mean P")}, $P^s - u$ of {error("P^s - u")}, eq. 14 of {error("eq. 14")}. The frozen flow at
