@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
-
-from matplotlib.figure import Figure
 
 from sim.config import sources
 from validate.compare import MEASURES, Row
 from validate.predictors import EQUATIONS, predictor_notes
 
 if TYPE_CHECKING:
-    from validate.report import Report
+    from validate.report import Report, ReportFigure
 
 _STYLE = """
 :root { color-scheme: light; font-family: system-ui, sans-serif; line-height: 1.45; color: #1b1f24; }
@@ -41,7 +38,7 @@ def render(report: Report) -> str:
         _summary(report),
         _verdicts(report) if report.outcomes else "",
         "<h2>Figures</h2>",
-        *(_figure(f.figure, f.caption) for f in report.figures),
+        *(_figure(f) for f in report.figures),
         "<h2>Predicted against observed cosine similarity</h2>",
         "<p>Over all off-diagonal pairs of each group at the last epoch; mean over seeds with its 95 % "
         "interval (Student t). All other epochs, and every anchor's row, are in report.json. "
@@ -114,11 +111,9 @@ def _verdicts(report: Report) -> str:
     return "<h2>Verdicts</h2>" + note + _table(header, rows)
 
 
-def _figure(figure: Figure, caption: str) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    text = escape(caption)
+def _figure(figure: ReportFigure) -> str:
+    data = base64.b64encode(figure.png).decode()
+    text = escape(figure.caption)
     image = f'<img alt="{text}" src="data:image/png;base64,{data}">'
     return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 

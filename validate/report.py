@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,18 @@ class ReportFigure:
     name: str
     caption: str
     figure: Figure
+
+    def __post_init__(self) -> None:
+        # The layout is solved once and kept: solving it again for every format costs most of a report.
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
+    @cached_property
+    def png(self) -> bytes:
+        """The figure as PNG, rendered once for the page and the file."""
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="png", dpi=150)
+        return buffer.getvalue()
 
 
 @dataclass
@@ -103,8 +117,8 @@ class Report:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
         out.mkdir(parents=True, exist_ok=True)
         for figure in self.figures:
-            for suffix in (".png", ".svg"):
-                save(figure.figure, out / "figures" / f"{figure.name}{suffix}")
+            save(figure.figure, out / "figures" / f"{figure.name}.svg")
+            write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
         page, data = out / "report.html", out / "report.json"
         write_atomically(page, render(self))
         write_json(data, self.to_json())

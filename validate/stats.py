@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,14 @@ def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level
     if len(defined) == 1:
         return Estimate(mean, None, None, 1)
     error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
-    half = float(student.ppf((1 + level) / 2, len(defined) - 1)) * error
+    half = _quantile((1 + level) / 2, len(defined) - 1) * error
     low, high = within
     return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
+
+
+@lru_cache(maxsize=64)
+def _quantile(probability: float, freedom: int) -> float:
+    return float(student.ppf(probability, freedom))
 
 
 def finite(value: float) -> float | None:

@@ -72,7 +72,9 @@ def demo_config() -> RunConfig:
     from sim.config import RunConfig, TrainingConfig
     from validate.demo_claims import LARGE, SMALL
 
-    return RunConfig(init_rates=(SMALL, LARGE), seeds=SEEDS, training=TrainingConfig(epochs=EPOCHS))
+    return RunConfig(
+        init_rates=(SMALL, LARGE), seeds=SEEDS, training=TrainingConfig(epochs=EPOCHS, evaluate_every=10)
+    )
 
 
 def print_verdicts(outcomes: Sequence[Outcome]) -> None:
