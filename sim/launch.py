@@ -22,7 +22,7 @@ from sim.engine import Trainer
 from sim.matmul import matmul_route
 from sim.provenance import peak_memory_mib
 from sim.run import Run
-from sim.run_folder import check_free
+from sim.run_folder import check_free, is_begun
 from sim.session import Report, choose_member_route, train_together
 from theory import InputError
 
@@ -143,7 +143,7 @@ def pending_runs(
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
     left = []
     for member, path in zip(members, paths, strict=True):
-        if resume and (path / "config.json").exists():
+        if resume and is_begun(path):
             if _is_complete(path, member):
                 continue
         else:

@@ -117,10 +117,17 @@ def _checkpoint_name(step: int) -> str:
     return f"checkpoints/step_{step:09d}.safetensors"
 
 
+def is_begun(path: Path) -> bool:
+    """Return whether a run's configuration stands in a folder, so that it can be gone on with."""
+    with writing(path):
+        return (path / "config.json").exists()
+
+
 def check_free(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder that holds anything, unless it is a run and asked to be overwritten."""
-    if not path.exists() or (path.is_dir() and all(is_leftover(f) for f in path.iterdir())):
-        return
+    with writing(path):
+        if not path.exists() or (path.is_dir() and all(is_leftover(f) for f in path.iterdir())):
+            return
     if not overwrite:
         raise InputError(
             "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"

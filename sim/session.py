@@ -20,7 +20,7 @@ from sim.lock import only_writer
 from sim.matmul import RouteReport, choose_route, matmul_route
 from sim.model_config import EmbMLPConfig
 from sim.models import widths
-from sim.run_folder import Arrays, RunFolder, check_free
+from sim.run_folder import Arrays, RunFolder, check_free, is_begun
 from theory import Task
 from theory.sample import token_label_counts
 
@@ -185,7 +185,7 @@ def train_together(
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
-        existing = [resume and (path / "config.json").exists() for path in paths]
+        existing = [resume and is_begun(path) for path in paths]
         for path, exists in zip(paths, existing, strict=True):
             if not exists:
                 check_free(path, overwrite=overwrite)
