@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from sim import MemberConfig, Run, RunConfig, find_runs, train_together
+from sim.run_folder import read_config
 
 Make = Callable[..., RunConfig]
 NOISY = {
@@ -41,14 +43,14 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _train_and_die(members: list[MemberConfig], out: Path, operation: int) -> None:
+def _train_and_die(members: list[MemberConfig], out: Path, operation: int, call: dict[str, bool]) -> None:
     """Train until the given file operation: a half-written file, one not yet renamed, one just renamed, or
-    a file about to be dropped or just dropped.
+    a file or folder about to be made or dropped, or just made or dropped.
     """
     done = 0
 
     def dying(original: Callable[..., Any], before: Callable[..., None]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
+        def perform(*arguments: Any, **options: Any) -> Any:
             nonlocal done
             done += 1
             if done == operation:
@@ -60,13 +62,12 @@ def _train_and_die(members: list[MemberConfig], out: Path, operation: int) -> No
                 _die()
             return value
 
-        return call
+        return perform
 
     os.fsync = dying(os.fsync, lambda file: os.ftruncate(file, os.fstat(file).st_size // 2))
-    Path.replace = dying(Path.replace, lambda *_: None)  # type: ignore[method-assign]
-    Path.unlink = dying(Path.unlink, lambda *_: None)  # type: ignore[method-assign]
-    Path.mkdir = dying(Path.mkdir, lambda *_: None)  # type: ignore[method-assign]
-    _train(members, out)
+    for name in ("replace", "unlink", "mkdir", "rmdir"):
+        setattr(os, name, dying(getattr(os, name), lambda *_: None))
+    train_together(members, [out / member.name for member in members], **call)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def test_runs_killed_at_every_file_operation(context: Any, small: Make, tmp_path
     during_checkpoints = 0
     for operation in itertools.count(1):
         out = tmp_path / f"killed{operation}"
-        code = _run(context, _train_and_die, members, out, operation)
+        code = _run(context, _train_and_die, members, out, operation, {"resume": True})
         if code == 0:
             break
         assert code == -signal.SIGKILL
@@ -154,3 +155,24 @@ def test_runs_killed_at_every_file_operation(context: Any, small: Make, tmp_path
     # two checkpoints, and every write of these counts three times or more.
     assert operation > 2 * 3 * 11
     assert during_checkpoints >= 4
+
+
+def test_overwriting_killed_at_every_file_operation(context: Any, small: Make, tmp_path: Path) -> None:
+    """What is left is the old run, or a folder that both --overwrite and --resume make the new one of."""
+    old, new = (small(dtype="float64", learning_rate=rate).members() for rate in (1e-2, 2e-2))
+    _train(old, tmp_path / "old")
+    _train(new, tmp_path / "unbroken")
+    expected = _contents(tmp_path / "unbroken")
+    for operation in itertools.count(1):
+        out = tmp_path / f"killed{operation}"
+        shutil.copytree(tmp_path / "old", out)
+        code = _run(context, _train_and_die, new, out, operation, {"overwrite": True})
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        kept = (out / old[0].name / "config.json").exists() and read_config(out / old[0].name) == old[0]
+        train_together(new, [out / new[0].name], resume=not kept, overwrite=kept)
+        assert _contents(out) == expected
+        assert not list(out.rglob(".*"))
+    # Eight files and two folders of the old run go, two operations each.
+    assert operation > 20
