@@ -37,9 +37,17 @@ def look_up(table: Tensor, tokens: Tensor) -> Tensor:
     return torch.nn.functional.embedding(own_rows(tokens, table.shape[1]), flat)
 
 
+def member_product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b for each member; a member alone takes the plain product, which has faster kernels."""
+    if len(a) == 1:
+        # Not a[0]: its gradient would be copied into a tensor of zeros.
+        return (a.squeeze(0) @ b.squeeze(0)).unsqueeze(0)
+    return a @ b
+
+
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x W + b: x (M, B, L, d_in), W (M, d_in, d_out), b (M, d_out) or None."""
-    y = (x.flatten(1, 2) @ weight).view(*x.shape[:3], -1)
+    y = member_product(x.flatten(1, 2), weight).view(*x.shape[:3], -1)
     return y if bias is None else y + bias[:, None, None]
 
 

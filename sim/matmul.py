@@ -96,9 +96,9 @@ def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:
     generator = torch.Generator().manual_seed(0)
     operations, seconds, worst = 0.0, 0.0, 0.0
     for inner, outer in itertools.pairwise(widths):
-        x = torch.randn(1, batch, inner, generator=generator)
-        w = torch.randn(1, inner, outer, generator=generator)
-        y = torch.randn(1, batch, outer, generator=generator)
+        x = torch.randn(batch, inner, generator=generator)
+        w = torch.randn(inner, outer, generator=generator)
+        y = torch.randn(batch, outer, generator=generator)
         for a, b in ((x, w), (x.mT, y), (y, w.mT)):
             exact = a.double() @ b.double()
             scale = a.double().abs() @ b.double().abs()

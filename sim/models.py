@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.layers import ACTIVATIONS, Parameters, own_rows
+from sim.layers import ACTIVATIONS, Parameters, member_product, own_rows
 from sim.model_config import Activation, EmbMLPConfig, ModelConfig, OneLayerConfig
 from sim.transformer import transformer
 
@@ -34,8 +34,9 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     _, vocab, width = W_emb.shape
     bags = own_rows(tokens, vocab).flatten(0, 1)
     summed = torch.nn.functional.embedding_bag(bags, W_emb.reshape(-1, width), mode="sum")
-    hidden = ACTIVATIONS[activation](summed.view(len(tokens), -1, width) @ parameters["W1"])
-    return hidden @ parameters["W2"]
+    sums = summed.view(len(tokens), -1, width)
+    hidden = ACTIVATIONS[activation](member_product(sums, parameters["W1"]))
+    return member_product(hidden, parameters["W2"])
 
 
 def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> Tensor:

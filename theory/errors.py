@@ -28,3 +28,11 @@ def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {near[0]!r}? known keys" if near else "the known keys are"
     return InputError(where, key, "unknown key", f"{hint}: {', '.join(known)}")
+
+
+class IntegrationError(RuntimeError):
+    """An integrator gave up: the message holds its own words, the time it reached and a remedy."""
+
+    def __init__(self, flow: str, message: str, time: float, remedy: str) -> None:
+        self.flow, self.time, self.remedy = flow, time, remedy
+        super().__init__(f"{flow} stopped at t = {time:.6g}: {message} {remedy}.")

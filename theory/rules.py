@@ -139,9 +139,9 @@ RULES: dict[str, type[Sum] | type[Shift] | type[Lookup] | type[Window]] = {
 _RULE_KEYS = {"sum": (), "shift": ("table",), "lookup": ("low", "high"), "window": ()}
 
 
-def make_rule(kind: str, parameters: dict[str, Any]) -> Rule:
+def make_rule(kind: object, parameters: dict[str, Any]) -> Rule:
     """Build a rule from its name and parameters, as a TOML file gives them."""
-    if kind not in RULES:
+    if not isinstance(kind, str) or kind not in RULES:
         raise InputError("rule", kind, "unknown rule", f"choose one of {', '.join(sorted(RULES))}")
     for key in parameters:
         if key not in _RULE_KEYS[kind]:

@@ -39,8 +39,8 @@ def token_label_counts(
             "shapes do not fit",
             "give shapes (n, L) and (n,) with n >= 1",
         )
-    _check_vocabulary("sequences", tokens, vocab_size)
-    _check_vocabulary("labels", targets, vocab_size)
+    check_vocabulary("sequences", tokens, vocab_size)
+    check_vocabulary("labels", targets, vocab_size)
     pairs = tokens.astype(np.int64) * vocab_size + targets.astype(np.int64)[:, None]
     counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
     return counts.reshape(vocab_size, vocab_size)
@@ -58,7 +58,8 @@ def token_label_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_si
     return np.asarray((counts - per_token / vocab_size) / len(np.asarray(labels)), np.float64)
 
 
-def _check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -> None:
+def check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -> None:
+    """Refuse tokens that are not integers in 0..vocab_size−1."""
     if not np.issubdtype(values.dtype, np.integer):
         raise InputError(argument, values.dtype, "not integers", "give token numbers")
     wrong = values[(values < 0) | (values >= vocab_size)]

@@ -15,11 +15,12 @@ from sim.run import Run
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.settings import Setting
-from validate.stats import Estimate, over_seeds
+from validate.stats import COSINE, SIZE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 ALL = "all anchors"
-MEASURES = ("pearson", "spearman", "rmse", "largest_error")
+MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
+"""Each measure, and the values it can take."""
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,10 @@ def _compare_group(setting: Setting, epoch: int, group: str, tokens: Tokens) -> 
         predicted = np.array(matrices)
         overall = measures(_pairs(predicted), _pairs(observed))
         per_row = measures(_rows(predicted), _rows(observed))
-        for key in MEASURES:
+        for key, within in MEASURES.items():
             by_anchor = [(None, overall[key]), *zip(tokens, per_row[key].T, strict=True)]
             rows += [
-                Row(setting.label, epoch, group, anchor, name, key, over_seeds(values.tolist()))
+                Row(setting.label, epoch, group, anchor, name, key, over_seeds(values.tolist(), within))
                 for anchor, values in by_anchor
             ]
     return rows

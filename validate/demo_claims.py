@@ -17,7 +17,7 @@ from sim.run import Run
 from theory import off_diagonal
 from validate.compare import measures, observed_cosines
 from validate.settings import Setting
-from validate.stats import Estimate, over_seeds
+from validate.stats import COSINE, SHARE, Estimate, over_seeds
 
 SMALL, LARGE = 0.8, 0.3
 """The γ of small initial weights, and that of large ones."""
@@ -38,6 +38,8 @@ class Condition:
         From a run to a number, at the run's last epoch.
     relation : {">=", "<=", ">"}
     threshold : float
+    within : tuple of float
+        The values that the measure can take.
     """
 
     init_rate: float
@@ -45,6 +47,7 @@ class Condition:
     measure: Measure
     relation: Literal[">=", "<=", ">"]
     threshold: float
+    within: tuple[float, float]
 
     def met(self, value: float) -> bool:
         """Return whether a value meets the threshold; an undefined one does not."""
@@ -142,26 +145,27 @@ CLAIMS = (
         "reasoning first",
         "With small initial weights the held-out sums are solved before anything is memorised.",
         (
-            Condition(SMALL, "reasoning test accuracy", accuracy("rsn_test"), ">=", 0.7),
-            Condition(SMALL, "memory accuracy", accuracy("mem"), "<=", 0.1),
+            Condition(SMALL, "reasoning test accuracy", accuracy("rsn_test"), ">=", 0.7, SHARE),
+            Condition(SMALL, "memory accuracy", accuracy("mem"), "<=", 0.1, SHARE),
         ),
     ),
     Claim(
         "no reasoning",
         "With large initial weights the held-out sums are not solved.",
-        (Condition(LARGE, "reasoning test accuracy", accuracy("rsn_test"), "<=", 0.1),),
+        (Condition(LARGE, "reasoning test accuracy", accuracy("rsn_test"), "<=", 0.1, SHARE),),
     ),
     Claim(
         "memory anchors align",
         "Memory anchors share one label distribution, and small initial weights give them one direction.",
         (
-            Condition(SMALL, "mean cosine among memory anchors", mean_memory_cosine, ">=", 0.9),
+            Condition(SMALL, "mean cosine among memory anchors", mean_memory_cosine, ">=", 0.9, COSINE),
             Condition(
                 LARGE,
                 "|mean cosine among memory anchors|",
                 lambda run: abs(mean_memory_cosine(run)),
                 "<=",
                 0.2,
+                COSINE,
             ),
         ),
     ),
@@ -169,14 +173,14 @@ CLAIMS = (
         "reasoning anchors are ordered",
         "With small initial weights the cosine of reasoning anchors falls with their distance.",
         (
-            Condition(SMALL, "Spearman of distance and cosine", distance_correlation, "<=", -0.9),
-            Condition(SMALL, "neighbours minus nine apart", neighbour_excess, ">=", 0.1),
+            Condition(SMALL, "Spearman of distance and cosine", distance_correlation, "<=", -0.9, COSINE),
+            Condition(SMALL, "neighbours minus nine apart", neighbour_excess, ">=", 0.1, (-2.0, 2.0)),
         ),
     ),
     Claim(
         "no order",
         "With large initial weights it does not.",
-        (Condition(LARGE, "Spearman of distance and cosine", distance_correlation, ">", -0.8),),
+        (Condition(LARGE, "Spearman of distance and cosine", distance_correlation, ">", -0.8, COSINE),),
     ),
 )
 
@@ -193,7 +197,7 @@ def judge(settings: Sequence[Setting]) -> list[Outcome]:
 
 def _outcome(claim: Claim, condition: Condition, runs: Sequence[Run]) -> Outcome:
     values = [condition.measure(run) for run in runs]
-    estimate = over_seeds(values)
+    estimate = over_seeds(values, condition.within)
     holds = estimate.n == len(values) and condition.met(estimate.mean)
     ends = (estimate.low, estimate.high)
     clear = all(end is not None and condition.met(end) == holds for end in ends)

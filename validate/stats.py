@@ -42,8 +42,23 @@ class Estimate:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def over_seeds(values: Sequence[float], level: float = 0.95) -> Estimate:
-    """Return the mean of one value a seed with its interval, leaving undefined values out."""
+ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
+"""The values that a measure can take: any, an accuracy's, a cosine's or correlation's, a size's."""
+
+
+def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level: float = 0.95) -> Estimate:
+    """Return the mean of one value a seed with its interval, leaving undefined values out.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One a seed.
+    within : tuple of float, optional
+        The values that the measure can take. The interval is cut to them, which costs no coverage: what
+        is cut away cannot hold the truth.
+    level : float, optional
+        The coverage.
+    """
     defined = np.array([v for v in values if math.isfinite(v)], dtype=np.float64)
     if len(defined) == 0:
         return Estimate(math.nan, None, None, 0)
@@ -52,7 +67,8 @@ def over_seeds(values: Sequence[float], level: float = 0.95) -> Estimate:
         return Estimate(mean, None, None, 1)
     error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
     half = float(student.ppf((1 + level) / 2, len(defined) - 1)) * error
-    return Estimate(mean, mean - half, mean + half, len(defined))
+    low, high = within
+    return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
 
 
 def finite(value: float) -> float | None:

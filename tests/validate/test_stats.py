@@ -24,6 +24,20 @@ def test_coverage_is_what_it_says(n: int) -> None:
     assert abs(hits / 4000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 4000)
 
 
+def test_cutting_to_the_possible_values_costs_no_coverage() -> None:
+    """Means of three draws on [0, 1] near its edge: every interval that is cut still holds what it held."""
+    rng = np.random.default_rng(0)
+    truth = 0.05
+    for sample in rng.beta(1, 19, (500, 3)):
+        wide, cut = over_seeds(sample.tolist()), over_seeds(sample.tolist(), (0.0, 1.0))
+        assert wide.low is not None
+        assert cut.low is not None
+        assert wide.high is not None
+        assert cut.high is not None
+        assert 0 <= cut.low <= cut.mean <= cut.high <= 1
+        assert (wide.low <= truth <= wide.high) == (cut.low <= truth <= cut.high)
+
+
 def test_one_seed_says_nothing_of_spread() -> None:
     estimate = over_seeds([0.7])
     assert (estimate.mean, estimate.low, estimate.high, estimate.n) == (0.7, None, None, 1)

@@ -5,6 +5,7 @@ Importing this package selects no backend and opens no window; figures are drawn
 """
 
 from validate.figures.accuracy import AccuracyCurves
+from validate.figures.budget import ErrorBudget
 from validate.figures.cosines import CosineMatrices
 from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.error import PredictionError
@@ -16,6 +17,7 @@ __all__ = [
     "CosineMatrices",
     "CosineRows",
     "EmbeddingPCA",
+    "ErrorBudget",
     "LabelDistributions",
     "PredictionError",
     "new_axes",

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from validate.figures.style import PARTS, new_axes
 from validate.settings import Setting
-from validate.stats import over_seeds
+from validate.stats import SHARE, SIZE, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,8 +42,11 @@ class AccuracyCurves:
         """Take the curves from the metrics of a setting's runs."""
         lines = [run.metrics for run in setting.runs]
         epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
+        within = SHARE if measure == "accuracy" else SIZE
         curves = {
-            part: np.array([_triple([run[i][measure][part] for run in lines]) for i in range(len(epochs))]).T
+            part: np.array(
+                [_triple([run[i][measure][part] for run in lines], within) for i in range(len(epochs))]
+            ).T
             for part in lines[0][0][measure]
             if part in PARTS
         }
@@ -64,8 +67,8 @@ class AccuracyCurves:
         return self
 
 
-def _triple(values: list[float]) -> tuple[float, float, float]:
-    estimate = over_seeds(values)
+def _triple(values: list[float], within: tuple[float, float]) -> tuple[float, float, float]:
+    estimate = over_seeds(values, within)
     low = np.nan if estimate.low is None else estimate.low
     high = np.nan if estimate.high is None else estimate.high
     return estimate.mean, low, high

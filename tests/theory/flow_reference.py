@@ -1,0 +1,118 @@
+"""What the tests of the flows share: small tasks, and the real model in torch with autograd, float64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from theory import (
+    IDENTITY,
+    TANH,
+    Activation,
+    CountPopulation,
+    EmbMLPParameters,
+    Task,
+    count_population,
+    draw_tables,
+    enumerate_population,
+    labels_of,
+)
+
+# Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
+BENT = Activation(
+    "bent",
+    lambda h: np.sin(h) + (1 - np.cos(h)) / 2,
+    lambda h: np.cos(h) + np.sin(h) / 2,
+    second=0.5,
+    third=-1.0,
+)
+TORCH_VALUE = {
+    "identity": lambda h: h,
+    "tanh": torch.tanh,
+    "bent": lambda h: torch.sin(h) + (1 - torch.cos(h)) / 2,
+}
+ACTIVATIONS = (IDENTITY, TANH, BENT)
+
+
+def small_task(length: int = 3) -> Task:
+    """Five keys, two anchors to a mapping, and only one order of a pair held out."""
+    return Task(
+        keys=range(5, 10),
+        reasoning_anchors=(3, 4),
+        memory_anchors=(1, 2),
+        n_anchors=2,
+        length=length,
+        vocab_size=20,
+        held_out={(3, 4)},
+    )
+
+
+@dataclass(frozen=True)
+class Example:
+    """A task whose tables are drawn: its reduced population, and every sequence with its label."""
+
+    task: Task
+    population: CountPopulation
+    sequences: np.ndarray
+    labels: np.ndarray
+    trains: np.ndarray
+    mapping: np.ndarray
+
+
+def small_example(length: int = 3, seed: int = 0) -> Example:
+    task = small_task(length)
+    tables = draw_tables(task, np.random.default_rng(seed))
+    everything = enumerate_population(task)
+    labels = labels_of(task, everything, tables)
+    return Example(
+        task,
+        count_population(task, tables),
+        everything.sequences,
+        labels,
+        ~everything.held_out,
+        everything.mapping,
+    )
+
+
+def parameters(vocab_size: int = 20, d_m: int = 6, d_f: int = 9, scale: float = 0.3, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    shapes = (vocab_size, d_m), (d_m, d_f), (d_f, vocab_size)
+    return EmbMLPParameters(*(scale * rng.standard_normal(shape) for shape in shapes))
+
+
+class TorchModel:
+    """The Emb-MLP itself: embeddings summed over the sequence, one hidden layer, cross entropy."""
+
+    def __init__(self, initial: EmbMLPParameters, activation: Activation) -> None:
+        self.weights = [torch.tensor(m, dtype=torch.float64, requires_grad=True) for m in initial.matrices]
+        self.value = TORCH_VALUE[activation.name]
+
+    def loss(self, sequences: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        W_emb, W1, W2 = self.weights
+        logits = self.value(W_emb[torch.as_tensor(sequences)].sum(dim=1) @ W1) @ W2
+        return torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels))
+
+    def descent(self, sequences: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+        """Return minus the gradient of the mean loss: the gradient flow's velocity."""
+        return [-g.numpy() for g in torch.autograd.grad(self.loss(sequences, labels), self.weights)]
+
+    def train(self, sequences: np.ndarray, labels: np.ndarray, rate: float, n_steps: int) -> list[np.ndarray]:
+        """Take full-batch gradient-descent steps and return the weights."""
+        for _ in range(n_steps):
+            gradients = torch.autograd.grad(self.loss(sequences, labels), self.weights)
+            with torch.no_grad():
+                for weight, gradient in zip(self.weights, gradients, strict=True):
+                    weight -= rate * gradient
+        return [w.detach().numpy().copy() for w in self.weights]
+
+
+def relative(a: np.ndarray, b: np.ndarray) -> float:
+    """Return ‖a − b‖/‖b‖."""
+    return float(np.linalg.norm(a - b) / np.linalg.norm(b))
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """Return the least-squares slope of log y against log x."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])

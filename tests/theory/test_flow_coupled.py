@@ -1,0 +1,113 @@
+"""The coupled flow's singularity: closed form, bound, and detection as an event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from tests.theory.flow_reference import parameters, small_example
+from theory import (
+    EXACT,
+    EmbMLPParameters,
+    IntegrationError,
+    Solver,
+    blow_up_bound,
+    coupled_flow,
+    linearised_flow,
+)
+
+POPULATION = small_example().population
+C = POPULATION.token_label_matrix()
+
+
+def aligned(sizes: tuple[float, float, float], seed: int = 0) -> EmbMLPParameters:
+    """Weights along C's top singular pair, joined by unit vectors."""
+    u, _, w = np.linalg.svd(C)
+    rng = np.random.default_rng(seed)
+    p, q = (v / np.linalg.norm(v) for v in (rng.standard_normal(6), rng.standard_normal(9)))
+    a, b, c = sizes
+    return EmbMLPParameters(a * np.outer(u[:, 0], p), b * np.outer(p, q), c * np.outer(q, w[0]))
+
+
+def test_balanced_aligned_weights_follow_the_hyperbola():
+    s, a = np.linalg.norm(C, 2), 0.4
+    end = 1 / (s * a)
+    times = end * np.array([0.0, 0.3, 0.9, 0.999])
+    flow = coupled_flow(C, aligned((a, a, a)), times)
+    sizes = np.linalg.norm(flow.W_emb, axis=(1, 2))
+    # 1/(t* − t) multiplies an error in time by its own size: 1e-9 becomes 1e-6 at 0.999 t*.
+    assert sizes == pytest.approx(a / (1 - s * a * times), rel=1e-5)
+    assert flow.blow_up is None
+
+
+@pytest.mark.parametrize("sizes", [(0.3, 0.3, 0.3), (0.1, 0.4, 0.9), (0.0, 0.4, 0.2), (0.5, 0.5, 1e-3)])
+def test_the_blow_up_of_aligned_weights_is_carlsons_integral(sizes):
+    s = np.linalg.norm(C, 2)
+    integral = quad(lambda x: 1 / np.sqrt(np.prod([x**2 + v**2 for v in sizes])) * x, 0, np.inf, limit=500)
+    flow = coupled_flow(C, aligned(sizes), [1e6])
+    # The event fires a millionth before the singularity and extrapolates the rest.
+    assert flow.blow_up == pytest.approx(blow_up_bound(C, aligned(sizes)), rel=1e-6)
+    assert flow.blow_up == pytest.approx(integral[0] / s, rel=1e-6)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.floats(0.05, 2.0), st.floats(0.05, 2.0))
+def test_no_weights_blow_up_before_the_bound(seed, first, second):
+    initial = parameters(seed=seed)
+    initial = EmbMLPParameters(first * initial.W_emb, second * initial.W1, initial.W2)
+    bound = blow_up_bound(C, initial)
+    flow = coupled_flow(C, initial, [0.0, 0.999 * bound, 1000 * bound])
+    assert flow.blow_up is not None
+    assert bound * (1 - 1e-6) <= flow.blow_up
+    assert np.isfinite(flow.W_emb).all()
+
+
+def test_times_beyond_the_blow_up_are_dropped_and_those_before_are_not():
+    initial = parameters()
+    end = coupled_flow(C, initial, [1e9]).blow_up
+    flow = coupled_flow(C, initial, [0.0, 0.5 * end, 2 * end, 3 * end], keep=("W1", "W2"))
+    assert flow.times == pytest.approx([0.0, 0.5 * end])
+    assert len(flow["W1"]) == len(flow["W2"]) == 2
+    assert flow.blow_up == pytest.approx(end, rel=1e-6)
+    assert coupled_flow(C, initial, [0.5 * end]).blow_up is None
+    # The event fires a millionth before the end: here in the very step that reaches the last time.
+    close = coupled_flow(C, initial, [end * (1 - 9.9e-7)])
+    assert close.blow_up is None
+    assert len(close.times) == 1
+
+
+def test_the_growth_is_along_the_top_singular_pair():
+    initial = parameters()
+    end = coupled_flow(C, initial, [1e9]).blow_up
+    flow = coupled_flow(C, initial, [0.9999 * end], keep=("B",))
+    u, s, w = np.linalg.svd(flow["B"][0])
+    cu, _, cw = np.linalg.svd(C)
+    assert s[1] / s[0] < 1e-3
+    assert abs(u[:, 0] @ cu[:, 0]) > 1 - 1e-3
+    assert abs(w[0] @ cw[0]) > 1 - 1e-3
+
+
+def test_the_linearised_softmax_stops_the_blow_up():
+    initial = parameters()
+    end = coupled_flow(C, initial, [1e9]).blow_up
+    flow = linearised_flow(C, POPULATION.cooccurrence(), initial, [20 * end])
+    assert flow.blow_up is None
+    assert np.linalg.norm(flow.W_emb[0]) < 100
+
+
+def test_nothing_blows_up_where_nothing_drives():
+    assert blow_up_bound(np.zeros((20, 20)), parameters()) == np.inf
+    only_one = aligned((0.5, 0.0, 0.0))
+    assert blow_up_bound(C, only_one) == np.inf
+    flow = coupled_flow(C, only_one, [0.0, 1e3])
+    assert flow.blow_up is None
+    assert np.array_equal(flow.W_emb[1], only_one.W_emb)
+
+
+def test_too_few_steps_are_an_error_with_a_remedy():
+    with pytest.raises(IntegrationError, match=r"coupled_flow stopped at t = .*3 steps.*max_steps") as caught:
+        coupled_flow(C, parameters(), [1e3], solver=Solver(EXACT.rtol, EXACT.atol, "DOP853", max_steps=3))
+    assert 0 < caught.value.time < 1e3

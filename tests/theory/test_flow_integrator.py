@@ -1,0 +1,113 @@
+"""The Chebyshev integrator against what it promises, and failures in plain words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import Polynomial
+from scipy.integrate import solve_ivp
+
+from tests.theory.flow_reference import slope
+from theory import EmbMLPParameters, IntegrationError, Solver
+from theory.chebyshev import RKC, chebyshev_coefficients
+from theory.integrate import integrate
+from theory.parameters import Matrices
+from theory.trajectory import Recorder
+
+
+def stability_polynomial(s: int) -> Polynomial:
+    """Return R(z), what one step of s stages makes of y' = zy."""
+    z, one = Polynomial([0.0, 1.0]), Polynomial([1.0])
+    rows = chebyshev_coefficients(s)
+    older, newer = one, one + rows[0][2] * z
+    for mu, nu, tilde, gamma, _ in rows[1:]:
+        stage = (1 - mu - nu) * one + mu * newer + nu * older + tilde * z * newer + gamma * z * one
+        older, newer = newer, stage
+    return newer
+
+
+@given(st.integers(2, 25))
+def test_a_step_is_of_second_order(s):
+    assert stability_polynomial(s).coef[:3] == pytest.approx([1.0, 1.0, 0.5], abs=1e-9)
+
+
+@given(st.integers(2, 12))
+def test_a_step_is_stable_as_far_as_it_says(s):
+    # Beyond s = 12 the power basis of the test, not the recursion, loses digits.
+    z = np.linspace(-0.65 * (s**2 - 1), 0, 2001)
+    assert np.abs(stability_polynomial(s)(z)).max() <= 1 + 1e-6
+
+
+def test_an_ordinary_method_of_as_many_stages_is_not_stable_there():
+    assert abs(sum((-0.65 * 24) ** k / np.prod(np.arange(1.0, k + 1)) for k in range(6))) > 100
+
+
+@pytest.mark.parametrize("s", [2, 5, 17])
+def test_stage_times_make_a_time_dependent_field_second_order_too(s):
+    rows = chebyshev_coefficients(s)
+    assert rows[-1][4] == pytest.approx(1.0, abs=1e-12)
+    sizes, errors = [0.02, 0.04, 0.08], []
+    for h in sizes:
+        solver = RKC(lambda t, y: np.cos(t) * y, 0.0, np.ones(1), 1.0)
+        y, t = np.ones(1), 0.0
+        for _ in range(round(0.8 / h)):
+            solver.t, solver.y, solver.f = t, y, np.cos(t) * y
+            y, t = solver._stages(h, s), t + h
+        errors.append(abs(y[0] - np.exp(np.sin(0.8))))
+    # The third-order term is h times a number of order one beside the second.
+    assert slope(sizes, errors) == pytest.approx(2.0, abs=0.1)
+
+
+@settings(max_examples=20)
+@given(st.floats(1.0, 1e5), st.integers(0, 99))
+def test_a_stiff_linear_flow_comes_out_within_tolerance(stiffness, seed):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    rates = np.concatenate([[-stiffness], rng.uniform(-1, 0.5, 5)])
+    A, y0 = basis @ np.diag(rates) @ basis.T, rng.standard_normal(6)
+    end = solve_ivp(lambda _, y: A @ y, (0, 3), y0, method=RKC, rtol=1e-5, atol=1e-7)
+    assert end.success
+    exact = basis @ (np.exp(3 * rates) * (basis.T @ y0))
+    # Local errors of 1e-5 add up over some hundred steps and grow by at most exp(1.5).
+    assert np.abs(end.y[:, -1] - exact).max() < 5e-3
+
+
+def test_the_work_grows_with_the_root_of_the_stiffness():
+    counts = []
+    for stiffness in (1e3, 1e5):
+        A = np.diag([-stiffness, -1.0])
+        end = solve_ivp(lambda _, y, A=A: A @ y, (0, 10), np.ones(2), method=RKC, rtol=1e-4, atol=1e-6)
+        counts.append(end.nfev)
+    # A hundred times the stiffness: ten times the stages in the limit, a hundred for DOP853.
+    assert counts[1] < 12 * counts[0]
+
+
+def test_dense_output_meets_the_ends_and_is_of_third_order_inside():
+    end = solve_ivp(lambda _, y: -y, (0, 2), np.ones(1), method=RKC, rtol=1e-6, atol=1e-8, dense_output=True)
+    t = np.linspace(0, 2, 50)
+    assert end.sol(t[0]) == pytest.approx([1.0])
+    assert np.array([end.sol(x)[0] for x in t]) == pytest.approx(np.exp(-t), abs=1e-4)
+
+
+def test_a_fixed_point_is_left_alone():
+    end = solve_ivp(lambda _, y: 0 * y, (0, 5), np.ones(3), method=RKC)
+    assert np.array_equal(end.y[:, -1], np.ones(3))
+
+
+@pytest.mark.parametrize("method", ["RKC", "DOP853", "RK45"])
+def test_a_singularity_met_unawares_is_reported_with_time_and_remedy(method):
+    initial = EmbMLPParameters([[1.0]], [[1.0]], [[1.0]])
+    solver = Solver(rtol=1e-6, atol=1e-6, method=method)
+
+    def field(m):
+        return Matrices(*(x**2 for x in m))
+
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(IntegrationError, match=r"step size.*[Aa]sk for an earlier time") as caught,
+    ):
+        integrate("square", field, initial, np.array([0.0, 2.0]), solver, Recorder(("W1",), None, ()))
+    assert caught.value.time == pytest.approx(1.0, abs=1e-3)
+    assert "square stopped at t = " in str(caught.value)

@@ -1,0 +1,254 @@
+"""The four rungs against each other: the start, early times, small scales, and autograd of their energies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import solve_ivp
+
+from tests.theory.flow_reference import parameters, relative, slope, small_example
+from theory import (
+    EXACT,
+    TANH,
+    EmbMLPParameters,
+    Solver,
+    Task,
+    blow_up_bound,
+    coupled_flow,
+    escape_threshold,
+    expected_cooccurrence,
+    expected_token_label_matrix,
+    frozen_direction,
+    frozen_flow,
+    label_distribution,
+    linearised_flow,
+    marginal_distribution,
+    population_flow,
+    token_ratio,
+    token_ratios,
+)
+from theory.flow_linearised import linearised_drive
+from theory.population_gradient import token_gradient
+from theory.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
+
+POPULATION = small_example().population
+C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
+KEEP = ("W_emb", "W1", "W2", "B")
+
+
+def run(rung: str, initial: EmbMLPParameters, times, **options):
+    if rung == "frozen":
+        return frozen_flow(C, initial, times, **options)
+    options = {"solver": EXACT, **options}
+    if rung == "coupled":
+        return coupled_flow(C, initial, times, **options)
+    if rung == "linearised":
+        return linearised_flow(C, S, initial, times, **options)
+    activation = {"activation": TANH} if rung == "tanh" else {}
+    return population_flow(POPULATION, initial, times, **activation, **options)
+
+
+RUNGS = ("frozen", "coupled", "linearised", "population", "tanh")
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_at_time_zero_nothing_has_moved(rung):
+    initial = parameters()
+    trajectory = run(rung, initial, [0.0, 0.0], keep=KEEP)
+    for name in ("W_emb", "W1", "W2"):
+        assert np.array_equal(trajectory[name][1], getattr(initial, name))
+    assert np.array_equal(trajectory["B"][0], initial.W_emb @ initial.W1 @ initial.W2)
+    assert trajectory.solver.n_evaluations == 0
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_zero_weights_stay_zero(rung):
+    zero = parameters(scale=0.0)
+    assert not run(rung, zero, [0.0, 5.0]).W_emb.any()
+    if rung != "frozen":
+        assert not run(rung, zero, [0.0, 5.0], solver=Solver()).W_emb.any()
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
+    initial = parameters(scale=1e-3)
+    t = 1e-3
+    moved = run(rung, initial, [t]).W_emb[0] - initial.W_emb
+    error = relative(moved / t, frozen_direction(C, initial))
+    record_error("eq. 5", error)
+    # t times the other matrices' relative speed (1e-6 here), the softmax's ε³ = 1e-9, and rounding:
+    # a move of 1e-3·1e-6·0.02 read off weights of 1e-3 keeps five digits.
+    assert error < 1e-4
+
+
+def test_frozen_against_coupled_differ_by_the_square_of_time():
+    initial = parameters(scale=0.1)
+    times = [0.1, 0.2, 0.4, 0.8]
+    difference = coupled_flow(C, initial, times, solver=EXACT).W_emb - frozen_flow(C, initial, times).W_emb
+    sizes = [float(np.linalg.norm(d)) for d in difference]
+    # The next power of t changes the slope by about t times the rate of growth, 0.002 here.
+    assert slope(times, sizes) == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize("rung", ["linearised", "population", "tanh"])
+def test_the_softmax_rungs_approach_the_coupled_one_with_the_cube_of_the_scale(rung):
+    whole = parameters(scale=1.0)
+    dose = 0.5 * blow_up_bound(C, whole)
+    scales = [0.04, 0.08, 0.16]
+    errors = []
+    for eps in scales:
+        initial = whole.scaled(eps)
+        pair = [run(r, initial, [dose / eps]).W_emb - initial.W_emb for r in (rung, "coupled")]
+        errors.append(relative(*pair))
+    # Logits are cubic in the scale; σ' adds ε⁴ for tanh, which at ε ≤ 0.16 tilts the slope by < 0.2.
+    assert slope(scales, errors) == pytest.approx(3.0, abs=0.2)
+
+
+def test_the_coupled_flow_only_runs_faster_from_larger_weights():
+    whole = parameters(scale=0.5)
+    time = 0.5 * blow_up_bound(C, whole)
+    one = coupled_flow(C, whole, [time], keep=KEEP)
+    small = coupled_flow(C, whole.scaled(1e-4), [time * 1e4], keep=KEEP)
+    for name, power in (("W_emb", 1), ("W1", 1), ("W2", 1), ("B", 3)):
+        assert relative(small[name] / 1e-4**power, one[name]) < 1e-7
+
+
+def by_autograd(energy, initial: EmbMLPParameters, time: float) -> list[np.ndarray]:
+    """Follow minus the gradient of energy(B) with SciPy's own driver and torch's derivatives."""
+
+    def velocity(_, y):
+        weights = [torch.tensor(m, requires_grad=True) for m in initial.unpack(y)]
+        value = energy(weights[0] @ weights[1] @ weights[2])
+        return -np.concatenate([g.numpy().ravel() for g in torch.autograd.grad(value, weights)])
+
+    start = initial.matrices.packed()
+    end = solve_ivp(velocity, (0.0, time), start, method="LSODA", rtol=1e-10, atol=1e-12)
+    return list(initial.unpack(end.y[:, -1]))
+
+
+def test_coupled_is_the_gradient_flow_of_its_energy():
+    initial = parameters()
+    label, time = torch.tensor(C), 0.9 * blow_up_bound(C, initial)
+    truth = by_autograd(lambda B: -(label * B).sum(), initial, time)
+    flow = coupled_flow(C, initial, [time], keep=KEEP)
+    for name, expected in zip(KEEP, truth, strict=False):
+        assert relative(flow[name][0], expected) < 1e-7
+
+
+def test_linearised_is_the_gradient_flow_of_its_energy():
+    initial = parameters()
+    label, token = torch.tensor(C), torch.tensor(S)
+
+    def energy(B):
+        centred = B - B.mean(dim=1, keepdim=True)
+        return -(label * B).sum() + (centred * (token @ centred)).sum() / (2 * len(B))
+
+    truth = by_autograd(energy, initial, 60.0)
+    flow = linearised_flow(C, S, initial, [60.0], solver=EXACT, keep=KEEP)
+    for name, expected in zip(KEEP, truth, strict=False):
+        assert relative(flow[name][0], expected) < 1e-7
+
+
+def test_the_linearised_drive_misses_the_square_of_the_logits():
+    B = np.random.default_rng(0).standard_normal((20, 20))
+    sizes = [1e-3, 1e-2, 1e-1]
+    errors = [
+        float(np.linalg.norm(token_gradient(POPULATION, x * B) - linearised_drive(C, S, x * B)))
+        for x in sizes
+    ]
+    # The cubic term is x = 0.1 times a number of order one beside the square.
+    assert slope(sizes, errors) == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize("rung", ["coupled", "linearised", "population"])
+def test_both_balances_are_conserved(rung):
+    flow = run(rung, parameters(), [0.0, 5.0, 20.0])
+    assert set(flow.invariants) == {EMBEDDING_BALANCE, HIDDEN_BALANCE}
+    for drift in flow.invariants.values():
+        assert drift[0] == 0
+        # Local tolerance 1e-9 over fewer than a thousand steps.
+        assert drift.max() < 1e-6
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_many_times_at_once_are_the_times_one_by_one(rung):
+    initial = parameters()
+    times = blow_up_bound(C, initial) * np.array([0.1, 0.4, 0.9])
+    together = run(rung, initial, times)
+    alone = [run(rung, initial, [t]).W_emb[0] for t in times]
+    # The last step ends at the last time asked for, so the steps differ within the tolerance.
+    assert relative(together.W_emb, np.array(alone)) < 1e-7
+
+
+@pytest.mark.parametrize("rung", RUNGS[:4])
+def test_losses_along_any_rung_start_at_the_true_loss(rung):
+    initial = parameters()
+    options = {} if rung == "population" else {"population": POPULATION}
+    flow = run(rung, initial, [0.0, 1.0], **options)
+    true = population_flow(POPULATION, initial, [0.0]).losses
+    assert {name: values[0] for name, values in flow.losses.items()} == pytest.approx(
+        {name: values[0] for name, values in true.items()}
+    )
+
+
+def test_corollaries_1_and_2_are_rows_of_the_frozen_drive(record_error):
+    task = Task.paper(length=3)
+    rng = np.random.default_rng(0)
+    initial = EmbMLPParameters.draw(200, d_m=20, d_f=30, gamma=0.8, rng=rng)
+    drive = frozen_direction(expected_token_label_matrix(task), initial)
+    back = initial.W2.T @ initial.W1.T
+    memory = np.isin(np.arange(200), task.keys) / 100
+    row = token_ratio(task, 7) * (memory - 1 / 200) @ back
+    reasoning = np.zeros(200)
+    for key in task.keys:
+        for other in task.reasoning_anchors:
+            reasoning[key + other + 15] += 1 / 1000
+    key_law = np.zeros(200)
+    for a in task.reasoning_anchors:
+        for b in task.reasoning_anchors:
+            key_law[50 + a + b] += 1 / 100
+    for equation, token, law in (
+        ("eq. 26", 7, memory),
+        ("Cor. 1", 15, reasoning),
+        ("eq. 27", 50, (memory + key_law) / 2),
+        ("Cor. 2", 50, label_distribution(task, 50)),
+    ):
+        row = token_ratio(task, token) * (law - 1 / 200) @ back
+        error = relative(drive[token], row)
+        record_error(equation, error)
+        assert error < 1e-13
+
+
+def test_the_common_part_is_fitted_first_and_the_ranks_come_one_by_one():
+    task = Task.paper(length=3)
+    label = expected_token_label_matrix(task, held_out=True)
+    token = expected_cooccurrence(task, held_out=True)
+    rng = np.random.default_rng(0)
+    initial = EmbMLPParameters.draw(200, d_m=40, d_f=60, gamma=1.0, rng=rng)
+    times = np.linspace(0, 5 * blow_up_bound(label, initial), 51)
+    flow = linearised_flow(label, token, initial, times, keep=("W_emb", "B"))
+    values = np.linalg.svd(flow.W_emb, compute_uv=False)
+    ranks = (values > escape_threshold(initial)).sum(axis=1)
+    assert ranks[0] == 0
+    assert ranks[-1] == 2
+    assert set(np.diff(ranks)) == {0, 1}
+    common = np.outer(token_ratios(task, held_out=True), marginal_distribution(task, held_out=True) - 1 / 200)
+    rest = label - common
+    rest -= common * np.sum(rest * common) / np.sum(common**2)
+    fitted = label - linearised_drive(label, token, flow["B"][np.flatnonzero(ranks == 1)[-1]])
+    # Just before the second rank comes, the first has all of the common part and little else.
+    assert np.sum(fitted * common) / np.sum(common**2) > 0.9
+    assert np.sum(fitted * rest) / np.sum(rest**2) < 0.2
+
+
+def test_a_population_beyond_enumeration_still_has_its_linearised_flow():
+    task = Task.paper()
+    label, token = expected_token_label_matrix(task), expected_cooccurrence(task)
+    initial = EmbMLPParameters.draw(200, d_m=8, d_f=12, gamma=0.8, rng=np.random.default_rng(0))
+    t = 1e-4 * blow_up_bound(label, initial)
+    flow = linearised_flow(label, token, initial, [t], solver=EXACT)
+    start = linearised_drive(label, token, initial.W_emb @ initial.W1 @ initial.W2)
+    expected = t * start @ (initial.W1 @ initial.W2).T
+    # The drive turns over by about t over the blow-up time, here 1e-4.
+    assert relative(flow.W_emb[0] - initial.W_emb, expected) < 1e-3

@@ -1,0 +1,168 @@
+"""The exact flow: Lemma 2 against autograd, its losses, and gradient descent's approach to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, slope, small_example
+from theory import (
+    EXACT,
+    IDENTITY,
+    TANH,
+    CountPopulation,
+    Solver,
+    cosine_matrix,
+    count_sample,
+    off_diagonal,
+    population_flow,
+)
+from theory.flow_coupled import product_field
+from theory.population_gradient import _token_gradient_by_rows, losses, population_field, token_gradient
+from theory.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
+
+GRADIENT_ROUNDING = 1e-12
+"""Both sides sum some thousand float64 products; 1e-12 leaves four digits above their rounding."""
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+@pytest.mark.parametrize("length", [3, 4])
+def test_lemma_2_is_the_gradient_of_the_real_model(activation, length, record_error):
+    example = small_example(length)
+    initial = parameters()
+    train = example.sequences[example.trains], example.labels[example.trains]
+    truth = TorchModel(initial, activation).descent(*train)
+    ours = population_field(example.population, activation)(initial.matrices)
+    errors = [relative(a, b) for a, b in zip(ours, truth, strict=True)]
+    record_error("Lemma 2", errors[0])
+    record_error("eq. 19", errors[0])
+    assert max(errors) < GRADIENT_ROUNDING
+
+
+def test_the_reduced_linear_gradient_is_the_same_gradient():
+    example = small_example(4)
+    initial = parameters()
+    field = product_field(lambda B: token_gradient(example.population, B))
+    train = example.sequences[example.trains], example.labels[example.trains]
+    for ours, truth in zip(
+        field(initial.matrices), TorchModel(initial, IDENTITY).descent(*train), strict=True
+    ):
+        assert relative(ours, truth) < GRADIENT_ROUNDING
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 3000.0])
+def test_products_of_exponentials_do_not_underflow(size):
+    population = small_example().population
+    B = size * np.random.default_rng(0).standard_normal((20, 20))
+    M = token_gradient(population, B)
+    assert np.isfinite(M).all()
+    assert relative(M, _token_gradient_by_rows(population, B)) < GRADIENT_ROUNDING
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+@pytest.mark.parametrize("scale", [0.3, 40.0])
+def test_losses_are_those_of_the_real_model(activation, scale):
+    example = small_example()
+    initial = parameters(scale=scale)
+    measured = losses(example.population, initial.matrices, activation)
+    model = TorchModel(initial, activation)
+    memory = example.mapping == [m.name for m in example.task.mappings].index("memory")
+    groups = {
+        "training": example.trains,
+        "memory": memory,
+        "reasoning train": ~memory & example.trains,
+        "reasoning test": ~example.trains,
+    }
+    for name, rows in groups.items():
+        truth = model.loss(example.sequences[rows], example.labels[rows]).item()
+        assert measured[name] == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
+def test_gradient_descent_approaches_the_flow_with_slope_one(activation):
+    example = small_example()
+    initial, span = parameters(scale=0.2), 20.0
+    flow = population_flow(
+        example.population,
+        initial,
+        [span],
+        activation=activation,
+        solver=EXACT,
+        keep=("W_emb", "W1", "W2"),
+    )
+    train = example.sequences[example.trains], example.labels[example.trains]
+    steps = [400, 1600, 6400]
+    errors, cosine_error = [], np.inf
+    for n in steps:
+        end = TorchModel(initial, activation).train(*train, span / n, n)
+        missed = [(a - flow[k][0]).ravel() for a, k in zip(end, flow.kept, strict=True)]
+        errors.append(float(np.linalg.norm(np.concatenate(missed))))
+        anchors = list(range(1, 5))
+        difference = cosine_matrix(end[0][anchors]) - cosine_matrix(flow.W_emb[0][anchors])
+        cosine_error = float(np.abs(off_diagonal(difference)).max())
+    # Descent is Euler's method: error = c·rate + O(rate²), and the second term shifts the slope by
+    # about the relative error of a step, here below five per cent.
+    assert slope([span / n for n in steps], errors) == pytest.approx(1.0, abs=0.05)
+    assert cosine_error < 1e-3
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+def test_the_stabilised_integrator_agrees_with_the_exact_one(activation):
+    example = small_example()
+    initial, times = parameters(scale=0.2), [0.0, 5.0, 15.0]
+    exact = population_flow(example.population, initial, times, activation=activation, solver=EXACT)
+    # A local tolerance of 1e-6 over some hundred steps: global errors below 1e-4.
+    loose = population_flow(
+        example.population, initial, times, activation=activation, solver=Solver(1e-6, 1e-6)
+    )
+    assert relative(loose.W_emb, exact.W_emb) < 1e-4
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+def test_what_is_conserved(activation):
+    example = small_example()
+    flow = population_flow(example.population, parameters(), [0.0, 20.0], activation=activation, solver=EXACT)
+    assert EMBEDDING_BALANCE in flow.invariants
+    assert (HIDDEN_BALANCE in flow.invariants) == (activation is IDENTITY)
+    for drift in flow.invariants.values():
+        assert drift[0] == 0
+        # Local tolerance 1e-9 over fewer than a thousand steps.
+        assert drift[1] < 1e-6
+
+
+def test_the_second_balance_is_not_conserved_with_a_curved_activation():
+    example = small_example()
+    initial = parameters()
+    keep = ("W1", "W2")
+    flow = population_flow(example.population, initial, [20.0], activation=TANH, solver=EXACT, keep=keep)
+    before = initial.W1.T @ initial.W1 - initial.W2 @ initial.W2.T
+    after = flow["W1"][0].T @ flow["W1"][0] - flow["W2"][0] @ flow["W2"][0].T
+    assert relative(after, before) > 1e-2
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+def test_the_training_loss_falls_along_the_flow(activation):
+    example = small_example()
+    flow = population_flow(example.population, parameters(), np.linspace(0, 60, 13), activation=activation)
+    assert (np.diff(flow.losses["training"]) < 0).all()
+
+
+def test_a_sample_and_its_reduction_flow_alike():
+    example = small_example()
+    train = example.sequences[example.trains], example.labels[example.trains]
+    sample = count_sample(*train, 20)
+    assert isinstance(sample, CountPopulation)
+    flows = [
+        population_flow(p, parameters(), [15.0], activation=TANH, solver=EXACT)
+        for p in (example.population, sample)
+    ]
+    # Different orders of summation, amplified along the flow.
+    assert relative(flows[0].W_emb, flows[1].W_emb) < 1e-7
+
+
+def test_shuffled_labels_do_not_flow_alike():
+    example = small_example()
+    shuffled = np.random.default_rng(0).permutation(example.labels[example.trains])
+    sample = count_sample(example.sequences[example.trains], shuffled, 20)
+    flows = [population_flow(p, parameters(), [15.0]) for p in (example.population, sample)]
+    assert relative(flows[0].W_emb, flows[1].W_emb) > 0.1

@@ -1,0 +1,100 @@
+"""The error budget: horizons are first passages of the cosine error, and behave as they should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.theory.flow_reference import parameters, small_example
+from theory import (
+    IDENTITY,
+    InputError,
+    Trajectory,
+    cosine_errors,
+    cosine_matrix,
+    frozen_flow,
+    population_flow,
+    validity_horizon,
+)
+from theory.validity import RUNGS
+
+POPULATION = small_example().population
+ANCHORS = (1, 2, 3, 4)
+
+
+def table(**options):
+    options = {"d_m": 12, "d_f": 20, "rng": np.random.default_rng(3), "n_times": 61, **options}
+    return validity_horizon(POPULATION, ANCHORS, [0.6, 1.2], [0.05, 0.2], **options)
+
+
+def test_one_row_for_each_rate_rung_and_bound():
+    rows = table()
+    assert [(r.gamma, r.rung, r.bound) for r in rows] == [
+        (g, rung, b) for g in (0.6, 1.2) for rung in RUNGS for b in (0.05, 0.2)
+    ]
+    for row in rows:
+        assert row.time > 0
+        assert row.span == pytest.approx(3 * row.clock)
+
+
+def test_a_looser_bound_is_passed_later():
+    rows = table()
+    for tight, loose in zip(rows[::2], rows[1::2], strict=True):
+        assert tight.time <= loose.time
+
+
+def test_the_softmax_rungs_outlive_the_uniform_one_at_a_small_scale():
+    horizon = {(r.gamma, r.rung): r.time for r in table() if r.bound == 0.05}
+    assert horizon[1.2, "frozen"] < horizon[1.2, "coupled"]
+    assert horizon[1.2, "coupled"] <= horizon[1.2, "linearised"]
+
+
+def test_a_rung_is_valid_for_ever_against_itself():
+    rows = table(activation=IDENTITY)
+    assert all(np.isinf(r.time) for r in rows if r.rung == "population")
+    assert not any(np.isinf(r.time) for r in rows if r.rung == "frozen")
+
+
+def test_a_smaller_start_keeps_the_coupled_rung_valid_longer_on_its_own_clock():
+    horizon = {r.gamma: r.time / r.clock for r in table() if r.rung == "coupled" and r.bound == 0.05}
+    assert horizon[0.6] < horizon[1.2]
+
+
+def test_the_cosine_error_is_the_largest_over_pairs():
+    times = [0.0, 3.0, 9.0]
+    initial = parameters()
+    a = population_flow(POPULATION, initial, times)
+    b = frozen_flow(POPULATION.token_label_matrix(), initial, times)
+    errors = cosine_errors(a, b, ANCHORS)
+    assert errors[0] == 0
+    by_hand = max(
+        abs(cosine_matrix(a.W_emb[2][[i, j]])[0, 1] - cosine_matrix(b.W_emb[2][[i, j]])[0, 1])
+        for i in ANCHORS
+        for j in ANCHORS
+    )
+    assert errors[2] == pytest.approx(by_hand, abs=1e-15)
+
+
+def test_unlike_times_and_single_tokens_are_refused():
+    one = frozen_flow(POPULATION.token_label_matrix(), parameters(), [0.0, 1.0])
+    other = frozen_flow(POPULATION.token_label_matrix(), parameters(), [0.0, 2.0])
+    with pytest.raises(InputError, match="same times"):
+        cosine_errors(one, other, ANCHORS)
+    with pytest.raises(InputError, match="at least two"):
+        cosine_errors(one, one, [1])
+    longer = Trajectory(np.arange(3.0), {"W_emb": np.zeros((3, 20, 2))})
+    with pytest.raises(InputError, match="same times"):
+        cosine_errors(one, longer, ANCHORS)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("clocks", 0.0), ("clocks", np.inf), ("n_times", 1), ("d_m", 0)]
+)
+def test_impossible_spans_are_refused(option, value):
+    with pytest.raises(InputError, match=option):
+        table(**{option: value})
+
+
+def test_bounds_have_to_be_positive():
+    with pytest.raises(InputError, match="bounds"):
+        validity_horizon(POPULATION, ANCHORS, [0.8], [], d_m=4, d_f=4, rng=np.random.default_rng(0))

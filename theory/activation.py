@@ -1,0 +1,63 @@
+r"""Activation functions that satisfy Assumption 1, with what the flows need to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+Function = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Activation:
+    r"""σ and σ', and σ''(0), σ'''(0) for the expansion in the initial scale.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    value, derivative : callable
+        σ and σ', elementwise on float64 arrays; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
+    second, third : float, optional
+        σ''(0) and σ'''(0); only ``gradient_orders`` needs them.
+    """
+
+    name: str
+    value: Function
+    derivative: Function
+    second: float | None = None
+    third: float | None = None
+
+    def __post_init__(self) -> None:
+        zero = np.zeros(1)
+        at_zero = float(self.value(zero)[0]), float(self.derivative(zero)[0])
+        if not np.allclose(at_zero, (0.0, 1.0), rtol=0.0, atol=1e-9):
+            raise InputError(
+                "activation",
+                self.name,
+                f"has σ(0), σ'(0) = {at_zero}, against Assumption 1",
+                "shift and scale it so that they are 0 and 1",
+            )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether this is the identity, whose flows have exact reductions."""
+        return self is IDENTITY
+
+
+def _tanh_derivative(h: FloatArray) -> FloatArray:
+    value = np.tanh(h)
+    np.square(value, out=value)
+    return np.subtract(1.0, value, out=value)
+
+
+IDENTITY = Activation("identity", lambda h: h, np.ones_like, 0.0, 0.0)
+"""σ(h) = h: the Emb-MLP as a product of three matrices."""
+TANH = Activation("tanh", np.tanh, _tanh_derivative, 0.0, -2.0)
+"""σ = tanh, the activation of the paper's analysis in this toolkit's experiments."""

@@ -1,0 +1,120 @@
+r"""The three matrices of the Emb-MLP (Definition 1), and how a flow stores them in one vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Matrices(NamedTuple):
+    """W_emb (d, d_m), W1 (d_m, d_f) and W2 (d_f, d), unchecked: what a vector field takes and returns."""
+
+    W_emb: FloatArray
+    W1: FloatArray
+    W2: FloatArray
+
+    def packed(self) -> FloatArray:
+        """Return all entries as one vector."""
+        return np.concatenate([matrix.ravel() for matrix in self])
+
+
+@dataclass(frozen=True)
+class EmbMLPParameters:
+    """The three matrices of the Emb-MLP (Definition 1), float64.
+
+    Attributes
+    ----------
+    W_emb : ndarray, shape (d, d_m)
+        Row s is the embedding w_s of token s.
+    W1 : ndarray, shape (d_m, d_f)
+    W2 : ndarray, shape (d_f, d)
+    """
+
+    W_emb: FloatArray
+    W1: FloatArray
+    W2: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("W_emb", "W1", "W2"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        shapes = self.W_emb.shape, self.W1.shape, self.W2.shape
+        if any(len(shape) != 2 for shape in shapes) or not (
+            shapes[0][1] == shapes[1][0] and shapes[1][1] == shapes[2][0] and shapes[2][1] == shapes[0][0]
+        ):
+            raise InputError(
+                "W_emb, W1, W2",
+                shapes,
+                "shapes do not chain",
+                "give (d, d_m), (d_m, d_f), (d_f, d)",
+            )
+        for name in ("W_emb", "W1", "W2"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise InputError(name, "a matrix", "holds NaN or infinity", "give finite entries")
+
+    @classmethod
+    def draw(
+        cls, vocab_size: int, *, d_m: int, d_f: int, gamma: float, rng: np.random.Generator
+    ) -> EmbMLPParameters:
+        r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
+
+        The fan-in of the embedding is taken as d_m, that of W1 is d_m and that of W2 is d_f.
+
+        Parameters
+        ----------
+        vocab_size, d_m, d_f : int
+            The three sizes, all positive.
+        gamma : float
+            γ; 0.5 is the usual scale, larger is smaller.
+        rng : numpy.random.Generator
+            Draws W_emb, W1 and W2 in this order.
+        """
+        for name, size in (("vocab_size", vocab_size), ("d_m", d_m), ("d_f", d_f)):
+            if size < 1:
+                raise InputError(name, size, "not a positive size", "give at least 1")
+        if not np.isfinite(gamma):
+            raise InputError("gamma", gamma, "not a finite number", "give e.g. 0.8")
+        narrow, wide = float(d_m) ** -gamma, float(d_f) ** -gamma
+        return cls(
+            narrow * rng.standard_normal((vocab_size, d_m)),
+            narrow * rng.standard_normal((d_m, d_f)),
+            wide * rng.standard_normal((d_f, vocab_size)),
+        )
+
+    def scaled(self, factor: float) -> EmbMLPParameters:
+        """Return the parameters with every matrix times ``factor``."""
+        return EmbMLPParameters(factor * self.W_emb, factor * self.W1, factor * self.W2)
+
+    @property
+    def matrices(self) -> Matrices:
+        """The same three arrays as a plain tuple."""
+        return Matrices(self.W_emb, self.W1, self.W2)
+
+    def unpack(self, vector: FloatArray) -> Matrices:
+        """Return views of ``vector`` that have the shapes of these matrices."""
+        first = self.W_emb.size
+        second = first + self.W1.size
+        return Matrices(
+            vector[:first].reshape(self.W_emb.shape),
+            vector[first:second].reshape(self.W1.shape),
+            vector[second:].reshape(self.W2.shape),
+        )
+
+
+def check_statistic(argument: str, matrix: npt.ArrayLike, initial: EmbMLPParameters) -> FloatArray:
+    """Return a token statistic (C or S) as float64, or refuse one that is not (d, d) and finite."""
+    checked = np.asarray(matrix, dtype=np.float64)
+    d = len(initial.W_emb)
+    if checked.shape != (d, d):
+        raise InputError(
+            argument, checked.shape, f"does not fit an embedding of {d} tokens", f"give ({d}, {d})"
+        )
+    if not np.isfinite(checked).all():
+        raise InputError(argument, "a matrix", "holds NaN or infinity", "give finite entries")
+    return checked

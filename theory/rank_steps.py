@@ -1,0 +1,212 @@
+r"""When each mode of the embedding escapes: predicted from spectra, and measured on a trajectory.
+
+W_emb gains one rank after another. A drive of rank one, s uᵀw, moves only α = u W_emb, W1 and
+β = W2 wᵀ, and time enters through the dose s·t alone: the dose at which ‖α‖ passes a threshold follows
+from the initial weights. Dividing by singular values of C gives escape times at once; letting each
+fitted mode change the drive to :math:`C - S\bar B` gives the staircase. [beyond]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.flow_coupled import blow_up_bound, coupled_flow
+from theory.flow_linearised import check_cooccurrence
+from theory.integrate import Solver
+from theory.parameters import EmbMLPParameters, check_statistic
+from theory.trajectory import Trajectory
+
+FloatArray = npt.NDArray[np.float64]
+_DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
+_DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
+"""Of the dose before which nothing can blow up; 1/‖α‖, straight near the singularity, is interpolated."""
+
+
+@dataclass(frozen=True)
+class RankSteps:
+    """Predicted escapes of the embedding's modes, first to last.
+
+    Attributes
+    ----------
+    times : ndarray, shape (n_modes,)
+        When each mode's part of W_emb passes the threshold; infinite where nothing drives it.
+    drives : ndarray, shape (n_modes,)
+        The singular value that drives it.
+    doses : ndarray, shape (n_modes,)
+        ∫ drive dt that its initial weights need.
+    """
+
+    times: FloatArray
+    drives: FloatArray
+    doses: FloatArray
+
+
+def escape_threshold(initial: EmbMLPParameters) -> float:
+    """Return twice the largest singular value of the initial embedding: what noise does not reach."""
+    return 2 * float(np.linalg.norm(initial.W_emb, 2))
+
+
+def measured_rank_steps(trajectory: Trajectory, threshold: float, n_modes: int) -> FloatArray:
+    """Return when the k-th singular value of W_emb passes the threshold, k = 1..n_modes.
+
+    Between two times of the trajectory its logarithm is taken as linear. Infinite where it never passes.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Any flow's, with W_emb kept at times close enough to see each step.
+    threshold : float
+        ``escape_threshold`` of the initial parameters, or another level.
+    n_modes : int
+        How many modes to follow.
+    """
+    _check_modes(n_modes, trajectory.W_emb.shape[1:], threshold)
+    values = np.array([np.linalg.svd(W, compute_uv=False)[:n_modes] for W in trajectory.W_emb])
+    return np.array([_crossing(trajectory.times, column, threshold, np.log) for column in values.T])
+
+
+def rank_steps_from_labels(
+    C: npt.ArrayLike, initial: EmbMLPParameters, n_modes: int, *, threshold: float | None = None
+) -> RankSteps:
+    """Predict escapes from C alone: mode k runs on C's k-th singular pair from the start.
+
+    Parameters
+    ----------
+    C : array_like, shape (d, d)
+        The token-label matrix.
+    initial : EmbMLPParameters
+        The matrices at t = 0.
+    n_modes : int
+        How many modes to predict.
+    threshold : float, optional
+        ``escape_threshold(initial)`` by default.
+    """
+    matrix = check_statistic("C", C, initial)
+    level = escape_threshold(initial) if threshold is None else threshold
+    _check_modes(n_modes, initial.W_emb.shape, level)
+    u, s, w = np.linalg.svd(matrix)
+    doses = np.array([escape_dose(initial, u[:, k], w[k], level) for k in range(n_modes)])
+    with np.errstate(divide="ignore"):
+        return RankSteps(doses / s[:n_modes], s[:n_modes], doses)
+
+
+def rank_steps_from_residuals(
+    C: npt.ArrayLike,
+    S: npt.ArrayLike,
+    initial: EmbMLPParameters,
+    n_modes: int,
+    *,
+    threshold: float | None = None,
+) -> RankSteps:
+    r"""Predict escapes from C and S: mode k runs on what the k − 1 modes before it leave unfitted.
+
+    While j modes have escaped the drive is taken as that of the best fit of rank j
+    (``plateau_residual``). Mode k collects its dose at the rate :math:`u_k M_j w_k^\top` in stage j,
+    (u_k, w_k) being the top pair of M_{k−1}. Earlier escapes are taken as instantaneous.
+
+    Parameters
+    ----------
+    C, initial, n_modes, threshold
+        As in ``rank_steps_from_labels``.
+    S : array_like, shape (d, d)
+        E[cᵀc].
+    """
+    matrix, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
+    level = escape_threshold(initial) if threshold is None else threshold
+    _check_modes(n_modes, initial.W_emb.shape, level)
+    residuals = [plateau_residual(matrix, token, j) for j in range(n_modes)]
+    times, drives, doses = [0.0], [], []
+    for k in range(n_modes):
+        u, s, w = np.linalg.svd(residuals[k])
+        rates = [float(u[:, 0] @ M @ w[0]) for M in residuals[: k + 1]]
+        doses.append(escape_dose(initial, u[:, 0], w[0], level))
+        drives.append(float(s[0]))
+        times.append(max(times[-1], _time_of_dose(doses[-1], rates, times)))
+    return RankSteps(np.array(times[1:]), np.array(drives), np.array(doses))
+
+
+def plateau_residual(C: npt.ArrayLike, S: npt.ArrayLike, rank: int) -> FloatArray:
+    r"""Return :math:`C - S\bar B` at the best linearised fit with B of the given rank, shape (d, d).
+
+    The linearised loss is :math:`\tfrac12 \|S^{-1/2} C - S^{1/2} \bar B\|^2` up to a constant, so that
+    the best :math:`S^{1/2}\bar B` is the truncated singular value decomposition of
+    :math:`S^{-1/2} C` (reduced-rank regression). [derived]
+    """
+    label, token = np.asarray(C, dtype=np.float64), np.asarray(S, dtype=np.float64)
+    eigenvalues, vectors = np.linalg.eigh(token)
+    # Tokens that never occur, and sums that are fixed, give S a null space, which C never enters.
+    used = eigenvalues > len(token) * np.finfo(np.float64).eps * eigenvalues[-1]
+    root = np.sqrt(eigenvalues[used])
+    whitened = (vectors[:, used].T @ label) / root[:, None]
+    u, s, w = np.linalg.svd(whitened, full_matrices=False)
+    return np.asarray((vectors[:, used] * root) @ (u[:, rank:] * s[rank:]) @ w[rank:])
+
+
+def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, threshold: float) -> float:
+    r"""Return ∫ s dt that a drive s uᵀw needs to bring ‖u W_emb‖ up to a threshold.
+
+    The flow restricted to one mode is the coupled flow of a vocabulary of one token with C = 1.
+    """
+    mode = EmbMLPParameters(*_one_mode(initial, u, w))
+    if float(np.linalg.norm(mode.W_emb)) >= threshold:
+        return 0.0
+    earliest = blow_up_bound([[1.0]], mode)
+    if not np.isfinite(earliest):
+        return float("inf")
+    doses = np.arange(0.0, _LONGEST_DOSE, _DOSE_STEP) * earliest
+    path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
+    dose = _crossing(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold, np.reciprocal)
+    if np.isinf(dose) and path.blow_up is not None:
+        # So high a threshold is passed in the last moments, where ‖α‖ = 1/(t* − t).
+        return max(path.blow_up - 1 / threshold, float(path.times[-1]))
+    return dose
+
+
+def _one_mode(
+    initial: EmbMLPParameters, u: FloatArray, w: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return α, W1 and β, the hidden layer rotated and cut to what they can ever reach.
+
+    dW1 = αᵀβᵀ and dβ = W1ᵀαᵀ keep the hidden layer in the span of W1's rows and β: at most d_m + 1
+    dimensions, whatever d_f is.
+    """
+    beta = (initial.W2 @ w)[:, None]
+    basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
+    return (u @ initial.W_emb)[None], initial.W1 @ basis, basis.T @ beta
+
+
+def _time_of_dose(dose: float, rates: list[float], starts: list[float]) -> float:
+    """Return when a mode has its dose; stage j begins at ``starts[j]`` and the last does not end."""
+    collected = 0.0
+    for rate, start, end in zip(rates, starts, [*starts[1:], np.inf], strict=True):
+        if rate > 0 and collected + rate * (end - start) >= dose:
+            return start + (dose - collected) / rate
+        collected += rate * (end - start) if end < np.inf else 0.0
+    return float("inf")
+
+
+def _crossing(
+    times: FloatArray, values: FloatArray, threshold: float, straight: Callable[[FloatArray], FloatArray]
+) -> float:
+    """Return when values pass the threshold; ``straight`` of them is interpolated linearly."""
+    above = np.flatnonzero(values >= threshold)
+    if above.size == 0:
+        return float("inf")
+    first = int(above[0])
+    if first == 0:
+        return float(times[0])
+    low, high, level = straight(np.array([values[first - 1], values[first], threshold]))
+    share = (level - low) / (high - low)
+    return float(times[first - 1] + share * (times[first] - times[first - 1]))
+
+
+def _check_modes(n_modes: int, shape: tuple[int, ...], threshold: float) -> None:
+    if not 1 <= n_modes <= min(shape):
+        raise InputError("n_modes", n_modes, f"W_emb has {min(shape)} modes", "ask for 1 up to that")
+    if not threshold > 0:
+        raise InputError("threshold", threshold, "not positive", "give e.g. escape_threshold(initial)")
