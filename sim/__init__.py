@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.config import DataConfig, MemberConfig, ModelConfig, RunConfig, TrainingConfig, make_run_config
+    from sim.config import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
     from sim.data import Dataset, build_dataset
     from sim.engine import Trainer
+    from sim.initial import build, initial_std
     from sim.launch import Cost, default_workers, estimate, train
     from sim.matmul import RouteReport, choose_route, matmul_route
-    from sim.models import build, emb_mlp, initial_std
-    from sim.run import Run, RunFolder, find_runs
+    from sim.model_config import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
+    from sim.models import emb_mlp, label_logits
+    from sim.run import Run, find_runs
+    from sim.run_folder import RunFolder
     from sim.session import Progress, train_together
+    from sim.transformer import attention_pattern, forward_cache
 
 __getattr__ = lazy_names(
     __name__,
@@ -24,7 +28,6 @@ __getattr__ = lazy_names(
         "sim.config": (
             "DataConfig",
             "MemberConfig",
-            "ModelConfig",
             "RunConfig",
             "TrainingConfig",
             "make_run_config",
@@ -32,10 +35,14 @@ __getattr__ = lazy_names(
         "sim.data": ("Dataset", "build_dataset"),
         "sim.launch": ("Cost", "default_workers", "estimate", "train"),
         "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
-        "sim.models": ("build", "emb_mlp", "initial_std"),
-        "sim.run": ("Run", "RunFolder", "find_runs"),
+        "sim.initial": ("build", "initial_std"),
+        "sim.model_config": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),
+        "sim.models": ("emb_mlp", "label_logits"),
+        "sim.run": ("Run", "find_runs"),
+        "sim.run_folder": ("RunFolder",),
         "sim.session": ("Progress", "train_together"),
         "sim.engine": ("Trainer",),
+        "sim.transformer": ("attention_pattern", "forward_cache"),
     },
 )
 
@@ -43,8 +50,10 @@ __all__ = [
     "Cost",
     "DataConfig",
     "Dataset",
+    "EmbMLPConfig",
     "MemberConfig",
     "ModelConfig",
+    "OneLayerConfig",
     "Progress",
     "RouteReport",
     "Run",
@@ -52,6 +61,8 @@ __all__ = [
     "RunFolder",
     "Trainer",
     "TrainingConfig",
+    "TransformerConfig",
+    "attention_pattern",
     "build",
     "build_dataset",
     "choose_route",
@@ -59,7 +70,9 @@ __all__ = [
     "emb_mlp",
     "estimate",
     "find_runs",
+    "forward_cache",
     "initial_std",
+    "label_logits",
     "make_run_config",
     "matmul_route",
     "train",

@@ -11,94 +11,79 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from sim.model_config import KINDS, EmbMLPConfig, ModelConfig, kind_of
+from sim.section import Section, tagged
 from theory import InputError, Task
 from theory.errors import unknown_key
 from theory.task_toml import task_from_dict, task_to_dict
 
-Tensor = Literal["W_emb", "W1", "W2"]
-Activation = Literal["tanh", "relu", "gelu", "identity"]
 PRESETS = {"paper": 9, "emb-mlp": 3}
 """Named tasks: the paper's, by sequence length."""
 
 
-def _from(source: str, default: Any, **checks: Any) -> Any:
-    return Field(default, json_schema_extra={"source": source}, **checks)
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
-
-
-class ModelConfig(_Section):
-    """The Emb-MLP of Definition 1."""
-
-    kind: Literal["emb-mlp"] = _from("paper", "emb-mlp")
-    """The only kind so far."""
-    d_m: int = _from("paper", 200, ge=1)
-    """Embedding width."""
-    d_f: int = _from("paper", 512, ge=1)
-    """Hidden width."""
-    activation: Activation = _from("chosen", "tanh")
-    """σ. Assumption 1 holds for tanh and identity."""
-    embedding_fan_in: Literal["d_m", "d_vob"] = _from("chosen", "d_m")
-    """Which dimension γ acts on for the embedding; the other matrices use their true fan-in."""
-    tensor_init_rates: dict[Tensor, float] = _from("chosen", {})
-    """γ of single tensors, instead of the run's γ."""
-
-
-class DataConfig(_Section):
+class DataConfig(Section):
     """Which sequences the model sees."""
 
-    source: Literal["enumerate", "draw"] = _from("paper", "enumerate")
+    source: Literal["enumerate", "draw"] = tagged("paper", "enumerate")
     """Every sequence of the task once, or a drawn sample."""
-    n_sequences: int = _from("paper", 200_000, ge=1)
+    n_sequences: int = tagged("paper", 200_000, ge=1)
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
-    table_seed: int = _from("chosen", -1, ge=-1)
+    fresh_noise: bool = tagged("chosen", False)
+    """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
+    table_seed: int = tagged("chosen", -1, ge=-1)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 
+    @model_validator(mode="after")
+    def _noise_is_drawn(self) -> DataConfig:
+        if self.fresh_noise and self.source != "draw":
+            raise ValueError("fresh_noise draws sequences, so it needs source = 'draw'")
+        return self
 
-class TrainingConfig(_Section):
+
+class TrainingConfig(Section):
     """How it is trained."""
 
-    epochs: int = _from("chosen", 100, ge=1)
+    epochs: int = tagged("chosen", 100, ge=1)
     """Passes over the training set (the paper's length is 1000)."""
-    batch_size: int | Literal["full"] = _from("paper", 100)
+    batch_size: int | Literal["full"] = tagged("paper", 100)
     """Sequences per step, or "full"."""
-    optimizer: Literal["adamw", "sgd"] = _from("paper", "adamw")
+    optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
     """The update rule."""
-    learning_rate: float = _from("chosen", 1e-4, gt=0)
+    learning_rate: float = tagged("chosen", 1e-4, gt=0)
     """The paper's is lost in our copy."""
-    schedule: Literal["constant", "warmup-cosine"] = _from("chosen", "constant")
+    schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
-    warmup_epochs: int = _from("chosen", 10, ge=0)
+    warmup_epochs: int = tagged("chosen", 10, ge=0)
     """Length of the rise."""
-    warmup_factor: float = _from("sibling", 10.0, gt=0)
+    warmup_factor: float = tagged("sibling", 10.0, gt=0)
     """Height of the peak; siblings use 3 to 25."""
-    final_learning_rate: float = _from("sibling", 1e-5, ge=0)
+    final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
     """Where the cosine ends."""
-    weight_decay: float = _from("sibling", 0.01, ge=0)
+    weight_decay: float = tagged("sibling", 0.01, ge=0)
     """Decoupled for AdamW, L2 for SGD."""
-    beta1: float = _from("sibling", 0.9, ge=0, lt=1)
+    beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
     """AdamW."""
-    beta2: float = _from("sibling", 0.999, ge=0, lt=1)
+    beta2: float = tagged("sibling", 0.999, ge=0, lt=1)
     """AdamW."""
-    epsilon: float = _from("sibling", 1e-8, gt=0)
+    epsilon: float = tagged("sibling", 1e-8, gt=0)
     """AdamW."""
-    momentum: float = _from("chosen", 0.0, ge=0, lt=1)
+    momentum: float = tagged("chosen", 0.0, ge=0, lt=1)
     """SGD."""
-    clip_norm: float = _from("paper", 1.0, ge=0)
+    clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
-    dtype: Literal["float32", "float64"] = _from("chosen", "float32")
+    dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
     """Arithmetic of the training."""
-    evaluate_every: int = _from("chosen", 5, ge=1)
+    evaluate_every: int = tagged("chosen", 5, ge=1)
     """Epochs between evaluations; changes no weight."""
-    evaluation_size: int = _from("chosen", 20_000, ge=1)
+    evaluation_size: int = tagged("chosen", 20_000, ge=1)
     """Most sequences evaluated of each data set."""
-    snapshot_epochs: tuple[int, ...] = _from("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
-    """Epochs at which the embedding is kept; 0 and the last are always kept."""
-    checkpoint_every: int = _from("chosen", 50, ge=1)
+    snapshot_epochs: tuple[int, ...] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
+    """Epochs at which a snapshot is kept; 0 and the last are always kept."""
+    snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
+    """What snapshots after epoch 0 keep: "all" for figures of the attention and of other matrices."""
+    checkpoint_every: int = tagged("chosen", 50, ge=1)
     """Epochs between checkpoints."""
 
     @field_validator("batch_size")
@@ -117,10 +102,10 @@ class TrainingConfig(_Section):
         return self
 
 
-class Settings(_Section):
+class Settings(Section):
     """All of a configuration but its task and members."""
 
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = EmbMLPConfig()
     data: DataConfig = DataConfig()
     training: TrainingConfig = TrainingConfig()
 
@@ -131,11 +116,11 @@ Rate = Annotated[float, Field(ge=0, le=5)]
 class RunConfig(Settings):
     """Several runs that differ in γ and seed: what ``anchorflow train`` reads."""
 
-    init_rates: tuple[Rate, ...] = _from("paper", (0.8,), min_length=1)
+    init_rates: tuple[Rate, ...] = tagged("paper", (0.8,), min_length=1)
     """γ: every matrix starts with standard deviation fan_in^-γ."""
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = _from("chosen", (0,), min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = tagged("chosen", (0,), min_length=1)
     """One run for each seed and γ."""
-    task: str | dict[str, Any] = _from("paper", "emb-mlp")
+    task: str | dict[str, Any] = tagged("paper", "emb-mlp")
     """A preset ("emb-mlp", "paper") or a table as in a task's TOML file."""
 
     def build_task(self) -> Task:
@@ -203,22 +188,27 @@ def make_member_config(data: dict[str, Any]) -> MemberConfig:
 def first_problem(error: ValidationError, data: dict[str, Any]) -> InputError:
     """Turn the first problem of a pydantic report into one sentence with a remedy."""
     problem = error.errors()[0]
-    # Pydantic adds the member of a union that it tried; the user never wrote that.
+    if problem["type"].startswith("union_tag") and isinstance(problem["input"], dict):
+        kind = kind_of(problem["input"])
+        return InputError("model.kind", kind, "unknown kind of model", f"choose one of {', '.join(KINDS)}")
     # Pydantic adds the member of a union that it tried; the user never wrote that.
     place = [str(part) for part in problem["loc"] if not re.match(r"(literal\[|int$|str$|dict\[)", str(part))]
+    if len(place) > 1 and place[0] == "model":
+        del place[1]  # The kind.
     where = ".".join(place) or "configuration"
     if problem["type"] == "extra_forbidden":
-        return unknown_key(f"{'.'.join(place[:-1]) or 'configuration'} key", place[-1], _keys_at(place[:-1]))
+        known = _keys_at(place[:-1], kind_of(data.get("model", {})))
+        return unknown_key(f"{'.'.join(place[:-1]) or 'configuration'} key", place[-1], known)
     message = problem["msg"].removeprefix("Value error, ")
     return InputError(
         where, problem["input"], message[0].lower() + message[1:], "correct it in the configuration"
     )
 
 
-def _keys_at(place: Iterable[str]) -> list[str]:
+def _keys_at(place: Iterable[str], kind: str) -> list[str]:
     fields: dict[str, Any] = RunConfig.model_fields
     for part in place:
-        annotation = fields[part].annotation
+        annotation = KINDS[kind] if part == "model" else fields[part].annotation
         section = isinstance(annotation, type) and issubclass(annotation, BaseModel)
         fields = annotation.model_fields if section else {}
     return list(fields)

@@ -27,17 +27,22 @@ class Dataset:
     parts : dict of Tensor
         Row numbers of "mem", "rsn_train", "rsn_test", those that are not empty; where there are several
         mappings of a kind, of each mapping under its name too.
+    population : Population
+        Where each sequence came from.
     """
 
     tokens: Tensor
     labels: Tensor
     train: Tensor
     parts: dict[str, Tensor]
+    population: Population
 
 
 def build_dataset(member: MemberConfig) -> Dataset:
     """Return the member's data; equal configurations give equal data."""
     task = member.build_task()
+    if member.data.fresh_noise and not task.n_noise:
+        raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
     rng = numpy_stream(member.seed, "data/draw")
     if member.data.source == "enumerate":
         population = enumerate_population(task)
@@ -93,4 +98,26 @@ def split(
         torch.from_numpy(labels),
         torch.from_numpy(np.flatnonzero(~population.held_out)),
         {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()},
+        population,
     )
+
+
+def redraw_training(task: Task, dataset: Dataset, generator: torch.Generator) -> Tensor:
+    """Draw the places of the keys and the noise of the training sequences anew, shape (n_train, L).
+
+    Keys and anchors stay, and with them the labels and the equal numbers of combinations.
+    """
+    rows, population = dataset.train.numpy(), dataset.population
+
+    def draw(high: int, *shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        return torch.randint(high, shape, generator=generator).numpy()
+
+    drawn = assemble(
+        task,
+        population.mapping[rows],
+        population.combination[rows],
+        population.key[rows],
+        draw(task.length - task.n_anchors, len(rows)),
+        draw(len(task.keys), len(rows), task.n_noise),
+    )
+    return torch.from_numpy(drawn.sequences)

@@ -1,9 +1,9 @@
-"""The training engine: members that differ in γ and seed take their steps together.
+"""The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
 ``Trainer`` holds the whole state of some members and knows nothing of files or processes; one step is
-``Trainer.step``. Three sources of randomness are kept apart: initialisation (drawn once in
-``sim.models.build``), the order of the data (one generator for each member, its state at the start of
-the epoch kept for checkpoints), and the choice of what to evaluate.
+``Trainer.step``. Sources of randomness are kept apart: initialisation (drawn once in
+``sim.initial.build``), the order of the data and fresh noise (a generator of each for every member, its
+state at the start of the epoch kept for checkpoints), and the choice of what to evaluate.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ import torch
 from torch import Tensor
 
 from sim.config import MemberConfig, sequences_per_epoch
-from sim.data import Dataset, build_dataset
+from sim.data import Dataset, build_dataset, redraw_training
 from sim.evaluate import evaluate, evaluation_rows
-from sim.models import build, emb_mlp
+from sim.initial import build
+from sim.models import member_losses
 from sim.optim import OptimizerState, clip, learning_rate, update
-from sim.run import Arrays
+from sim.run_folder import Arrays
 from sim.seeds import torch_stream
+from theory import InputError
+
+_OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
+"""What members of one trainer may differ in."""
+_STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
+"""The generators of an epoch: their names in checkpoints, and their streams."""
 
 
 class Trainer:
@@ -29,7 +36,7 @@ class Trainer:
     Parameters
     ----------
     members : sequence of MemberConfig
-        They share everything but γ and seed.
+        They share everything but γ, seed, learning rate and weight decay.
 
     Attributes
     ----------
@@ -38,22 +45,30 @@ class Trainer:
         Epochs finished.
     position : int
         Steps taken in the current epoch.
-    sum_learning_rate : float
-        Σ learning rate over the steps so far: the time of the gradient flow that they follow.
+    sum_learning_rate : list of float
+        Each member's Σ learning rate over the steps so far: the time of the gradient flow it follows.
     failures : dict of int to str
         Members that diverged, with the step and the reason; their weights stay as they were before.
+
+    Raises
+    ------
+    InputError
+        If members differ in anything else, or their data cannot be drawn.
     """
 
     def __init__(self, members: Sequence[MemberConfig]) -> None:
+        _check_shared(members)
         self.members = list(members)
-        self.training = members[0].training
+        self.training, self.model = members[0].training, members[0].model
         self.task = members[0].build_task()
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
         self.parameters = build(members, self.task.vocab_size)
         for parameter in self.parameters.values():
             parameter.requires_grad_(True)
         self.optimizer = OptimizerState.zeros(self.parameters)
-        self.shuffles = [torch_stream(m.seed, "data/shuffle") for m in members]
+        self.generators = {
+            name: [torch_stream(m.seed, stream) for m in members] for name, stream in _STREAMS.items()
+        }
         self.evaluated = [
             evaluation_rows(d, self.training.evaluation_size, torch_stream(m.seed, "evaluation"))
             for m, d in zip(members, self.datasets, strict=True)
@@ -61,7 +76,7 @@ class Trainer:
         self.n_train = len(self.datasets[0].train)
         self.steps_per_epoch = sequences_per_epoch(self.n_train, self.training.batch_size)
         self.epoch = self.position = 0
-        self.sum_learning_rate = 0.0
+        self.sum_learning_rate = [0.0] * len(self.members)
         self.failures: dict[int, str] = {}
         self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets])
         self._labels = torch.stack([d.labels[d.train] for d in self.datasets])
@@ -85,27 +100,28 @@ class Trainer:
         losses, gradients = self.gradients(rows)
         norms = clip(gradients, self.training.clip_norm)
         self._find_failures(losses, norms)
-        rate = learning_rate(self.training, self.optimizer.step, self.steps_per_epoch)
-        alive = [m not in self.failures for m in range(len(self.members))]
-        update(self.parameters, gradients, self.optimizer, self.training, rate, alive)
-        self.sum_learning_rate += rate
+        trainings = [member.training for member in self.members]
+        rates = [learning_rate(t, self.optimizer.step, self.steps_per_epoch) for t in trainings]
+        alive = [m for m in range(len(self.members)) if m not in self.failures]
+        update(self.parameters, gradients, self.optimizer, trainings, rates, alive)
+        for m in alive:
+            self.sum_learning_rate[m] += rates[m]
 
     def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Return each member's mean loss, shape (n_members,), and the gradients of the losses."""
         member = torch.arange(len(self.members)).view(-1, 1)
         tokens, labels = self._tokens[member, rows], self._labels[member, rows]
-        logits = emb_mlp(self.parameters, tokens, self.members[0].model.activation)
-        each = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-        losses = each.view(len(self.members), -1).mean(dim=1)
+        losses = member_losses(self.parameters, tokens, labels, self.model)
         found = torch.autograd.grad(losses.sum(), list(self.parameters.values()))
         return losses.detach(), dict(zip(self.parameters, found, strict=True))
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
-        return evaluate(self.parameters, self.datasets, self.evaluated, self.members[0].model.activation)
+        return evaluate(self.parameters, self.datasets, self.evaluated, self.model)
 
-    def arrays(self, member: int, names: Sequence[str] = ("W_emb", "W1", "W2")) -> Arrays:
-        """Return one member's matrices as NumPy arrays."""
+    def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
+        """Return one member's tensors, or some of them, as NumPy arrays."""
+        names = list(self.parameters) if names is None else names
         return {name: self.parameters[name][member].detach().numpy().copy() for name in names}
 
     def checkpoint(self, member: int) -> tuple[Arrays, dict[str, Any]]:
@@ -113,34 +129,43 @@ class Trainer:
         arrays = self.arrays(member)
         for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
             arrays |= {f"{name}/{key}": value[member].numpy().copy() for key, value in part.items()}
-        arrays["shuffle"] = self._epoch_states[member].numpy().copy()
+        arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
         state = {
             "epoch": self.epoch,
             "position": self.position,
             "step": self.optimizer.step,
-            "sum_learning_rate": self.sum_learning_rate,
+            "sum_learning_rate": self.sum_learning_rate[member],
+            "failure": self.failures.get(member),
         }
         return arrays, state
 
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, dict[str, Any]]]) -> None:
         """Take up every member where its checkpoint left off; all have to be at the same step."""
-        state = checkpoints[0][1]
-        for member, (arrays, _) in enumerate(checkpoints):
+        for member, (arrays, own) in enumerate(checkpoints):
             for name, parameter in self.parameters.items():
                 parameter[member].copy_(torch.from_numpy(arrays[name]))
                 self.optimizer.first[name][member].copy_(torch.from_numpy(arrays[f"first/{name}"]))
                 self.optimizer.second[name][member].copy_(torch.from_numpy(arrays[f"second/{name}"]))
-            self.shuffles[member].set_state(torch.from_numpy(arrays["shuffle"]))
+            for name, generators in self.generators.items():
+                generators[member].set_state(torch.from_numpy(arrays[name]))
+            self.sum_learning_rate[member] = own["sum_learning_rate"]
+            if own["failure"]:
+                self.failures[member] = own["failure"]
+        state = checkpoints[0][1]
         self.epoch, self.position = state["epoch"], state["position"]
         self.optimizer.step = state["step"]
-        self.sum_learning_rate = state["sum_learning_rate"]
         self._begin_epoch()
 
     def _begin_epoch(self) -> None:
-        """Draw the epoch's order, and remember the generators' states from before."""
-        self._epoch_states = [g.get_state() for g in self.shuffles]
-        self._order = torch.stack([torch.randperm(self.n_train, generator=g) for g in self.shuffles])
+        """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
+        self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
+        self._order = torch.stack(
+            [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
+        )
+        if self.members[0].data.fresh_noise:
+            for own, dataset, g in zip(self._tokens, self.datasets, self.generators["noise"], strict=True):
+                own.copy_(redraw_training(self.task, dataset, g))
 
     def _find_failures(self, losses: Tensor, norms: Tensor) -> None:
         finite = torch.isfinite(losses) & torch.isfinite(norms)
@@ -152,3 +177,14 @@ class Trainer:
                 f"diverged at step {self.optimizer.step}: "
                 f"loss {float(losses[member]):.3g}, gradient norm {float(norms[member]):.3g}",
             )
+
+
+def _check_shared(members: Sequence[MemberConfig]) -> None:
+    """Refuse members that differ in what one trainer has only once."""
+    tables = [member.model_dump(exclude=_OWN) for member in members]  # type: ignore[arg-type]
+    for table in tables[1:]:
+        for section, value in table.items():
+            if value != tables[0][section]:
+                raise InputError(
+                    "members", section, "differs between members", "train those that differ in it apart"
+                )

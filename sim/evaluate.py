@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.config import Activation
 from sim.data import Dataset
-from sim.models import Parameters, emb_mlp
+from sim.layers import Parameters
+from sim.model_config import EmbMLPConfig, ModelConfig
+from sim.models import label_logits
 
 _CHUNK = 2000
-"""Sequences at a time: small enough that the logits stay in cache."""
+"""Rows at a time: few enough that activations stay in cache."""
 
 
 def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
@@ -26,22 +27,24 @@ def evaluate(
     parameters: Parameters,
     datasets: list[Dataset],
     rows: list[dict[str, Tensor]],
-    activation: Activation,
+    model: ModelConfig,
 ) -> list[dict[str, dict[str, float]]]:
     """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
     return [
         {
-            name: _scores({n: p[m : m + 1] for n, p in parameters.items()}, data, part, activation)
+            name: _scores({n: p[m : m + 1] for n, p in parameters.items()}, data, part, model)
             for name, part in member_rows.items()
         }
         for m, (data, member_rows) in enumerate(zip(datasets, rows, strict=True))
     ]
 
 
-def _scores(parameters: Parameters, data: Dataset, rows: Tensor, activation: Activation) -> dict[str, float]:
+def _scores(parameters: Parameters, data: Dataset, rows: Tensor, model: ModelConfig) -> dict[str, float]:
     loss = correct = 0.0
-    for part in torch.split(rows, _CHUNK):
-        logits = emb_mlp(parameters, data.tokens[part].unsqueeze(0), activation)[0]
+    # An attention model holds a row for every place.
+    places = 1 if isinstance(model, EmbMLPConfig) else data.tokens.shape[1]
+    for part in torch.split(rows, max(_CHUNK // places, 1)):
+        logits = label_logits(parameters, data.tokens[part].unsqueeze(0), model)[0]
         labels = data.labels[part]
         loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
         correct += float((logits.argmax(dim=1) == labels).sum())

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from theory import InputError
+
+_LEFTOVER = re.compile(r"\..+\.(json|jsonl|safetensors)\.\w{8}")
+"""How the temporary names of ``write_atomically`` look."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system says of a full disk or a read-only folder into one clear sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            "out",
+            str(path),
+            f"cannot be written ({error.strerror or error})",
+            "make room for it or choose another folder; --resume goes on with what is there",
+        ) from error
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
@@ -26,6 +48,11 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def is_leftover(path: Path) -> bool:
+    """Return whether a file is what a process that was killed while writing left behind."""
+    return _LEFTOVER.fullmatch(path.name) is not None
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -22,6 +22,7 @@ from sim.engine import Trainer
 from sim.matmul import matmul_route
 from sim.provenance import peak_memory_mib
 from sim.run import Run
+from sim.run_folder import check_free, is_begun
 from sim.session import Report, choose_member_route, train_together
 from theory import InputError
 
@@ -110,7 +111,7 @@ def estimate(config: RunConfig, workers: int, steps: int = 30) -> Cost:
     torch.set_num_threads(1)
     try:
         trainer = Trainer(members[:1])
-        with matmul_route(choose_member_route(members[0], trainer.task.vocab_size).route):
+        with matmul_route(choose_member_route(members[0], trainer.task).route):
             seconds = _seconds_per_epoch(trainer, steps)
     finally:
         torch.set_num_threads(before)
@@ -142,16 +143,11 @@ def pending_runs(
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
     left = []
     for member, path in zip(members, paths, strict=True):
-        if resume and (path / "config.json").exists():
+        if resume and is_begun(path):
             if _is_complete(path, member):
                 continue
-        elif path.exists() and any(path.iterdir()) and not overwrite:
-            raise InputError(
-                "out",
-                str(path),
-                "already exists",
-                "choose another folder, or ask for --resume or --overwrite",
-            )
+        else:
+            check_free(path, overwrite=overwrite)
         left.append((member, path))
     return left
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,7 @@ from torch.optim.adamw import adamw
 from torch.optim.sgd import sgd
 
 from sim.config import TrainingConfig
-from sim.models import Parameters
+from sim.layers import Parameters
 
 
 def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
@@ -33,13 +34,13 @@ def clip(gradients: Parameters, largest: float) -> Tensor:
 
     ``largest = 0`` switches clipping off. The norm is over all of a member's tensors; shape (M,).
     """
-    squares = [torch.linalg.vector_norm(g, dim=(1, 2)) for g in gradients.values()]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(squares), dim=0)
+    each = [torch.linalg.vector_norm(g, dim=tuple(range(1, g.ndim))) for g in gradients.values()]
+    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
     if largest > 0:
         # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
-        scale = (largest / (norms + 1e-6)).clamp(max=1.0).view(-1, 1, 1)
+        scale = (largest / (norms + 1e-6)).clamp(max=1.0)
         for gradient in gradients.values():
-            gradient.mul_(scale)
+            gradient.mul_(scale.view(-1, *[1] * (gradient.ndim - 1)))
     return norms
 
 
@@ -65,14 +66,17 @@ def update(
     parameters: Parameters,
     gradients: Parameters,
     state: OptimizerState,
-    training: TrainingConfig,
-    rate: float,
-    alive: list[bool],
+    trainings: Sequence[TrainingConfig],
+    rates: Sequence[float],
+    alive: Sequence[int],
 ) -> None:
-    """Take one step in place for every member that is alive; the others keep their weights."""
-    step = adamw_step if training.optimizer == "adamw" else sgd_step
-    for member in [m for m, lives in enumerate(alive) if lives]:
-        step(parameters, gradients, state, training, rate, member)
+    """Take one step in place for the members that are alive; the others keep their weights.
+
+    Members share the optimiser; learning rate and weight decay are each one's own.
+    """
+    step = adamw_step if trainings[0].optimizer == "adamw" else sgd_step
+    for member in alive:
+        step(parameters, gradients, state, trainings[member], rates[member], member)
     state.step += 1
 
 

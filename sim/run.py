@@ -1,17 +1,7 @@
-"""The run folder: everything about one run, readable without the code that made it.
-
-config.json        the resolved configuration
-provenance.json    status, commit, versions, device, seeds, wall time, peak memory
-metrics.jsonl      losses and accuracies, one line per evaluation
-statistics.safetensors   token-label counts N of the training data
-snapshots/         all tensors at epoch 0, the embedding at the chosen epochs
-checkpoints/       the whole state at the two newest checkpoints
-"""
+"""A finished run, read back from its folder."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,109 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
 from safetensors import SafetensorError
 
-from sim.config import MemberConfig, make_member_config
-from sim.files import write_atomically, write_json
+from sim.config import MemberConfig
+from sim.run_folder import Arrays, RunFolder, incomplete, read_arrays, read_config, read_json
 from theory import EmbMLPParameters, InputError, Task
-
-FORMAT_VERSION = 1
-Arrays = dict[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class RunFolder:
-    """A run folder being written."""
-
-    path: Path
-
-    @classmethod
-    def create(cls, path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
-        """Make the folder, or refuse one that exists unless asked to overwrite a run."""
-        if path.exists():
-            _clear(path, overwrite)
-        for part in ("snapshots", "checkpoints"):
-            (path / part).mkdir(parents=True)
-        saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
-        write_json(path / "config.json", saved)
-        return cls(path)
-
-    def write_provenance(self, provenance: dict[str, Any]) -> None:
-        """Write or renew provenance.json."""
-        write_json(self.path / "provenance.json", provenance)
-
-    def write_metrics(self, lines: list[dict[str, Any]]) -> None:
-        """Write all metrics so far; a few hundred short lines, so that rewriting costs nothing."""
-        text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-        write_atomically(self.path / "metrics.jsonl", text)
-
-    def write_snapshot(self, epoch: int, arrays: Arrays) -> None:
-        """Keep arrays of one epoch."""
-        self._write_arrays(f"snapshots/epoch_{epoch:06d}.safetensors", arrays, {"epoch": str(epoch)})
-
-    def write_statistics(self, counts: npt.NDArray[np.int64], n_sequences: int) -> None:
-        """Keep the token-label counts of the training data."""
-        meta = {"n_sequences": str(n_sequences)}
-        self._write_arrays("statistics.safetensors", {"token_label_counts": counts}, meta)
-
-    def write_checkpoint(self, step: int, arrays: Arrays, state: dict[str, Any]) -> None:
-        """Write a checkpoint, then drop all but the two newest."""
-        name = f"checkpoints/step_{step:09d}.safetensors"
-        self._write_arrays(name, arrays, {"state": json.dumps(state)})
-        for old in sorted((self.path / "checkpoints").glob("step_*.safetensors"))[:-2]:
-            old.unlink()
-
-    def newest_checkpoint(self) -> tuple[Arrays, dict[str, Any]] | None:
-        """Return the newest checkpoint that can be read, or None."""
-        for file in sorted((self.path / "checkpoints").glob("step_*.safetensors"), reverse=True):
-            try:
-                arrays, meta = _read_arrays(file)
-                return arrays, json.loads(meta["state"])
-            except (SafetensorError, OSError, KeyError, ValueError):
-                continue
-        return None
-
-    def read_metrics(self) -> list[dict[str, Any]]:
-        """Return the metrics written so far."""
-        file = self.path / "metrics.jsonl"
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-    def _write_arrays(self, name: str, arrays: Arrays, meta: dict[str, str]) -> None:
-        contiguous = {k: np.ascontiguousarray(a) for k, a in arrays.items()}
-        write_atomically(self.path / name, safetensors.numpy.save(contiguous, metadata=meta))
-
-
-def _clear(path: Path, overwrite: bool) -> None:
-    """Remove an earlier run when asked to; never anything that is not a run folder."""
-    if path.is_dir() and not any(path.iterdir()):
-        path.rmdir()
-        return
-    if not overwrite:
-        raise InputError(
-            "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"
-        )
-    if not _is_run(path):
-        raise InputError(
-            "out",
-            str(path),
-            "exists and is not a run folder, so it will not be deleted",
-            "choose another folder",
-        )
-    shutil.rmtree(path)
-
-
-def _is_run(path: Path) -> bool:
-    try:
-        return "format_version" in json.loads((path / "config.json").read_text())
-    except (OSError, ValueError):
-        return False
-
-
-def _read_arrays(file: Path) -> tuple[Arrays, dict[str, str]]:
-    with safetensors.safe_open(file, framework="numpy") as opened:
-        arrays = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
-        return arrays, dict(opened.metadata() or {})
 
 
 @dataclass(frozen=True)
@@ -156,7 +48,7 @@ class Run:
         """
         folder = Path(path)
         config = read_config(folder)
-        provenance = _read_json(folder, "provenance.json")
+        provenance = read_json(folder, "provenance.json")
         if provenance.get("status") != "complete":
             raise _unfinished(folder, provenance)
         metrics = RunFolder(folder).read_metrics()
@@ -167,7 +59,7 @@ class Run:
             ("statistics.safetensors", not (folder / "statistics.safetensors").exists()),
         ):
             if missing:
-                raise _incomplete(folder, part)
+                raise incomplete(folder, part)
         return cls(folder, config, provenance, metrics, tuple(epochs))
 
     @cached_property
@@ -185,11 +77,18 @@ class Run:
         return self._arrays(file)[0]
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
-        """Return W_emb at an epoch, shape (d, d_m), float64."""
-        return self.snapshot(epoch)["W_emb"].astype(np.float64)
+        """Return the embedding, W_emb or W_E, at an epoch, shape (d, d_m), float64."""
+        return self.snapshot(epoch)[self.config.model.embedding].astype(np.float64)
 
     def initial(self) -> EmbMLPParameters:
-        """Return the run's own matrices at epoch 0."""
+        """Return an Emb-MLP's own matrices at epoch 0; other kinds of model are refused."""
+        if self.config.model.kind != "emb-mlp":
+            raise InputError(
+                "run",
+                str(self.path),
+                f"trained a model of kind {self.config.model.kind!r}, which has no W1 and W2",
+                "name the run of an Emb-MLP, or read this one's tensors with Run.snapshot(0)",
+            )
         arrays = self.snapshot(0)
         return EmbMLPParameters(arrays["W_emb"], arrays["W1"], arrays["W2"])
 
@@ -207,27 +106,11 @@ class Run:
 
     def _arrays(self, file: Path) -> tuple[Arrays, dict[str, str]]:
         try:
-            return _read_arrays(file)
+            return read_arrays(file)
         except (SafetensorError, OSError) as error:
             raise InputError(
                 "run", str(file), f"cannot be read ({error})", "train the run again with --overwrite"
             ) from None
-
-
-def read_config(folder: Path) -> MemberConfig:
-    """Read a run folder's configuration, whatever the run's status."""
-    if not folder.is_dir():
-        raise InputError("run", str(folder), "no such folder", "make it with: anchorflow train CONFIG.toml")
-    data = _read_json(folder, "config.json")
-    version = data.pop("format_version", None)
-    if version != FORMAT_VERSION:
-        raise InputError(
-            "run",
-            str(folder),
-            f"has format version {version}, this program reads {FORMAT_VERSION}",
-            "train it again, or use the program that made it",
-        )
-    return make_member_config(data)
 
 
 def find_runs(paths: list[Path]) -> list[Path]:
@@ -237,29 +120,6 @@ def find_runs(paths: list[Path]) -> list[Path]:
         inside = sorted(p.parent for p in path.glob("*/config.json")) if path.is_dir() else []
         found += inside if inside and not (path / "config.json").exists() else [path]
     return found
-
-
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
-    try:
-        data = json.loads((folder / name).read_text())
-    except FileNotFoundError:
-        raise _incomplete(folder, name) from None
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "run", str(folder / name), f"cannot be read ({error})", "train the run again with --overwrite"
-        ) from None
-    if not isinstance(data, dict):
-        raise InputError("run", str(folder / name), "is not a JSON object", "train the run again")
-    return data
-
-
-def _incomplete(folder: Path, part: str) -> InputError:
-    return InputError(
-        "run",
-        str(folder),
-        f"incomplete: {part} is missing",
-        "name a run folder, or train it again with --overwrite",
-    )
 
 
 def _unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:

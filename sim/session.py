@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ import torch
 from sim import provenance
 from sim.config import MemberConfig, sources
 from sim.engine import Trainer
+from sim.lock import only_writer
 from sim.matmul import RouteReport, choose_route, matmul_route
-from sim.run import RunFolder, read_config
-from theory import InputError
+from sim.model_config import EmbMLPConfig
+from sim.models import widths
+from sim.run_folder import Arrays, RunFolder, check_free, is_begun
+from theory import Task
 from theory.sample import token_label_counts
 
 
@@ -87,8 +91,9 @@ class Session:
         if epoch % training.evaluate_every == 0 or last:
             self._evaluate()
         if epoch in training.snapshot_epochs or last:
+            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
             for m, folder in enumerate(self.folders):
-                folder.write_snapshot(epoch, self.trainer.arrays(m, ["W_emb"]))
+                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
         if epoch % training.checkpoint_every == 0 and not last:
             self._write_checkpoints()
         for member in self.trainer.members:
@@ -100,7 +105,7 @@ class Session:
                 {
                     "epoch": self.trainer.epoch,
                     "step": self.trainer.optimizer.step,
-                    "sum_learning_rate": self.trainer.sum_learning_rate,
+                    "sum_learning_rate": self.trainer.sum_learning_rate[m],
                     "loss": {name: _finite(score["loss"]) for name, score in scores.items()},
                     "accuracy": {name: score["accuracy"] for name, score in scores.items()},
                 }
@@ -153,7 +158,7 @@ def train_together(
     Parameters
     ----------
     members : sequence of MemberConfig
-        They share everything but γ and seed.
+        They share everything but γ, seed, learning rate and weight decay.
     paths : sequence of Path
         One folder for each member.
     resume : bool
@@ -173,27 +178,27 @@ def train_together(
     Raises
     ------
     InputError
-        If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, or if it holds a
-        different configuration.
+        If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
+        configuration, is being written by another process, or cannot be written.
     """
-    existing = [path for path in paths if (path / "config.json").exists()] if resume else []
-    if existing and len(existing) < len(paths):
-        raise InputError(
-            "out", str(existing[0]), "only some of the members' folders exist", "use --overwrite"
-        )
-    if existing:
-        folders = [_reopen(p, m) for p, m in zip(paths, members, strict=True)]
-    else:
-        folders = [RunFolder.create(p, m, overwrite=overwrite) for p, m in zip(paths, members, strict=True)]
     trainer = Trainer(members)
-    # A run goes on with the route it started with, or its numbers would depend on the interruption.
-    route = _earlier_route(paths[0]) if existing else None
-    route = route or choose_member_route(members[0], trainer.task.vocab_size)
-    session = Session(trainer, folders, report, route, [[] for _ in members])
-    if existing:
+    with ExitStack() as locks:
+        for path in paths:
+            locks.enter_context(only_writer(path))
+        existing = [resume and is_begun(path) for path in paths]
+        for path, exists in zip(paths, existing, strict=True):
+            if not exists:
+                check_free(path, overwrite=overwrite)
+        folders = [
+            RunFolder.reopen(p, m) if exists else RunFolder.create(p, m, overwrite=overwrite)
+            for p, m, exists in zip(paths, members, existing, strict=True)
+        ]
+        # A run goes on with the route it started with, or its numbers would depend on the interruption.
+        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task)
+        session = Session(trainer, folders, report, route, [[] for _ in members])
         _restore(session)
-    with matmul_route(session.route.route):
-        return session.run(stop)
+        with matmul_route(session.route.route):
+            return session.run(stop)
 
 
 def _finite(value: float) -> float | None:
@@ -208,28 +213,20 @@ def _earlier_route(path: Path) -> RouteReport | None:
         return None
 
 
-def choose_member_route(member: MemberConfig, vocab_size: int) -> RouteReport:
+def choose_member_route(member: MemberConfig, task: Task) -> RouteReport:
     """Measure and choose the matrix product for a member's steps; float64 has only one."""
     if member.training.dtype == "float64":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)
-    return choose_route(rows, (member.model.d_m, member.model.d_f, vocab_size))
-
-
-def _reopen(path: Path, member: MemberConfig) -> RunFolder:
-    if read_config(path) != member:
-        raise InputError(
-            "out", str(path), "holds a run with another configuration", "use its own, or another folder"
-        )
-    return RunFolder(path)
+    places = 1 if isinstance(member.model, EmbMLPConfig) else task.length
+    return choose_route(rows * places, widths(member.model, task.vocab_size))
 
 
 def _restore(session: Session) -> None:
     """Bring a session back to its members' newest common checkpoint; without one it starts afresh."""
-    found = [folder.newest_checkpoint() for folder in session.folders]
-    checkpoints = [c for c in found if c is not None]
-    if len(checkpoints) < len(found) or len({c[1]["step"] for c in checkpoints}) != 1:
+    checkpoints = _common_checkpoint(session.folders)
+    if checkpoints is None:
         return
     session.trainer.restore(checkpoints)
     session.seconds_before = checkpoints[0][1]["seconds"]
@@ -237,3 +234,14 @@ def _restore(session: Session) -> None:
         # What was written after the checkpoint will be written again, with the same numbers.
         kept = [line for line in folder.read_metrics() if line["step"] <= session.trainer.optimizer.step]
         session.metrics[m].extend(kept)
+
+
+def _common_checkpoint(folders: Sequence[RunFolder]) -> list[tuple[Arrays, dict[str, Any]]] | None:
+    """Return the members' checkpoints of the newest step that all can be read at."""
+    steps = set.intersection(*(set(folder.checkpoint_steps()) for folder in folders))
+    for step in sorted(steps, reverse=True):
+        found = [folder.read_checkpoint(step) for folder in folders]
+        readable = [checkpoint for checkpoint in found if checkpoint is not None]
+        if len(readable) == len(found):
+            return readable
+    return None

@@ -17,6 +17,10 @@ class InputError(ValueError):
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
         super().__init__(f"{argument} = {value!r}: {problem}; {remedy}.")
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, object, str, str]]:
+        """Travel whole between processes: an exception is otherwise rebuilt from its message alone."""
+        return type(self), (self.argument, self.value, self.problem, self.remedy)
+
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
     """Refuse a key that is not known, and name the nearest one that is."""

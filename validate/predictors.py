@@ -62,14 +62,21 @@ def from_sample(run: Run, tokens: Tokens, _: float) -> FloatArray:
     return cosine_matrix(run.token_label_matrix[list(tokens)])
 
 
-def from_frozen_flow(run: Run, tokens: Tokens, time: float) -> FloatArray:
-    """Predict by eq. 5 from the run's own initial weights and data, at Σ learning rate."""
+def from_frozen_flow(run: Run, tokens: Tokens, time: float) -> FloatArray | None:
+    """Predict by eq. 5 from the run's own initial weights and data, at Σ learning rate.
+
+    It speaks of the Emb-MLP only, as does its limit.
+    """
+    if run.config.model.kind != "emb-mlp":
+        return None
     embedding = frozen_flow(run.token_label_matrix, run.initial(), [time]).W_emb[0]
     return cosine_matrix(embedding[list(tokens)])
 
 
-def from_frozen_direction(run: Run, tokens: Tokens, _: float) -> FloatArray:
+def from_frozen_direction(run: Run, tokens: Tokens, _: float) -> FloatArray | None:
     """Predict by the limit of eq. 5 at late times, where the initial embedding no longer matters."""
+    if run.config.model.kind != "emb-mlp":
+        return None
     drive = frozen_direction(run.token_label_matrix, run.initial())
     return cosine_matrix(drive[list(tokens)])
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from sim import RunConfig, TrainingConfig, make_run_config
+from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
 from sim.config import make_member_config, sources
+from sim.initial import tensor_specs
+from sim.model_config import LAYER_MATRICES, matrix_names
 from theory import InputError, Task
 
 
@@ -51,6 +53,23 @@ def test_every_default_names_its_source() -> None:
         ({"training": {"snapshot_epochs": [-2]}}, ["snapshot_epochs has a negative epoch"]),
         ({"training": {"schedule": "warmup-cosine", "epochs": 5}}, ["leaves no room"]),
         ({"model": {"tensor_init_rates": {"W3": 1.0}}}, ["tensor_init_rates", "W3"]),
+        ({"model": {"kind": "tranformer"}}, ["model.kind = 'tranformer'", "one-layer, transformer"]),
+        ({"model": {"kind": ["x"]}}, ["model.kind = ['x']"]),
+        ({"model": 3}, ["model = 3", "model"]),
+        ({"model": {"n_heads": 2}}, ["'n_heads'", "model key"]),
+        ({"model": {"kind": "transformer", "n_head": 2}}, ["'n_head'", "did you mean 'n_heads'"]),
+        ({"model": {"kind": "one-layer", "d_m": 9}}, ["'d_m'", "known keys: activation, d_f, d_k"]),
+        ({"model": {"kind": "transformer", "norm": "rms"}}, ["model.norm = 'rms'", "'pre' or 'none'"]),
+        ({"model": {"kind": "transformer", "n_layers": 0}}, ["model.n_layers = 0", "than or equal to 1"]),
+        (
+            {"model": {"kind": "transformer", "tensor_init_rates": {"2.W_Q": 1.0}}},
+            ["model.tensor_init_rates", "no matrix '2.W_Q', but W_E, W_pos"],
+        ),
+        (
+            {"model": {"kind": "transformer", "positions": "none", "tensor_init_rates": {"W_pos": 1.0}}},
+            ["model.tensor_init_rates", "no matrix 'W_pos'"],
+        ),
+        ({"data": {"fresh_noise": True}}, ["data = ", "needs source = 'draw'"]),
         ({"task": "papper"}, ["task = 'papper'", "emb-mlp"]),
         ({"task": {"keys": "1..2"}}, ["'n_anchors' is missing"]),
     ],
@@ -65,3 +84,23 @@ def test_nonsense_is_refused_by_name(data: dict[str, Any], words: list[str]) -> 
 def test_defaults_are_those_of_the_paper_where_it_states_them() -> None:
     training = TrainingConfig()
     assert (training.batch_size, training.clip_norm, training.optimizer) == (100, 1.0, "adamw")
+
+
+@pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
+def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
+    member = make_run_config({"model": {"kind": kind, "tensor_init_rates": {}}}).members()[0]
+    assert make_member_config(member.model_dump(mode="json")) == member
+    assert member.model.kind == kind
+    matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
+    named = {name for name in matrix_names(member.model.model_dump()) if name not in LAYER_MATRICES}
+    assert named == matrices
+
+
+def test_a_transformer_starts_from_the_papers_sizes() -> None:
+    model = TransformerConfig()
+    assert (model.n_layers, model.n_heads, model.d_m, model.d_f, model.d_k) == (2, 1, 200, 512, 64)
+    found = sources(make_run_config({"model": {"kind": "transformer"}}).members()[0])
+    assert {key for key, tag in found.items() if key.startswith("model.") and tag == "paper"} == {
+        f"model.{name}" for name in ("kind", "n_layers", "n_heads", "d_m", "d_f", "d_k", "positions", "loss")
+    }
+    assert {found[f"model.{name}"] for name in ("norm", "biases", "activation", "norm_epsilon")} == {"chosen"}

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, build, emb_mlp, initial_std
-from sim.models import ACTIVATIONS, TENSORS
+from sim.layers import ACTIVATIONS
 
 PLAIN = {
     "tanh": torch.tanh,
@@ -47,7 +47,7 @@ def test_a_member_starts_alike_in_any_company(small: Callable[..., RunConfig]) -
     together = build(members, 48)
     for index, member in enumerate(members):
         alone = build([member], 48)
-        for name in TENSORS:
+        for name in together:
             assert torch.equal(together[name][index], alone[name][0])
 
 

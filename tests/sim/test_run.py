@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
+import torch
 
-from sim import Run, RunConfig, find_runs, train
+from sim import Run, RunConfig, Trainer, TransformerConfig, attention_pattern, find_runs, train
 from sim.files import write_atomically, write_json
 from theory import InputError, cosine_matrix, token_label_matrix
 
@@ -200,3 +201,30 @@ def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Pat
         provenance = json.loads((tmp_path / name / "provenance.json").read_text())
         assert provenance["status"] == "diverged"
         assert (tmp_path / name / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["one-layer", "transformer"])
+def test_a_transformers_run_is_read_like_any_other(kind: str, small: Make, tmp_path: Path) -> None:
+    model = {"kind": kind, "d_f": 12, "d_k": 4} | ({"d_m": 8} if kind == "transformer" else {})
+    run = train(small(model=model), tmp_path)[0]
+    assert run.embedding(4).shape == (48, 8 if kind == "transformer" else 48)
+    assert set(run.snapshot(4)) == {"W_E"}
+    assert set(run.snapshot(0)) == set(Trainer([run.config]).parameters)
+    with pytest.raises(InputError, match=f"kind {kind!r}, which has no W1"):
+        run.initial()
+
+
+def test_snapshots_can_hold_all_that_the_attention_needs(small: Make, tmp_path: Path) -> None:
+    model = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4}
+    run = train(small(model=model, snapshot_tensors="all"), tmp_path)[0]
+    trainer = Trainer([run.config])
+    for _ in range(4):
+        trainer.run_epoch()
+    tokens = torch.tensor([[[20, 1, 2]]])
+    saved = {name: torch.from_numpy(array)[None] for name, array in run.snapshot(4).items()}
+    config = run.config.model
+    assert isinstance(config, TransformerConfig)
+    found, expected = (attention_pattern(p, tokens, config) for p in (saved, trainer.parameters))
+    assert set(found) == {f"{layer}.{name}" for layer in (0, 1) for name in ("attention", "attention_logits")}
+    for name in found:
+        torch.testing.assert_close(found[name], expected[name])

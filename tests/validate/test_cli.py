@@ -110,9 +110,39 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
     assert "P^s - u" in capsys.readouterr().out
 
 
+def test_train_a_transformer_then_compare(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model's kind on the command line brings its own options; the file's width stays."""
+    out = tmp_path / "runs"
+    arguments = ["train", str(config), "--out", str(out), "--workers", "1", "--json", "--seeds", "0"]
+    options = ["--model.d-k", "4", "--model.norm", "pre", "--model.tensor-init-rates", "W_U", "0.5"]
+    assert main([*arguments, "--model.kind=transformer", *options]) == 0
+    model = _json(capsys)[0]["config"]["model"]
+    assert (model["kind"], model["d_m"], model["d_k"], model["norm"]) == ("transformer", 8, 4, "pre")
+    assert model["tensor_init_rates"] == {"W_U": 0.5}
+    assert main(["compare", str(out), "--out", str(tmp_path / "report"), "--json"]) == 0
+    predictors = {row["predictor"] for row in _json(capsys)["comparison"]}
+    assert "P^s - u" in predictors
+    assert not any(name.startswith("frozen flow") for name in predictors)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [("transformer", "--model.n-heads"), ("one-layer", "--model.d-k")]
+)
+def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, shown in ((["--model.kind", kind], True), ([], False)):
+        with pytest.raises(SystemExit):
+            main(["train", *arguments, "--help"])
+        assert (option in capsys.readouterr().out) is shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["train", "--model.kind", "tranformer"], ["model.kind = 'tranformer'", "choose one of emb-mlp"]),
+        (["train", "--model.kind"], ["--model.kind"]),
+        (["train", "--model.kind", "one-layer", "--model.d-m", "3"], ["--model.d-m"]),
         (["dmo"], ["unknown key", "did you mean 'demo'"]),
         (["predict", "nowhere.toml"], ["nowhere.toml", "no such file"]),
         (["predict"], ["TASK.toml", "required"]),

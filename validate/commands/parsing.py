@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import inspect
 import io
+import itertools
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -69,6 +70,16 @@ def _problem(box: str) -> str:
 def positional(arguments: Sequence[str]) -> str | None:
     """Return the first argument, if it is no option: files come first on our command lines."""
     return arguments[0] if arguments and not arguments[0].startswith("-") else None
+
+
+def value_of(option: str, arguments: Sequence[str]) -> str | None:
+    """Return what an option is given, for the few that decide which other options there are."""
+    for argument, following in itertools.zip_longest(arguments, arguments[1:]):
+        if argument == option:
+            return following
+        if argument.startswith(f"{option}="):
+            return argument.removeprefix(f"{option}=")
+    return None
 
 
 def flags(values: BaseModel) -> type[Any]:

@@ -11,17 +11,18 @@ import tyro
 
 from sim.config import RunConfig, make_run_config
 from theory.task_toml import load_toml
-from validate.commands.parsing import as_dict, flags, parse, positional
+from validate.commands.parsing import as_dict, flags, parse, positional, value_of
 
 EXAMPLE = "anchorflow train --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 --training.epochs 20"
 
 
 @dataclasses.dataclass
 class Options:
-    """Train the Emb-MLP for every γ and seed of a configuration, one run folder each.
+    """Train a model for every γ and seed of a configuration, one run folder each.
 
     CONFIG.toml may hold init_rates, seeds, task ("emb-mlp", "paper" or a table) and the sections model,
-    data and training; each key can be overridden here.
+    data and training; each key can be overridden here. The keys of model depend on its kind: those of the
+    Transformers are shown by --model.kind transformer --help and --model.kind one-layer --help.
     """
 
     config: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG.toml")] = None
@@ -43,12 +44,19 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     file = positional(arguments)
-    config = make_run_config(load_toml(Path(file)) if file else {})
+    data = load_toml(Path(file)) if file else {}
+    config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
     options = parse(_with_flags(config), "train", arguments, EXAMPLE)
     changed = as_dict(options)
     own = {field.name: changed.pop(field.name) for field in dataclasses.fields(Options)}
     task = config.task if own["task"] is None else own["task"]
     return _train(make_run_config(changed | {"task": task}), Options(**own))
+
+
+def _with_kind(data: dict[str, Any], kind: str | None) -> dict[str, Any]:
+    """Return the configuration with the model's kind that the command line asks for."""
+    model = data.get("model", {})
+    return data | {"model": model | {"kind": kind}} if kind and isinstance(model, dict) else data
 
 
 def _with_flags(config: RunConfig) -> type[Any]:

@@ -1,0 +1,192 @@
+"""The Transformers' forward pass: against plain loops, against the theory, pruned against whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import MemberConfig, Trainer, attention_pattern, build, forward_cache, label_logits
+from sim.models import member_losses
+from sim.transformer import transformer
+from tests.sim.conftest import SMALL_TASK
+from tests.sim.plain_transformer import plain_forward
+from theory import OneLayerParameters, attention_logit_std, lemma3_flow, lemma4_flow, one_layer_logits
+
+Make = Callable[..., MemberConfig]
+Record = Callable[[str, float], None]
+SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
+TOKENS = torch.tensor([[[1, 20, 5], [7, 7, 7]], [[25, 3, 2], [4, 6, 21]]])
+ONE_LAYER = {
+    "W_emb": "W_E",
+    "W_Q": "0.W_Q",
+    "W_K": "0.W_K",
+    "W_V": "0.W_V",
+    "W_O": "0.W_O",
+    "W_f1": "0.W_in",
+    "W_f2": "0.W_out",
+}
+
+
+def _parameters(make: Make, model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Tensor]]:
+    """Two members' parameters of order one; biases and gains are moved off their constants."""
+    members = [make(seeds=[s], dtype="float64", init_rates=[0.2], model=model) for s in (0, 1)]
+    generator = torch.Generator().manual_seed(3)
+    parameters = build(members, 48)
+    for value in parameters.values():
+        if value.ndim == 2:
+            value.add_(torch.randn(value.shape, generator=generator, dtype=torch.float64) / 2)
+    return members[0], parameters
+
+
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("n_heads", [1, 2])
+@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+def test_forward_pass_written_out(
+    norm: str, n_heads: int, biases: bool, member: Make, record_error: Record
+) -> None:
+    """Appendix A.1 by loops over members, sequences, places and heads; logits, attention and its logits.
+
+    Doubles, a few hundred operations deep: 1e-12 leaves four digits to rounding.
+    """
+    activation = {"post": "relu", "pre": "gelu", "none": "tanh"}[norm]
+    positions = "none" if norm == "none" else "learned"
+    model = SMALL | {"norm": norm, "n_heads": n_heads, "biases": biases, "activation": activation}
+    config, parameters = _parameters(member, model | {"positions": positions})
+    found = forward_cache(parameters, TOKENS, config.model)  # type: ignore[arg-type]
+    assert found["logits"].shape == (2, 2, 3, 48)
+    for m in range(2):
+        own = {n: p[m].numpy() for n, p in parameters.items()}
+        for b in range(2):
+            logits, seen = plain_forward(own, TOKENS[m, b].tolist(), config.model)
+            np.testing.assert_allclose(found["logits"][m, b], logits, rtol=1e-12, atol=1e-12)
+            record_error("eq. 2", np.abs(found["logits"][m, b].numpy() - logits).max())
+            assert set(seen) == set(attention_pattern(parameters, TOKENS, config.model))  # type: ignore[arg-type]
+            for name, value in seen.items():
+                np.testing.assert_allclose(found[name][m, b], value, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "identity"])
+def test_definition_2_is_that_of_the_theory(activation: str, member: Make, record_error: Record) -> None:
+    model = {"kind": "one-layer", "d_f": 12, "d_k": 3, "activation": activation}
+    config, parameters = _parameters(member, model)
+    found = label_logits(parameters, TOKENS, config.model)
+    for m in range(2):
+        theirs = OneLayerParameters(**{a: parameters[b][m].numpy() for a, b in ONE_LAYER.items()})
+        named = "linear" if activation == "identity" else "tanh"
+        expected = one_layer_logits(theirs, TOKENS[m].numpy(), activation=named)  # type: ignore[arg-type]
+        error = np.abs(found[m].numpy() - expected).max() / np.abs(expected).max()
+        record_error("eq. 9", error)
+        assert error < 1e-13
+
+
+def test_the_engines_gradients_are_those_of_lemmas_3_and_4(member: Make, record_error: Record) -> None:
+    """A whole small training set at once; the lemmas' sums are made in NumPy, without autograd."""
+    config = member(
+        dtype="float64", init_rates=[0.3], batch_size="full", model={"kind": "one-layer", "d_f": 12, "d_k": 3}
+    )
+    trainer = Trainer([config])
+    _, gradients = trainer.gradients(trainer._order)
+    theirs = OneLayerParameters(
+        **{a: trainer.parameters[b][0].detach().numpy() for a, b in ONE_LAYER.items()}
+    )
+    data = trainer.datasets[0]
+    X, y = data.tokens[data.train].numpy(), np.eye(48)[data.labels[data.train].numpy()]
+    for lemma, flow, name in (("Lemma 3", lemma3_flow, "W_E"), ("Lemma 4", lemma4_flow, "0.W_V")):
+        expected = flow(theirs, X, y)
+        error = np.abs(expected + gradients[name][0].numpy()).max() / np.abs(expected).max()
+        record_error(lemma, error)
+        assert error < 1e-12
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -> None:
+    config, parameters = _parameters(member, SMALL | {"norm": norm, "biases": True, "n_layers": 3})
+    for value in parameters.values():
+        value.requires_grad_(True)
+    model: Any = config.model
+    pruned = transformer(parameters, TOKENS, model)
+    whole = transformer(parameters, TOKENS, model, every_position=True)[:, :, -1]
+    torch.testing.assert_close(pruned, whole, rtol=1e-12, atol=1e-12)
+    tensors = list(parameters.values())
+    of_pruned, of_whole = (torch.autograd.grad(x.square().sum(), tensors) for x in (pruned, whole))
+    # A bias of the keys shifts all logits of a row alike: its gradient is zero but for the others' rounding.
+    largest = max(float(g.abs().max()) for g in of_whole)
+    for a, b in zip(of_pruned, of_whole, strict=True):
+        assert float((a - b).abs().max()) < 1e-12 * largest
+
+
+def test_the_cache_holds_every_intermediate_or_those_asked_for(member: Make) -> None:
+    config, parameters = _parameters(member, SMALL | {"norm": "pre"})
+    model: Any = config.model
+    found = forward_cache(parameters, TOKENS, model)
+    own = {"input", "attention_logits", "attention", "attention_out", "hidden"}
+    assert set(found) == {f"{layer}.{name}" for layer in (0, 1) for name in own} | {"output", "logits"}
+    assert found["1.hidden"].shape == (2, 2, 3, 12)
+    assert set(forward_cache(parameters, TOKENS, model, ["1.attention"])) == {"1.attention"}
+    later = torch.ones(3, 3, dtype=torch.bool).triu(1)
+    assert (found["0.attention"][..., later] == 0).all()
+    assert (found["0.attention_logits"][..., later] == -torch.inf).all()
+    torch.testing.assert_close(found["0.attention"].sum(-1), torch.ones(2, 2, 2, 3).double())
+
+
+@given(st.lists(st.integers(0, 47), min_size=6, max_size=6), st.integers(1, 5))
+def test_no_place_sees_what_comes_later(tokens: list[int], place: int) -> None:
+    config = MemberConfig(
+        model=SMALL,  # type: ignore[arg-type]
+        task=SMALL_TASK | {"length": 6},
+        training={"dtype": "float64"},  # type: ignore[arg-type]
+        init_rate=0.2,
+        seed=0,
+    )
+    parameters = build([config], 48)
+    changed = [t if i < place else (t + 1) % 48 for i, t in enumerate(tokens)]
+    pair = torch.tensor([[tokens, changed]])
+    logits = transformer(parameters, pair, config.model, every_position=True)[0]  # type: ignore[arg-type]
+    assert torch.equal(logits[0, :place], logits[1, :place])
+    assert not torch.equal(logits[0, place], logits[1, place])
+
+
+def test_next_token_loss_is_the_mean_over_all_places(member: Make) -> None:
+    config, parameters = _parameters(member, SMALL | {"loss": "next-token"})
+    labels = torch.tensor([[30, 31], [32, 33]])
+    found = member_losses(parameters, TOKENS, labels, config.model)
+    logits = forward_cache(parameters, TOKENS, config.model)["logits"].numpy()  # type: ignore[arg-type]
+    for m in range(2):
+        terms = []
+        for b in range(2):
+            targets = [*TOKENS[m, b, 1:].tolist(), int(labels[m, b])]
+            for place, target in enumerate(targets):
+                row = logits[m, b, place]
+                terms.append(np.log(np.exp(row).sum()) - row[target])
+        assert float(found[m]) == pytest.approx(np.mean(terms), rel=1e-12)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("positions", "source"), [("none", "embedding"), ("learned", "position")])
+def test_attention_logits_start_as_lemma_1_says(positions: str, source: str, member: Make) -> None:
+    """Root mean square of the first layer's logits between different tokens over 300 drawn models.
+
+    Predicted d_m^(1−4γ), twice that with positions; interval: 4 standard errors over models.
+    """
+    task = SMALL_TASK | {"length": 5}
+    model = {"kind": "transformer", "d_m": 40, "d_f": 4, "d_k": 16, "n_layers": 1, "positions": positions}
+    members = [
+        member(seeds=[s], init_rates=[0.6], dtype="float64", model=model, task=task) for s in range(300)
+    ]
+    parameters = build(members, 48)
+    tokens = torch.arange(20, 25).expand(300, 1, 5)
+    logits = attention_pattern(parameters, tokens, members[0].model)["0.attention_logits"]  # type: ignore[arg-type]
+    rows, columns = torch.tril_indices(5, 5, -1)
+    squares = logits[:, 0, 0, rows, columns].square().mean(dim=1)
+    expected = attention_logit_std(40, 0.6, source=source) ** 2  # type: ignore[arg-type]
+    error = float(squares.std()) / np.sqrt(300)
+    assert abs(float(squares.mean()) - expected) < 4 * error
+    # A negative control: the other source's value lies far outside.
+    other = attention_logit_std(40, 0.6, source="position" if source == "embedding" else "embedding") ** 2
+    assert abs(float(squares.mean()) - other) > 4 * error
