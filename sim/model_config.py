@@ -80,9 +80,9 @@ class OneLayerConfig(Section):
 
     kind: Literal["one-layer"] = tagged("paper", "one-layer")
     """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
-    d_f: int = tagged("paper", 512, ge=1)
-    """Hidden width."""
-    d_k: int = tagged("paper", 64, ge=1)
+    d_f: int = tagged("chosen", 512, ge=1)
+    """Hidden width; the paper does not train this model, so sizes are its Transformer's."""
+    d_k: int = tagged("chosen", 64, ge=1)
     """Width of queries, keys and values."""
     activation: Activation = tagged("chosen", "tanh")
     """σ. Assumption 1 holds for tanh and identity."""

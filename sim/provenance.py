@@ -7,6 +7,7 @@ import platform
 import resource
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ _PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
 _ROOT = Path(__file__).resolve().parent.parent
 
 
+@cache
 def software() -> dict[str, Any]:
-    """Return commit, dirty flag and versions."""
+    """Return commit, dirty flag and versions, as they were when first asked for in this process."""
     return {**_commit(), "python": platform.python_version(), "versions": _versions()}
 
 

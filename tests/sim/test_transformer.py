@@ -65,7 +65,8 @@ def test_forward_pass_written_out(
         for b in range(2):
             logits, seen = plain_forward(own, TOKENS[m, b].tolist(), config.model)
             np.testing.assert_allclose(found["logits"][m, b], logits, rtol=1e-12, atol=1e-12)
-            record_error("eq. 2", np.abs(found["logits"][m, b].numpy() - logits).max())
+            error = np.abs(found["logits"][m, b].numpy() - logits).max() / np.abs(logits).max()
+            record_error("eq. 2", error)
             assert set(seen) == set(attention_pattern(parameters, TOKENS, config.model))  # type: ignore[arg-type]
             for name, value in seen.items():
                 np.testing.assert_allclose(found[name][m, b], value, rtol=1e-12, atol=1e-12)
