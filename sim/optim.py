@@ -76,27 +76,27 @@ def update(
     """
     step = adamw_step if trainings[0].optimizer == "adamw" else sgd_step
     for member in alive:
-        step(parameters, gradients, state, trainings[member], rates[member], member)
+        tensors = [
+            [part[name][member] for name in parameters]
+            for part in (parameters, gradients, state.first, state.second)
+        ]
+        step(tensors, state.step, trainings[member], rates[member])
     state.step += 1
 
 
-def adamw_step(
-    parameters: Parameters,
-    gradients: Parameters,
-    state: OptimizerState,
-    training: TrainingConfig,
-    rate: float,
-    member: int,
-) -> None:
-    """Take one member's AdamW step with torch's own fused kernel."""
-    names = list(parameters)
+def adamw_step(tensors: list[list[Tensor]], step: int, training: TrainingConfig, rate: float) -> None:
+    """Take one member's AdamW step with torch's own fused kernel.
+
+    ``tensors`` holds its weights, gradients, first and second moments, each a list over tensors.
+    """
+    weights, gradients, first, second = tensors
     adamw(
-        [parameters[n][member] for n in names],
-        [gradients[n][member] for n in names],
-        [state.first[n][member] for n in names],
-        [state.second[n][member] for n in names],
+        weights,
+        gradients,
+        first,
+        second,
         [],
-        [torch.tensor(float(state.step)) for _ in names],
+        [torch.tensor(float(step)) for _ in weights],
         fused=True,
         amsgrad=False,
         beta1=training.beta1,
@@ -108,21 +108,13 @@ def adamw_step(
     )
 
 
-def sgd_step(
-    parameters: Parameters,
-    gradients: Parameters,
-    state: OptimizerState,
-    training: TrainingConfig,
-    rate: float,
-    member: int,
-) -> None:
-    """Take one member's SGD step with torch's own fused kernel."""
-    names = list(parameters)
-    momenta: list[Tensor | None] = [state.first[n][member] for n in names]
+def sgd_step(tensors: list[list[Tensor]], _: int, training: TrainingConfig, rate: float) -> None:
+    """Take one member's SGD step with torch's own fused kernel; ``tensors`` as in ``adamw_step``."""
+    weights, gradients, momenta, _unused = tensors
     sgd(
-        [parameters[n][member] for n in names],
-        [gradients[n][member] for n in names],
-        momenta if training.momentum > 0 else [None for _ in names],
+        weights,
+        gradients,
+        [m if training.momentum > 0 else None for m in momenta],
         fused=True,
         weight_decay=training.weight_decay,
         momentum=training.momentum,

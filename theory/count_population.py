@@ -20,7 +20,7 @@ import numpy.typing as npt
 from theory.errors import InputError
 from theory.population import IntArray, combination_digits, population_size, total_shifts
 from theory.rules import Lookup
-from theory.sample import check_vocabulary
+from theory.sample import check_sample
 from theory.task import Mapping, Task
 
 FloatArray = npt.NDArray[np.float64]
@@ -135,16 +135,7 @@ def count_sample(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: in
         If shapes disagree, a token or label lies outside the vocabulary, or there are too many distinct
         count vectors.
     """
-    tokens, targets = np.asarray(sequences), np.asarray(labels)
-    if tokens.ndim != 2 or targets.shape != tokens.shape[:1] or len(targets) == 0:
-        raise InputError(
-            "sequences, labels",
-            (tokens.shape, targets.shape),
-            "shapes do not fit",
-            "give shapes (n, L) and (n,) with n >= 1",
-        )
-    check_vocabulary("sequences", tokens, vocab_size)
-    check_vocabulary("labels", targets, vocab_size)
+    tokens, targets = check_sample(sequences, labels, vocab_size)
     distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)
     if len(distinct) * vocab_size > _MAX_ENTRIES:
         raise _too_large("sequences", tokens.shape, f"{len(tokens)} sequences", len(distinct), vocab_size)

@@ -31,16 +31,7 @@ def token_label_counts(
     InputError
         If shapes disagree or a token or label lies outside the vocabulary.
     """
-    tokens, targets = np.asarray(sequences), np.asarray(labels)
-    if tokens.ndim != 2 or targets.shape != tokens.shape[:1] or len(targets) == 0:
-        raise InputError(
-            "sequences, labels",
-            (tokens.shape, targets.shape),
-            "shapes do not fit",
-            "give shapes (n, L) and (n,) with n >= 1",
-        )
-    check_vocabulary("sequences", tokens, vocab_size)
-    check_vocabulary("labels", targets, vocab_size)
+    tokens, targets = check_sample(sequences, labels, vocab_size)
     pairs = tokens.astype(np.int64) * vocab_size + targets.astype(np.int64)[:, None]
     counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
     return counts.reshape(vocab_size, vocab_size)
@@ -56,6 +47,23 @@ def token_label_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_si
     counts = token_label_counts(sequences, labels, vocab_size)
     per_token = counts.sum(axis=1, keepdims=True)
     return np.asarray((counts - per_token / vocab_size) / len(np.asarray(labels)), np.float64)
+
+
+def check_sample(
+    sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return sequences and labels as arrays, or refuse shapes that do not fit and foreign tokens."""
+    tokens, targets = np.asarray(sequences), np.asarray(labels)
+    if tokens.ndim != 2 or targets.shape != tokens.shape[:1] or len(targets) == 0:
+        raise InputError(
+            "sequences, labels",
+            (tokens.shape, targets.shape),
+            "shapes do not fit",
+            "give shapes (n, L) and (n,) with n >= 1",
+        )
+    check_vocabulary("sequences", tokens, vocab_size)
+    check_vocabulary("labels", targets, vocab_size)
+    return tokens, targets
 
 
 def check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -> None:
