@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
@@ -53,6 +54,11 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 def is_leftover(path: Path) -> bool:
     """Return whether a file is what a process that was killed while writing left behind."""
     return _LEFTOVER.fullmatch(path.name) is not None
+
+
+def finite(value: float) -> float | None:
+    """Return the value for JSON, which knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
 
 
 def write_json(path: Path, value: Any) -> None:

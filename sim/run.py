@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from sim.config import MemberConfig
 from sim.run_folder import Arrays, RunFolder, incomplete, read_arrays, read_config, read_json
 from theory import EmbMLPParameters, InputError, Task
+from theory.sample import matrix_of_counts
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,7 @@ class Run:
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
         """C of the training data, shape (d, d): row s is r_s (P̂^s − u)."""
-        counts, n = self.token_label_counts()
-        per_token = counts.sum(axis=1, keepdims=True)
-        return np.asarray((counts - per_token / self.task.vocab_size) / n, dtype=np.float64)
+        return matrix_of_counts(*self.token_label_counts())
 
     def _arrays(self, file: Path) -> tuple[Arrays, dict[str, str]]:
         try:

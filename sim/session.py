@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ import torch
 from sim import provenance
 from sim.config import MemberConfig, sources
 from sim.engine import Trainer
+from sim.files import finite
 from sim.lock import only_writer
 from sim.matmul import RouteReport, choose_route, matmul_route
 from sim.model_config import EmbMLPConfig
@@ -106,7 +106,7 @@ class Session:
                     "epoch": self.trainer.epoch,
                     "step": self.trainer.optimizer.step,
                     "sum_learning_rate": self.trainer.sum_learning_rate[m],
-                    "loss": {name: _finite(score["loss"]) for name, score in scores.items()},
+                    "loss": {name: finite(score["loss"]) for name, score in scores.items()},
                     "accuracy": {name: score["accuracy"] for name, score in scores.items()},
                 }
             )
@@ -199,11 +199,6 @@ def train_together(
         _restore(session)
         with matmul_route(session.route.route):
             return session.run(stop)
-
-
-def _finite(value: float) -> float | None:
-    """Return the value for JSON, which knows neither NaN nor infinity."""
-    return value if math.isfinite(value) else None
 
 
 def _earlier_route(path: Path) -> RouteReport | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.docs_script import load_script
 from theory import find_derivation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,16 +17,7 @@ NAMED = {4, 5, 7, 8, 10, 11, 12, 13, 14, 19, *range(21, 30), *range(35, 39), *ra
 """The equations between (4) and (47) that the theory's description names by number."""
 
 
-def _make_equations() -> Any:
-    spec = importlib.util.spec_from_file_location("make_equations", ROOT / "docs" / "make_equations.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MODULE = _make_equations()
+MODULE = load_script("make_equations")
 
 
 @pytest.mark.parametrize("row", MODULE.rows(), ids=lambda row: row["equation"])

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+
+from tests.docs_script import load_script
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-
-
-def _update_readme() -> Any:
-    spec = importlib.util.spec_from_file_location("update_readme", ROOT / "docs" / "update_readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_example_runs_as_printed(tmp_path: Path) -> None:
@@ -43,7 +34,7 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
 
 
 def test_the_table_is_the_one_that_the_demo_made() -> None:
-    module = _update_readme()
+    module = load_script("update_readme")
     kept = json.loads(module.KEPT.read_text())
     assert module.replaced(README, module.table(kept)) == README
     assert module.PICTURE.exists()

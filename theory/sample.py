@@ -44,9 +44,13 @@ def token_label_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_si
     ``token_label_counts``; the result has shape (vocab_size, vocab_size), float64, and its rows sum
     to zero.
     """
-    counts = token_label_counts(sequences, labels, vocab_size)
+    return matrix_of_counts(token_label_counts(sequences, labels, vocab_size), len(np.asarray(labels)))
+
+
+def matrix_of_counts(counts: npt.NDArray[np.int64], n_sequences: int) -> FloatArray:
+    """Return C from the counts that ``token_label_counts`` gives and the number of sequences."""
     per_token = counts.sum(axis=1, keepdims=True)
-    return np.asarray((counts - per_token / vocab_size) / len(np.asarray(labels)), np.float64)
+    return np.asarray((counts - per_token / len(counts)) / n_sequences, np.float64)
 
 
 def check_sample(

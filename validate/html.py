@@ -9,7 +9,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from sim.config import sources
-from validate.compare import MEASURES, Row
 from validate.predictors import EQUATIONS, predictor_notes
 
 if TYPE_CHECKING:
@@ -119,14 +118,7 @@ def _figure(figure: ReportFigure) -> str:
 
 
 def _comparison(report: Report, setting: str) -> str:
-    cells: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in report.final_rows():
-        if row.setting == setting:
-            cells.setdefault((row.group, row.predictor), {})[row.measure] = row
-    rows = [
-        [escape(group), escape(name), *(str(found[m].estimate) for m in MEASURES)]
-        for (group, name), found in cells.items()
-    ]
+    rows = [[escape(cell) for cell in row] for row in report.final_table(setting)]
     header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
     return f"<h3>{escape(setting)}</h3>" + _table(header, rows, numbers=4)
 

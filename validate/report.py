@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from sim.config import sources
 from sim.files import write_atomically, write_json
-from validate.compare import Row, compare_runs, group_title, groups_of
+from validate.compare import MEASURES, Row, compare_runs, group_title, groups_of
 from validate.demo_claims import Outcome
 from validate.figures import (
     AccuracyCurves,
@@ -89,6 +89,14 @@ class Report:
         """Return the comparison over all pairs at each setting's last epoch."""
         last = {s.label: s.epochs()[-1] for s in self.settings}
         return [r for r in self.rows if r.anchor is None and r.epoch == last[r.setting]]
+
+    def final_table(self, setting: str) -> list[list[str]]:
+        """Return ``final_rows`` of one setting as text: group, predictor, and one cell a measure."""
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for row in self.final_rows():
+            if row.setting == setting:
+                cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
+        return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain data."""

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
+from sim.files import finite
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -75,8 +77,3 @@ def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level
 @lru_cache(maxsize=64)
 def _quantile(probability: float, freedom: int) -> float:
     return float(student.ppf(probability, freedom))
-
-
-def finite(value: float) -> float | None:
-    """Return the value for JSON, which knows no NaN."""
-    return value if math.isfinite(value) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.config import RunConfig
-from sim.launch import default_workers, estimate, train
+from sim.launch import default_workers, estimate, pending_runs, train
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress
@@ -23,8 +23,9 @@ def train_with_progress(
     if resume and overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     count = workers or default_workers()
-    check_folders(config, out, resume=resume, overwrite=overwrite)
     members = config.members()
+    # Asked here too, so that a folder in the way is refused before the estimate takes its time.
+    pending_runs(members, [out / member.name for member in members], resume, overwrite)
     cost = estimate(config, count)
     say(
         f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
@@ -32,14 +33,6 @@ def train_with_progress(
     )
     with training_progress(len(members), config.training.epochs) as report:
         return train(config, out, workers=count, resume=resume, overwrite=overwrite, report=report)
-
-
-def check_folders(config: RunConfig, out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse, before any work, run folders that stand in the way."""
-    from sim.launch import pending_runs
-
-    members = config.members()
-    pending_runs(members, [out / member.name for member in members], resume, overwrite)
 
 
 def _duration(seconds: float) -> str:

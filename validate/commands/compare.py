@@ -13,6 +13,7 @@ from theory import InputError
 from validate.commands.parsing import parse
 
 if TYPE_CHECKING:
+    from validate.report import Report
     from validate.settings import Setting
 
 EXAMPLE = "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100"
@@ -68,18 +69,11 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
                 )
 
 
-def print_comparison(report: object) -> None:
+def print_comparison(report: Report) -> None:
     """Print the comparison over all pairs at the last epoch, one table a setting."""
-    from validate.compare import MEASURES
     from validate.console import print_table
-    from validate.report import Report
 
-    assert isinstance(report, Report)
     for setting in report.settings:
-        cells: dict[tuple[str, str], dict[str, str]] = {}
-        for row in report.final_rows():
-            if row.setting == setting.label:
-                cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
-        rows = [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
         title = f"{setting.label}, epoch {setting.epochs()[-1]}, {len(setting.runs)} seed(s), mean [95 %]"
-        print_table(title, ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"], rows)
+        header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
+        print_table(title, header, report.final_table(setting.label))
