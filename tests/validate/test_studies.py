@@ -288,6 +288,17 @@ def test_the_command_runs_keeps_and_counts(
     assert "mlp/gamma0.3_seed0" in shown
 
 
+def test_ctrl_c_says_how_to_go_on(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("validate.studies.work.train_members", interrupted)
+    assert main(["study", str(file), "--run", "--root", str(tmp_path)]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
 def test_the_command_lists_all_and_refuses_what_is_unknown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,13 +47,18 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then say how far the studies are."""
     options = parse(Options, "study", arguments, EXAMPLE)
+    from validate.console import say
     from validate.observe import KEPT
     from validate.studies import keep, load_study, run_study, study_names
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     if options.run:
-        run_study(studies, options.root, options.workers)
+        try:
+            run_study(studies, options.root, options.workers)
+        except KeyboardInterrupt:
+            say("anchorflow: stopped; checkpoints are written, the same command goes on")
+            return 130
     for study in studies if options.keep else []:
         keep(study, options.root, folder)
     _show(studies, options, folder)
