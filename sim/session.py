@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +65,12 @@ class Session:
         if trainer.epoch == trainer.position == 0:
             self._write_start()
         while trainer.epoch < training.epochs:
-            if trainer.run_epoch(lambda: stop() or self._is_due()):
-                self._after_epoch()
-            elif self._is_due():
+            if not trainer.advance(self._next_mark(), stop):
+                break
+            if trainer.position:
                 self._evaluate()
             else:
-                break
+                self._after_epoch()
         status = "complete" if trainer.epoch == training.epochs else "interrupted"
         if len(trainer.failures) == len(trainer.members):
             status = "diverged"
@@ -103,17 +102,11 @@ class Session:
         for member in self.trainer.members:
             self.report(Progress(member.name, epoch, training.epochs))
 
-    def _is_due(self) -> bool:
-        """Return whether an evaluation within the epoch is due and not yet done."""
-        if self.trainer.position not in self._marks:
-            return False
-        return bool(self.metrics[0][-1]["step"] < self.trainer.optimizer.step)
-
-    @cached_property
-    def _marks(self) -> frozenset[int]:
-        """The positions within an epoch at which to evaluate."""
+    def _next_mark(self) -> int:
+        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
         per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
-        return frozenset(round(part * per_epoch / parts) for part in range(1, parts)) - {0, per_epoch}
+        marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
+        return next(mark for mark in marks if mark > self.trainer.position)
 
     def _evaluate(self) -> None:
         for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
