@@ -207,12 +207,30 @@ class Trainer:
             self._loop.begin_epoch()
 
 
+def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
+    """Return the indices of members that may share a trainer, group by group."""
+    groups: list[tuple[dict[str, Any], list[int]]] = []
+    for index, member in enumerate(members):
+        shared = _shared(member)
+        for own, indices in groups:
+            if own == shared:
+                indices.append(index)
+                break
+        else:
+            groups.append((shared, [index]))
+    return [indices for _, indices in groups]
+
+
+def _shared(member: MemberConfig) -> dict[str, Any]:
+    return member.model_dump(exclude=_OWN)  # type: ignore[arg-type]
+
+
 def _check_shared(members: Sequence[MemberConfig]) -> None:
     """Refuse members that differ in what one trainer has only once."""
-    tables = [member.model_dump(exclude=_OWN) for member in members]  # type: ignore[arg-type]
-    for table in tables[1:]:
-        for section, value in table.items():
-            if value != tables[0][section]:
+    first = _shared(members[0])
+    for member in members[1:]:
+        for section, value in _shared(member).items():
+            if value != first[section]:
                 raise InputError(
                     "members", section, "differs between members", "train those that differ in it apart"
                 )

@@ -146,7 +146,7 @@ class Session:
                     "epoch": self.trainer.epoch,
                     "written": provenance.now(),
                     **provenance.software(),
-                    **provenance.machine(),
+                    **provenance.machine(str(self.trainer.device)),
                     "threads": torch.get_num_threads(),
                     "matmul": self.route.as_dict(),
                     "seed": member.seed,
@@ -164,6 +164,7 @@ def train_together(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    device: str = "cpu",
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
@@ -179,6 +180,8 @@ def train_together(
         Go on from the newest checkpoint of folders that exist.
     overwrite : bool
         Replace run folders that exist.
+    device : str
+        Where to train.
     report : callable
         Told after every epoch.
     stop : callable
@@ -195,7 +198,7 @@ def train_together(
         If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
         configuration, is being written by another process, or cannot be written.
     """
-    trainer = Trainer(members)
+    trainer = Trainer(members, device)
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
@@ -208,7 +211,7 @@ def train_together(
             for p, m, exists in zip(paths, members, existing, strict=True)
         ]
         # A run goes on with the route it started with, or its numbers would depend on the interruption.
-        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task)
+        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task, device)
         session = Session(trainer, folders, report, route, [[] for _ in members])
         _restore(session)
         with matmul_route(session.route.route):
@@ -222,9 +225,9 @@ def _earlier_route(path: Path) -> RouteReport | None:
         return None
 
 
-def choose_member_route(member: MemberConfig, task: Task) -> RouteReport:
-    """Measure and choose the matrix product for a member's steps; float64 has only one."""
-    if member.training.dtype == "float64":
+def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)

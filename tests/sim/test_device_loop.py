@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from sim import RunConfig, Trainer
+from sim import RunConfig, Trainer, train
 from sim.device_loop import DeviceLoop
+from sim.engine import groups_of_members
+from theory import InputError
 
 Make = Callable[..., RunConfig]
 EXACT = 2.0**-8
@@ -108,3 +111,27 @@ def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str, small:
             torch.testing.assert_close(own.parameters[name][m].cpu(), weight[m], rtol=1e-7, atol=1e-9)
     assert own.sum_learning_rate[0] == pytest.approx(healthy.sum_learning_rate[0])
     assert own.sum_learning_rate[1] == pytest.approx(2 * EXACT)
+
+
+def test_a_device_that_cannot_be_used_is_refused_before_any_work(small: Make, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="device = 'abacus': cannot be used"):
+        train(small(), tmp_path / "runs", device="abacus")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_members_train_together_that_may(small: Make) -> None:
+    members = [*small(seeds=[0, 1]).members(), *small(clip_norm=2.0).members()]
+    members.append(small(seeds=[3], learning_rate=0.5).members()[0])
+    assert groups_of_members(members) == [[0, 1, 3], [2]]
+
+
+@pytest.mark.parametrize("device", [gpu])
+def test_a_run_on_the_gpu_agrees_with_one_on_the_host(device: str, small: Make, tmp_path: Path) -> None:
+    config = small(dtype="float64", seeds=[0, 1], model=TRANSFORMER)
+    there = train(config, tmp_path / "there", device=device)
+    here = train(config, tmp_path / "here")
+    for a, b in zip(there, here, strict=True):
+        torch.testing.assert_close(
+            torch.from_numpy(a.embedding(4)), torch.from_numpy(b.embedding(4)), rtol=1e-6, atol=1e-8
+        )
+        assert a.provenance["device"].startswith("cuda")
