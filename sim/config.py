@@ -32,6 +32,8 @@ class DataConfig(Section):
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
     fresh_noise: bool = tagged("chosen", False)
     """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
+    shuffle_labels: bool = tagged("chosen", False)
+    """Permute the labels among the sequences of each anchor combination: anchors keep P^s, no rule is left."""
     table_seed: int = tagged("chosen", -1, ge=-1)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 
@@ -73,6 +75,8 @@ class TrainingConfig(Section):
     """SGD."""
     clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
+    frozen: tuple[str, ...] = tagged("chosen", ())
+    """Tensors that keep their initial values."""
     dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
     """Arithmetic of the training."""
     evaluate_every: int = tagged("chosen", 5, ge=1)

@@ -20,10 +20,12 @@ from sim.device_loop import DeviceLoop
 from sim.evaluate import evaluate, evaluation_rows
 from sim.gradients import losses_and_gradients
 from sim.initial import build
+from sim.layers import Parameters
 from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
 from sim.run_folder import Arrays
 from sim.seeds import torch_stream
 from theory import InputError
+from theory.errors import unknown_key
 
 _OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
 """What members of one trainer may differ in."""
@@ -68,7 +70,10 @@ class Trainer:
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
         on_host = build(members, self.task.vocab_size)
         self.parameters = {name: p.to(self.device) for name, p in on_host.items()}
-        self.optimizer = Optimizer(self.parameters, [member.training for member in members])
+        check_frozen(self.training.frozen, self.parameters)
+        self.trained = [name for name in self.parameters if name not in self.training.frozen]
+        moving = {name: self.parameters[name] for name in self.trained}
+        self.optimizer = Optimizer(moving, [member.training for member in members])
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in _STREAMS.items()
         }
@@ -146,10 +151,11 @@ class Trainer:
         self.failures.setdefault(member, reason)
 
     def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return each member's mean loss, shape (n_members,), and the gradients of the losses."""
+        """Return each member's mean loss, shape (n_members,), and its gradients in what is trained."""
         member = torch.arange(len(self.members), device=self.device).view(-1, 1)
         tokens, labels = self._tokens[member, rows], self._labels[member, rows]
-        return losses_and_gradients(self.parameters, tokens, labels, self.model)
+        losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
+        return losses, {name: found[name] for name in self.trained}
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
@@ -181,8 +187,9 @@ class Trainer:
         for member, (arrays, own) in enumerate(checkpoints):
             for name, parameter in self.parameters.items():
                 parameter[member].copy_(torch.from_numpy(arrays[name]))
-                self.optimizer.first[name][member].copy_(torch.from_numpy(arrays[f"first/{name}"]))
-                self.optimizer.second[name][member].copy_(torch.from_numpy(arrays[f"second/{name}"]))
+            for part, moments in (("first", self.optimizer.first), ("second", self.optimizer.second)):
+                for name, moment in moments.items():
+                    moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
             self.sum_learning_rate[member] = own["sum_learning_rate"]
@@ -205,6 +212,15 @@ class Trainer:
                 own.copy_(redraw_training(self.task, dataset, g))
         if self._loop is not None:
             self._loop.begin_epoch()
+
+
+def check_frozen(names: Sequence[str], parameters: Parameters) -> None:
+    """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
+    for name in names:
+        if name not in parameters:
+            raise unknown_key("training.frozen", name, parameters)
+    if set(names) == set(parameters):
+        raise InputError("training.frozen", list(names), "leaves nothing to train", "leave a tensor out")
 
 
 def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
