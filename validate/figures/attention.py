@@ -1,0 +1,288 @@
+"""Fig. 6A-B, 12, 15: the first attention against the average, the last one against a cliff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from validate.figures.members import Members, band
+from validate.figures.style import OBSERVED, PALETTE, SEQUENTIAL, new_axes, sequential, shade, whiskers
+from validate.stats import SHARE, SIZE, Estimate, over_seeds
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass
+class AttentionMatrix:
+    """The first attention, mean over probe sequences and seeds (Fig. 6A).
+
+    Attributes
+    ----------
+    title : str
+    matrix : ndarray, shape (L, L)
+        NaN where no attention is allowed.
+    error : Estimate
+        Over seeds, the largest |A_ij − 1/i| over all probe sequences (Lemma 1).
+    """
+
+    title: str
+    matrix: FloatArray
+    error: Estimate
+    ax_: Axes | None = field(default=None, repr=False)
+    image_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, epoch: int, title: str) -> AttentionMatrix:
+        """Take the mean over seeds at an epoch."""
+        matrix = setting.array("first_attention", epoch).mean(axis=0)
+        masked = np.where(np.tril(np.ones_like(matrix)) > 0, matrix, np.nan)
+        return cls(title, masked, over_seeds(setting.array("first_attention_error", epoch).tolist(), SHARE))
+
+    @classmethod
+    def average(cls, length: int, title: str) -> AttentionMatrix:
+        """Return the average operator, 1/i, which Lemma 1 has as the limit of small weights."""
+        matrix = np.tile(1 / np.arange(1, length + 1), (length, 1)).T
+        masked = np.where(np.tril(matrix) > 0, matrix, np.nan)
+        return cls(title, masked, Estimate(0.0, None, None, 1))
+
+    def plot(self, ax: Axes | None = None) -> AttentionMatrix:
+        """Draw on the colour scale [0, 1], and return itself with ``ax_`` and ``image_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        length = len(self.matrix)
+        self.image_ = ax.imshow(
+            self.matrix, vmin=0, vmax=1, cmap=SEQUENTIAL, extent=(0.5, length + 0.5, length + 0.5, 0.5)
+        )
+        ax.set_title(f"{self.title}\nmax |A − 1/i|: {self.error}")
+        ax.set(xlabel="attended place j", ylabel="place i")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class AttentionRows:
+    """Rows of the first attention against 1/i (Fig. 6B).
+
+    Attributes
+    ----------
+    title : str
+    rows : ndarray, shape (3, L, L)
+        Mean, low and high over seeds.
+    spread : ndarray, shape (L, L)
+        Standard deviation over probe sequences, mean over seeds.
+    """
+
+    title: str
+    rows: FloatArray
+    spread: FloatArray
+    ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, epoch: int, title: str) -> AttentionRows:
+        """Take every row at an epoch."""
+        rows = band(setting.array("first_attention", epoch), SHARE)
+        return cls(title, rows, setting.array("first_attention_sd", epoch).mean(axis=0))
+
+    def plot(self, ax: Axes | None = None) -> AttentionRows:
+        """Draw rows i ≥ 2, bars a standard deviation over sequences, and return itself."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        length = self.rows.shape[1]
+        shown = _spread_out(2, length, 4)
+        for i, colour in zip(shown, sequential(len(shown)), strict=True):
+            places = np.arange(1, i + 1)
+            ax.axhline(1 / i, color=colour, linestyle=":", linewidth=1)
+            values = self.rows[:, i - 1, :i]
+            shade(ax, places, values, colour)
+            (self.lines_[i],) = ax.plot(places, values[0], "o-", markersize=3, color=colour, label=f"i = {i}")
+            ax.errorbar(places, values[0], self.spread[i - 1, :i], fmt="none", ecolor=colour, elinewidth=0.6)
+        ax.plot([], [], ":", color="0.4", label="1/i (Lemma 1)")
+        ax.set(title=self.title, xlabel="attended place j", ylabel="attention $A_{ij}$", ylim=(0, None))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class LastLogits:
+    """The last row of the last layer's attention logits, one line a place of the key (Fig. 15A).
+
+    Attributes
+    ----------
+    title : str
+    n_anchors : int
+        q.
+    logits : ndarray, shape (3, P, L)
+        Mean, low and high over seeds; each line relative to its value at the key, since the softmax sees
+        differences only.
+    """
+
+    title: str
+    n_anchors: int
+    logits: FloatArray
+    ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, epoch: int, title: str) -> LastLogits:
+        """Take the means over probe sequences, by place of the key, at an epoch."""
+        logits = setting.array("last_logits", epoch)
+        places = np.arange(logits.shape[1])
+        relative = logits - logits[:, places, places][:, :, None]
+        return cls(title, setting.task.n_anchors, band(relative))
+
+    def plot(self, ax: Axes | None = None) -> LastLogits:
+        """Draw the lines with the key hollow and the anchors full, and return itself."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        _, positions, length = self.logits.shape
+        shown = _spread_out(1, positions, 4)
+        places = np.arange(1, length + 1)
+        for p, colour in zip(shown, sequential(len(shown)), strict=True):
+            values = self.logits[:, p - 1]
+            shade(ax, places, values, colour)
+            (self.lines_[p],) = ax.plot(places, values[0], color=colour, label=f"key at p = {p}")
+            window = slice(p - 1, p + self.n_anchors)
+            ax.plot(places[window], values[0, window], "o", markersize=3.5, color=colour)
+            ax.plot(p, values[0, p - 1], "o", markersize=5.5, markerfacecolor="white", color=colour)
+        ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at the key")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class LastAttention:
+    """The last row of the last attention after the softmax, by place of the key.
+
+    Attributes
+    ----------
+    title : str
+    n_anchors : int
+        q.
+    attention : ndarray, shape (P, L)
+        Mean over seeds.
+    outside : Estimate
+        Over seeds, the mass outside p..p+q, mean over p: small at a cliff (Lemma 5).
+    """
+
+    title: str
+    n_anchors: int
+    attention: FloatArray
+    outside: Estimate
+    ax_: Axes | None = field(default=None, repr=False)
+    image_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, epoch: int, title: str) -> LastAttention:
+        """Take the mean over seeds at an epoch."""
+        attention = setting.array("last_attention", epoch)
+        q, positions = setting.task.n_anchors, attention.shape[1]
+        outside = [
+            np.mean([1 - seed[p, p : p + q + 1].sum() for p in range(positions)]) for seed in attention
+        ]
+        return cls(title, q, attention.mean(axis=0), over_seeds([float(x) for x in outside], SHARE))
+
+    def plot(self, ax: Axes | None = None) -> LastAttention:
+        """Draw on the scale [0, 1] with a frame round key and anchors, and return itself."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        positions, length = self.attention.shape
+        self.image_ = ax.imshow(
+            self.attention,
+            vmin=0,
+            vmax=1,
+            cmap=SEQUENTIAL,
+            extent=(0.5, length + 0.5, positions + 0.5, 0.5),
+            aspect="auto",
+        )
+        for p in range(1, positions + 1):
+            frame = Rectangle((p - 0.5, p - 0.5), self.n_anchors + 1, 1, fill=False, edgecolor="white")
+            ax.add_patch(frame)
+        ax.set_title(f"{self.title}\noutside the frames: {self.outside}")
+        ax.set(xlabel="place j", ylabel="place of the key p")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class PositionLogits:
+    """The last row of attention logits with all token embeddings set to zero (Fig. 15C).
+
+    Attributes
+    ----------
+    title : str
+    logits : ndarray, shape (3, L − 1)
+        Mean, low and high over seeds, relative to the first place; without the last place, where no key
+        stands.
+    """
+
+    title: str
+    logits: FloatArray
+    ax_: Axes | None = field(default=None, repr=False)
+    line_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, epoch: int, title: str) -> PositionLogits:
+        """Take them at an epoch."""
+        logits = setting.array("last_logits_positions", epoch)[:, :-1]
+        return cls(title, band(logits - logits[:, :1]))
+
+    def plot(self, ax: Axes | None = None) -> PositionLogits:
+        """Draw, and return itself with ``ax_`` and ``line_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        places = np.arange(1, self.logits.shape[1] + 1)
+        shade(ax, places, self.logits, OBSERVED)
+        (self.line_,) = ax.plot(places, self.logits[0], "o-", color=OBSERVED, markersize=4)
+        ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at place 1")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return self
+
+
+@dataclass
+class Lemma1Error:
+    """How far the first attention is from the average, over γ (Lemma 1, Fig. 12).
+
+    Attributes
+    ----------
+    title : str
+    gammas : ndarray, shape (n,)
+    curves : dict of ndarray
+        For each epoch shape (3, n): max |A_ij − 1/i|, mean, low and high over seeds.
+    """
+
+    title: str
+    gammas: FloatArray
+    curves: dict[int, FloatArray]
+    ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_runs(cls, settings: list[Members], epochs: list[int], title: str) -> Lemma1Error:
+        """Take the error of every setting at some epochs."""
+        name = "first_attention_error"
+        curves = {
+            epoch: np.stack([band(s.array(name, s.nearest(epoch)), SIZE) for s in settings], axis=1)
+            for epoch in epochs
+        }
+        return cls(title, np.array([s.init_rate for s in settings]), curves)
+
+    def plot(self, ax: Axes | None = None) -> Lemma1Error:
+        """Draw one line an epoch, and return itself with ``ax_`` and ``lines_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        for (epoch, values), colour in zip(self.curves.items(), PALETTE, strict=False):
+            drawn = ax.errorbar(
+                self.gammas, values[0], whiskers(values), color=colour, marker="o", markersize=4, capsize=2
+            )
+            drawn.set_label(f"epoch {epoch}")
+            self.lines_[epoch] = drawn.lines[0]
+        ax.set(title=self.title, xlabel="initialisation rate γ", ylabel="max |$A_{ij}$ − 1/i|", yscale="log")
+        return self
+
+
+def _spread_out(first: int, last: int, most: int) -> list[int]:
+    """Return at most so many whole numbers from first to last, evenly spread, both ends among them."""
+    return sorted({round(x) for x in np.linspace(first, last, min(most, max(last - first + 1, 1)))})
