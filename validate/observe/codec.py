@@ -1,0 +1,111 @@
+"""Observations as a file's arrays: small, with an error that is known beforehand.
+
+The large arrays (``PACKED``) are kept as 16-bit integers with one scale for each index of the first axis:
+no number is off by more than 1.6e-5 of the largest beside it. Inner products are kept as cosines and
+norms, so that this holds for every cosine. Other arrays are float32, metrics as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Stored = dict[str, npt.NDArray[Any]]
+PACKED = (
+    "cosines",
+    "pca",
+    "pca_anchors",
+    "wv_direction",
+    "token_label_matrix_anchors",
+    "singular/",
+    "outputs/",
+)
+"""Arrays that are kept as 16-bit integers; with a slash, all whose names begin so."""
+STEPS = 32767
+_SCALE, _METRICS = "|scale", "metrics/"
+
+
+def pack_arrays(arrays: Mapping[str, FloatArray]) -> Stored:
+    """Return observables as they are kept."""
+    stored: Stored = {}
+    for name, array in arrays.items():
+        if name == "gram" and "norms" in arrays:
+            stored |= _pack("cosines", array / _sizes(array, arrays["norms"]))
+        else:
+            stored |= _pack(name, array)
+    return stored
+
+
+def unpack_arrays(stored: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
+    """Return observables in float64, from how they are kept."""
+    arrays: dict[str, FloatArray] = {}
+    for name, array in stored.items():
+        if name.startswith(_METRICS) or name.endswith(_SCALE):
+            continue
+        arrays[name] = np.asarray(array, np.float64)
+        if name + _SCALE in stored:
+            scale = np.asarray(stored[name + _SCALE], np.float64)
+            arrays[name] *= _along_first(scale / STEPS, array.ndim)
+    if "cosines" in arrays:
+        cosines = arrays.pop("cosines")
+        arrays["gram"] = cosines * _sizes(cosines, arrays["norms"])
+    return arrays
+
+
+def _pack(name: str, array: FloatArray) -> Stored:
+    packed = name in PACKED or f"{name.partition('/')[0]}/" in PACKED
+    if not packed or not np.isfinite(array).all():
+        return {name: array.astype(np.float32)}
+    scale = np.abs(array).reshape(len(array), -1).max(axis=1).astype(np.float32)
+    scale[scale == 0] = 1.0
+    steps = np.rint(array / _along_first(scale.astype(np.float64), array.ndim) * STEPS)
+    # Rounded to float32, a scale may lie a little below its largest number.
+    return {name: np.clip(steps, -STEPS, STEPS).astype(np.int16), name + _SCALE: scale}
+
+
+def _along_first(values: FloatArray, ndim: int) -> FloatArray:
+    return values.reshape(-1, *[1] * (ndim - 1))
+
+
+def _sizes(gram: FloatArray, norms: FloatArray) -> FloatArray:
+    """Return the products of norms that inner products (E, A, T) are divided by; 1 for a zero vector."""
+    products = norms[:, : gram.shape[1], None] * norms[:, None, :]
+    return np.where(products > 0, products, 1.0)
+
+
+def pack_metrics(metrics: Sequence[Mapping[str, Any]]) -> Stored:
+    """Return the lines of a run's metrics as one column for each key, in full precision."""
+    lines = [_flat(line) for line in metrics]
+    return {
+        _METRICS + key: np.array([math.nan if line[key] is None else line[key] for line in lines])
+        for key in lines[0]
+    }
+
+
+def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return the lines of a run's metrics, from how they are kept."""
+    names = sorted(name for name in stored if name.startswith(_METRICS))
+    columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
+    lines: list[dict[str, Any]] = []
+    for i in range(len(next(iter(columns.values())))):
+        line: dict[str, Any] = {}
+        for key, values in columns.items():
+            section, inside, part = key.partition("/")
+            place = line.setdefault(section, {}) if inside else line
+            place[part or section] = None if math.isnan(values[i]) else values[i]
+        lines.append(line)
+    return lines
+
+
+def _flat(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return {"loss": {"mem": 1.0}} as {"loss/mem": 1.0}."""
+    flat: dict[str, Any] = {}
+    for key, value in line.items():
+        inner = value if isinstance(value, Mapping) else {}
+        flat |= {f"{key}/{part}": number for part, number in inner.items()} or {key: value}
+    return flat

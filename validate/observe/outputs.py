@@ -1,0 +1,39 @@
+"""What a model puts out for each mapping's sequences, on average."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import Task
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str, FloatArray]:
+    """Return each mapping's mean output distribution and its mass on the mapping's labels (Fig. 8 right).
+
+    Parameters
+    ----------
+    logits : ndarray, shape (n, d)
+        Of the label.
+    mapping : ndarray of int64, shape (n,)
+        Index into ``task.mappings``; every mapping occurs.
+    task : Task
+
+    Returns
+    -------
+    dict of ndarray
+        For each mapping "outputs/NAME" (d,), the mean softmax, and "label_mass/NAME" (), its sum over the
+        range of labels that the mapping can have.
+    """
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+    found: dict[str, FloatArray] = {}
+    for index, own in enumerate(task.mappings):
+        mean = probabilities[mapping == index].mean(axis=0)
+        labels = task.label_range(own)
+        found[f"outputs/{own.name}"] = mean
+        found[f"label_mass/{own.name}"] = np.asarray(mean[max(labels.start, 0) : labels.stop].sum())
+    return found

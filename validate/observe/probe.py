@@ -1,0 +1,68 @@
+"""The sequences at which attention and outputs are observed: the same for every run of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.seeds import numpy_stream
+from theory import Task
+from theory.population import assemble
+
+IntArray = npt.NDArray[np.int64]
+SEQUENCES = 512
+"""Sequences of the probe, rounded up to equally many for each mapping and place of the key."""
+SEED = 0
+"""The probe has a stream of its own, so that it is no run's data and the same for all."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Sequences of a task, equally many for each mapping and each place of the key.
+
+    Attributes
+    ----------
+    sequences : ndarray of int64, shape (n, L)
+    mapping : ndarray of int64, shape (n,)
+        Index into ``task.mappings``.
+    position : ndarray of int64, shape (n,)
+        Where the key stands, from 0 to L − q − 1.
+    """
+
+    sequences: IntArray
+    mapping: IntArray
+    position: IntArray
+
+
+def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
+    """Draw the task's probe: anchors among the combinations that are trained, keys and noise uniform.
+
+    Parameters
+    ----------
+    task : Task
+    size : int, optional
+        The least number of sequences.
+    """
+    rng = numpy_stream(SEED, "observe/probe")
+    n_mappings, n_places = len(task.mappings), task.length - task.n_anchors
+    each = -(-size // (n_mappings * n_places))
+    mapping = np.repeat(np.arange(n_mappings), n_places * each)
+    position = np.tile(np.repeat(np.arange(n_places), each), n_mappings)
+    n = len(mapping)
+    combination = np.concatenate(
+        [rng.choice(_trained(task, m), n_places * each).astype(np.int64) for m in range(n_mappings)]
+    )
+    key = rng.integers(len(task.keys), size=n)
+    noise = rng.integers(len(task.keys), size=(n, task.n_noise))
+    return Probe(assemble(task, mapping, combination, key, position, noise).sequences, mapping, position)
+
+
+def _trained(task: Task, index: int) -> IntArray:
+    """Return the numbers of a mapping's combinations that are not held out."""
+    n = task.n_combinations(task.mappings[index])
+    zero = np.zeros(n, np.int64)
+    noise = np.zeros((n, task.n_noise), np.int64)
+    population = assemble(task, zero + index, np.arange(n), zero, zero, noise)
+    return np.flatnonzero(~population.held_out)
