@@ -16,6 +16,7 @@ COMMANDS = {
     "train": "train every γ and seed of a configuration into run folders",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "compare": "predicted against observed cosine similarity of finished runs",
+    "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
 

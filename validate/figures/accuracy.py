@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import InputError, Task, label_distribution
-from validate.figures.members import band
+from validate.figures.members import band, estimate_text
 from validate.figures.style import PARTS, new_axes, shade
 from validate.stats import SHARE, SIZE
 
@@ -91,6 +91,11 @@ class AccuracyCurves:
         within = SHARE if measure == "accuracy" else SIZE
         curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
         return cls(setting.label, measure, epochs, curves, parts, dict(levels or {}))
+
+    def summary(self) -> str:
+        """Return each data set's last value."""
+        ends = [f"{self.parts[p][0]} {estimate_text(v[:, -1])}" for p, v in self.curves.items()]
+        return f"{self.title}, {self.measure} at epoch {self.epochs[-1]:g}: {', '.join(ends)}"
 
     def plot(self, ax: Axes | None = None) -> AccuracyCurves:
         """Draw on ``ax``, or on new axes, and return itself with ``ax_`` and ``lines_``."""

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from validate.figures.members import Members, band
+from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import OBSERVED, PALETTE, SEQUENTIAL, new_axes, sequential, shade, whiskers
 from validate.stats import SHARE, SIZE, Estimate, over_seeds
 
@@ -50,6 +50,10 @@ class AttentionMatrix:
         matrix = np.tile(1 / np.arange(1, length + 1), (length, 1)).T
         masked = np.where(np.tril(matrix) > 0, matrix, np.nan)
         return cls(title, masked, Estimate(0.0, None, None, 1))
+
+    def summary(self) -> str:
+        """Return the distance from the average."""
+        return f"{self.title}: max |A_ij − 1/i| = {self.error}"
 
     def plot(self, ax: Axes | None = None) -> AttentionMatrix:
         """Draw on the colour scale [0, 1], and return itself with ``ax_`` and ``image_``."""
@@ -186,6 +190,10 @@ class LastAttention:
         ]
         return cls(title, q, attention.mean(axis=0), over_seeds([float(x) for x in outside], SHARE))
 
+    def summary(self) -> str:
+        """Return the mass outside key and anchors."""
+        return f"{self.title}: attention outside key and anchors {self.outside}"
+
     def plot(self, ax: Axes | None = None) -> LastAttention:
         """Draw on the scale [0, 1] with a frame round key and anchors, and return itself."""
         self.ax_ = ax = ax or new_axes()[1][0]
@@ -269,6 +277,14 @@ class Lemma1Error:
             for epoch in epochs
         }
         return cls(title, np.array([s.init_rate for s in settings]), curves)
+
+    def summary(self) -> str:
+        """Return every point."""
+        return "; ".join(
+            f"max |A_ij − 1/i| at γ = {gamma:g}, epoch {epoch}: {estimate_text(values[:, i])}"
+            for epoch, values in self.curves.items()
+            for i, gamma in enumerate(self.gammas)
+        )
 
     def plot(self, ax: Axes | None = None) -> Lemma1Error:
         """Draw one line an epoch, and return itself with ``ax_`` and ``lines_``."""

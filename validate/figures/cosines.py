@@ -87,18 +87,23 @@ class CosineMatrix:
     @classmethod
     def from_runs(cls, setting: Members, tokens: Tokens, epoch: int, title: str) -> CosineMatrix:
         """Take what training did by an epoch."""
-        return cls._of(title, tokens, setting.cosines(tokens, epoch))
+        return cls.of(title, tokens, setting.cosines(tokens, epoch))
 
     @classmethod
     def from_theory(cls, setting: Members, tokens: Tokens, names: Sequence[str]) -> list[CosineMatrix]:
         """Take each of some predictions that says anything of these tokens."""
         found = predictions(setting, tokens)
-        return [cls._of(LOOKS[name].label, tokens, found[name]) for name in names if name in found]
+        return [cls.of(LOOKS[name].label, tokens, found[name]) for name in names if name in found]
 
     @classmethod
-    def _of(cls, title: str, tokens: Tokens, matrices: FloatArray) -> CosineMatrix:
+    def of(cls, title: str, tokens: Tokens, matrices: FloatArray) -> CosineMatrix:
+        """Take matrices of shape (n_seeds, n, n)."""
         means = [float(off_diagonal(m).mean()) for m in matrices]
         return cls(title, tokens, np.asarray(matrices.mean(axis=0)), over_seeds(means, COSINE))
+
+    def summary(self) -> str:
+        """Return the mean over pairs."""
+        return f"{self.title}: mean cosine of pairs {self.pairs}"
 
     def plot(self, ax: Axes | None = None) -> CosineMatrix:
         """Draw on the colour scale [−1, 1], and return itself with ``ax_`` and ``image_``."""

@@ -42,12 +42,15 @@ class CosineRows:
     lines : dict of ndarray, each of shape (n,)
     observed : ndarray, shape (3, n), optional
         What training did: mean, low and high over seeds.
+    title : str
+        By default which row it is.
     """
 
     token: int
     tokens: Tokens
     lines: dict[str, FloatArray]
     observed: FloatArray | None = None
+    title: str = ""
     ax_: Axes | None = field(default=None, repr=False)
     lines_: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -79,6 +82,19 @@ class CosineRows:
             for i, s in enumerate(tokens)
         ]
 
+    def summary(self) -> str:
+        """Return each prediction's error against training, the token itself left out."""
+        if self.observed is None:
+            return ""
+        others = np.array(self.tokens) != self.token
+        errors = [
+            f"{name} {np.sqrt(np.mean((values - self.observed[0])[others] ** 2)):.3f}"
+            for name, values in self.lines.items()
+        ]
+        return (
+            f"{self.title or f'cos({self.token}, ·)'}: RMSE against the mean over seeds {', '.join(errors)}"
+        )
+
     def plot(self, ax: Axes | None = None) -> CosineRows:
         """Draw on ``ax``, or on new axes, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
@@ -93,7 +109,7 @@ class CosineRows:
                 self.tokens, self.observed[0], color=OBSERVED, linewidth=2, label="training"
             )
             shade(ax, self.tokens, self.observed, OBSERVED)
-        ax.set(title=f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
+        ax.set(title=self.title or f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
         ax.set_ylim(min(-0.1, self._lowest() - 0.05), 1.05)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self

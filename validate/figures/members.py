@@ -81,15 +81,11 @@ class Members:
 
 
 def _array(run: Observations, name: str, epoch: int | None) -> FloatArray:
+    if epoch is not None:
+        return np.asarray(run.at(name, epoch), dtype=np.float64)
     if name not in run.arrays:
-        raise InputError(
-            "runs",
-            run.label,
-            f"lacks {name!r}",
-            "train with training.snapshot_tensors = 'all' a model and a task that have it",
-        )
-    found = run.arrays[name]
-    return np.asarray(found if epoch is None else found[run.epochs.index(epoch)], dtype=np.float64)
+        raise InputError("observable", name, f"not observed in the run {run.label}", "give runs that have it")
+    return np.asarray(run.arrays[name], dtype=np.float64)
 
 
 def group_observations(observations: Sequence[Observations]) -> list[Members]:
@@ -130,6 +126,12 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray
     none = float("nan")
     rows = [(e.mean, none if e.low is None else e.low, none if e.high is None else e.high) for e in estimates]
     return np.array(rows).T.reshape(3, *array.shape[1:])
+
+
+def estimate_text(triple: FloatArray) -> str:
+    """Return mean, low and high as text, as an ``Estimate`` would print them."""
+    mean, low, high = (float(x) for x in triple)
+    return f"{mean:.3f}" if np.isnan(low) else f"{mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def seeds_note(settings: Sequence[Members]) -> str:

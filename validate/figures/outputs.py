@@ -53,6 +53,10 @@ class OutputDistribution:
             for m in task.mappings
         ]
 
+    def summary(self) -> str:
+        """Return the mass on the labels."""
+        return f"{self.title}: output mass on its own labels {self.mass}"
+
     def plot(self, ax: Axes | None = None) -> OutputDistribution:
         """Draw output and label law over the labels, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -18,6 +18,14 @@ class Panel(Protocol):
 
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw, and return itself."""
+
+
+@runtime_checkable
+class Summary(Protocol):
+    """A panel that says its main number in words."""
+
+    def summary(self) -> str:
+        """Return one line, or nothing."""
 
 
 @dataclass
@@ -78,6 +86,11 @@ class Sheet:
         self.figure_.draw_without_rendering()
         self.figure_.set_layout_engine("none")
         return self
+
+    def summary(self) -> list[str]:
+        """Return the numbers behind the panels, one line each, computed from the arrays they hold."""
+        found = [panel.summary() for row in self.rows for panel in row.panels if isinstance(panel, Summary)]
+        return [line for line in found if line]
 
     def write(self, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the drawn figure in some formats and return the files."""

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from theory import predict_value_growth
-from validate.figures.members import Members, band
+from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, sequential, shade, whiskers
 from validate.predictors import Tokens
 from validate.stats import COSINE, SIZE
@@ -111,6 +111,16 @@ class EffectiveRank:
         }
         return cls(title, "epoch", np.array(epochs, dtype=np.float64), curves, ordered=True)
 
+    def summary(self) -> str:
+        """Return both ends of every curve."""
+        ends = [
+            f"{name} from {estimate_text(values[:, 0])} to {estimate_text(values[:, -1])}"
+            for name, values in self.curves.items()
+        ]
+        return (
+            f"effective rank, {self.title}, {self.xlabel} {self.x[0]:g} to {self.x[-1]:g}: {', '.join(ends)}"
+        )
+
     def plot(self, ax: Axes | None = None) -> EffectiveRank:
         """Draw one line a curve, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
@@ -163,6 +173,17 @@ class ValueAlignment:
                 growth = predict_value_growth(task, reference=reference, held_out=True)  # type: ignore[arg-type]
                 predicted[name] = growth.alignment[list(anchors)]
         return cls(title, anchors, observed, predicted, len(task.memory_anchors))
+
+    def summary(self) -> str:
+        """Return the mean absolute cosine by kind of anchor, of the means over seeds."""
+        sizes = np.abs(self.observed[0])
+        memory, reasoning = sizes[: self.n_memory], sizes[self.n_memory :]
+        parts = [
+            f"{kind} {values.mean():.3f}"
+            for kind, values in (("memory anchors", memory), ("reasoning anchors", reasoning))
+            if len(values)
+        ]
+        return f"{self.title}: mean |cosine| with the top direction of W_V, {', '.join(parts)}"
 
     def plot(self, ax: Axes | None = None) -> ValueAlignment:
         """Draw a point an anchor, memory anchors left of the line, and return itself."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from validate.figures.members import Members, band
+from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import MARKERS, new_axes, sequential, whiskers
 from validate.stats import SIZE
 
@@ -43,6 +43,14 @@ class LossSpikes:
             rises = [band([largest_rise(r.metrics, part) for r in s.runs], SIZE) for s in own]
             curves[f"γ = {gamma:g}"] = (np.array([learning_rate(s) for s in own]), np.stack(rises, axis=1))
         return cls(title, curves)
+
+    def summary(self) -> str:
+        """Return every point."""
+        return f"{self.title}, largest rise: " + "; ".join(
+            f"{name}, rate {rate:g}: {estimate_text(rises[:, i])}"
+            for name, (rates, rises) in self.curves.items()
+            for i, rate in enumerate(rates)
+        )
 
     def plot(self, ax: Axes | None = None) -> LossSpikes:
         """Draw one line a γ, and return itself with ``ax_`` and ``lines_``."""

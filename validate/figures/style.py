@@ -58,7 +58,7 @@ def shade(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: A
 
 def whiskers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return error bars, shape (2, n), of a band of shape (3, n); none for a single seed."""
-    return np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]]))
+    return np.asarray(np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]])))
 
 
 def legend_below(part: Figure | SubFigure, axes: Sequence[Axes]) -> None:

@@ -56,13 +56,23 @@ class EmbeddingMap:
         explained = setting.array("pca_variance", epoch)[0, :2]
         return cls(title, setting.task, tokens, coordinates[0], explained, over_seeds(orders, SHARE))
 
+    def summary(self) -> str:
+        """Return how far a component orders the keys."""
+        return f"{self.title}: order of the keys along a component, |ρ| = {self.order}"
+
     def plot(self, ax: Axes | None = None) -> EmbeddingMap:
         """Draw keys dark to light and anchors by kind, and return itself with ``ax_`` and ``points_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         keys = self._of(self.task.keys)
-        ax.plot(*keys.T, color="0.8", linewidth=0.7, zorder=1)
+        ax.plot(keys[:, 0], keys[:, 1], color="0.8", linewidth=0.7, zorder=1)
         self.points_["keys"] = ax.scatter(
-            *keys.T, c=self.task.keys, cmap=SEQUENTIAL, s=9, zorder=2, label="keys (dark to light)"
+            keys[:, 0],
+            keys[:, 1],
+            c=self.task.keys,
+            cmap=SEQUENTIAL,
+            s=9,
+            zorder=2,
+            label="keys (dark to light)",
         )
         for name, tokens, colour, marker in (
             ("memory", self.task.memory_anchors, MEMORY, "s"),
@@ -71,7 +81,13 @@ class EmbeddingMap:
             if tokens:
                 points = self._of(tokens)
                 self.points_[name] = ax.scatter(
-                    *points.T, color=colour, marker=marker, s=16, zorder=3, label=f"{name} anchors"
+                    points[:, 0],
+                    points[:, 1],
+                    color=colour,
+                    marker=marker,
+                    s=16,
+                    zorder=3,
+                    label=f"{name} anchors",
                 )
         for key in (self.task.keys[0], self.task.keys[-1]):
             ax.annotate(str(key), self._of((key,))[0], fontsize=7, zorder=4)

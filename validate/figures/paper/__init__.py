@@ -1,0 +1,5 @@
+"""The figures of the paper, each built from observations; ``anchorflow figures`` draws them."""
+
+from validate.figures.paper.registry import FIGURES, PaperFigure, draw_figure, find_figure, kept_of
+
+__all__ = ["FIGURES", "PaperFigure", "draw_figure", "find_figure", "kept_of"]
