@@ -75,8 +75,9 @@ class AccuracyCurves:
         *,
         parts: Mapping[str, Look] = PARTS,
         levels: Mapping[str, float] | None = None,
+        title: str = "",
     ) -> AccuracyCurves:
-        """Take the curves from the metrics of a setting's runs.
+        """Take the curves from the metrics of a setting's runs; the title is its label by default.
 
         Raises
         ------
@@ -90,7 +91,7 @@ class AccuracyCurves:
         epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
         within = SHARE if measure == "accuracy" else SIZE
         curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
-        return cls(setting.label, measure, epochs, curves, parts, dict(levels or {}))
+        return cls(title or setting.label, measure, epochs, curves, parts, dict(levels or {}))
 
     def summary(self) -> str:
         """Return each data set's last value."""

@@ -109,7 +109,7 @@ class CosineMatrix:
         """Draw on the colour scale [−1, 1], and return itself with ``ax_`` and ``image_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         self.image_ = draw_matrix(ax, self.matrix, self.tokens)
-        ax.set_title(f"{self.title}\npairs: {self.pairs}")
+        ax.set_title(f"{self.title}\nmean of pairs: {self.pairs}")
         ax.set(xlabel="token", ylabel="token")
         return self
 

@@ -110,7 +110,7 @@ class CosineRows:
             )
             shade(ax, self.tokens, self.observed, OBSERVED)
         ax.set(title=self.title or f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
-        ax.set_ylim(min(-0.1, self._lowest() - 0.05), 1.05)
+        ax.set_ylim(self._lowest() - 0.05, 1.05)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 

@@ -139,5 +139,5 @@ def seeds_note(settings: Sequence[Members]) -> str:
     counts = sorted({len(s.runs) for s in settings})
     several = counts[-1] > 1
     number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    shaded = "; shaded or barred: 95 % interval over seeds (Student t)" if several else ""
+    shaded = "; brackets, shades and bars: 95 % interval over seeds (Student t)" if several else ""
     return f"{number} seed{'s' * several} a setting{shaded}"

@@ -68,6 +68,6 @@ class OutputDistribution:
         (self.lines_["output"],) = ax.plot(
             labels, self.output[0], color=PALETTE[1], linewidth=1.2, label="mean output"
         )
-        ax.set_title(f"{self.title}\nmass on its labels: {self.mass}")
+        ax.set_title(f"{self.title}\nmass inside: {self.mass}")
         ax.set(xlabel="label i", ylabel="probability", ylim=(0, None))
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,17 +51,12 @@ def law_cosines(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
 
 
 def predictions(setting: Members, tokens: Tokens) -> dict[str, FloatArray]:
-    """Return every prediction of some anchors' cosines, each of shape (n_seeds, n, n).
+    """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
 
-    Those of the label distributions are the same for every seed; that of the run's own label counts and
-    that of the frozen flow's late direction (Emb-MLP only) are not, and stand where the observations
-    hold them.
+    Those of the label distributions are the same for every seed and stand once; that of the run's own label
+    counts and that of the frozen flow's late direction (Emb-MLP only) are given where they were observed.
     """
-    seeds = len(setting.runs)
-    found = {
-        name: np.broadcast_to(matrix, (seeds, *matrix.shape))
-        for name, matrix in law_cosines(setting.task, tokens).items()
-    }
+    found = {name: matrix[None] for name, matrix in law_cosines(setting.task, tokens).items()}
     places = [setting.task.anchors.index(s) for s in tokens]
     if setting.has("token_label_matrix_anchors"):
         rows = setting.array("token_label_matrix_anchors")[:, places]
@@ -79,8 +73,3 @@ def gram_cosines(gram: npt.ArrayLike) -> FloatArray:
     norms = np.sqrt(np.diagonal(inner))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.clip(inner / norms[:, None] / norms, -1.0, 1.0))
-
-
-def kept_predictions(found: dict[str, FloatArray], names: Sequence[str]) -> dict[str, FloatArray]:
-    """Return those of some names that there are, in their order."""
-    return {name: found[name] for name in names if name in found}

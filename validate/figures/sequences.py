@@ -68,7 +68,8 @@ class ExampleSequences:
                 self._box(place, row, str(self.sequences[row, place]), colour, kind)
             ax.annotate("→", (length + 0.1, row), ha="center", va="center")
             self._box(length + 1, row, str(self.labels[row]), "white", "label")
-        for name, colour in (("noise", _NOISE), ("key", _KEY), self._anchor):
+        noise = [("noise", _NOISE)] if length > self.n_anchors + 1 else []
+        for name, colour in (*noise, ("key", _KEY), self._anchor):
             ax.scatter([], [], marker="s", color=colour, alpha=0.75, label=name)
         ax.set_title(self.title)
         ax.set(xlim=(-0.7, length + 1.7), ylim=(count - 0.4, -0.6), xlabel="place", aspect="equal")

@@ -41,12 +41,15 @@ class PanelRow:
         What the colour bar of the row's images says; empty for none.
     height : float
         In inches.
+    legend : bool
+        Whether a legend of all panels stands below; not where panels have their own.
     """
 
     title: str
     panels: Sequence[Panel]
     bar: str = ""
     height: float = 2.9
+    legend: bool = True
 
 
 @dataclass
@@ -78,9 +81,10 @@ class Sheet:
         """Draw everything on a new figure, and return itself with ``figure_`` and ``axes_``."""
         columns = max(len(row.panels) for row in self.rows)
         heights = [row.height for row in self.rows]
-        self.figure_ = new_figure(self.width * max(columns, 1.4), sum(heights) + 0.2)
+        width = self.width * max(columns, 1.4)
+        self.figure_ = new_figure(width, sum(heights) + 0.2)
         parts: Any = self.figure_.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
-        self.axes_ = [_draw_row(part, row) for part, row in zip(parts[:, 0], self.rows, strict=True)]
+        self.axes_ = [_draw_row(part, row, width) for part, row in zip(parts[:, 0], self.rows, strict=True)]
         self.figure_.supxlabel(self.note, fontsize=6.5, color="0.35")
         # The layout is solved once and kept: solving it again for every format costs most of the time.
         self.figure_.draw_without_rendering()
@@ -99,7 +103,7 @@ class Sheet:
         return [save(figure, folder / f"{self.name}.{suffix}") for suffix in formats]
 
 
-def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
+def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
     axes: Any = part.subplots(1, len(row.panels), squeeze=False)
     drawn = list(axes.flat)
     images = []
@@ -116,5 +120,6 @@ def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
         ax.tick_params(labelsize=7)
         for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
             text.set_fontsize(8)
-    legend_below(part, drawn)
+    if row.legend:
+        legend_below(part, drawn, width)
     return drawn

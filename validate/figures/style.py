@@ -61,8 +61,8 @@ def whiskers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]])))
 
 
-def legend_below(part: Figure | SubFigure, axes: Sequence[Axes]) -> None:
-    """Put one legend below some axes, with every label once."""
+def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -> None:
+    """Put one legend below some axes, with every label once; ``width`` is theirs, in inches."""
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -72,7 +72,7 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes]) -> None:
             list(found.values()),
             list(found),
             loc="outside lower center",
-            ncols=min(len(found), max(2, 2 * len(axes))),
+            ncols=min(len(found), max(2, int(width / 1.5))),
             fontsize=7,
             frameon=False,
         )

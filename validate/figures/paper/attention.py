@@ -118,8 +118,8 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
             panels.append(PositionLogits.from_runs(setting, epoch, "positions alone"))
         rows.append(PanelRow(f"{letter}  Last row, epoch {epoch}", panels, BAR, height=3.0))
     caption = (
-        f"The last row of the last layer's attention at {setting.label}, by place p of the key (hollow; anchors "
-        "full): before and after the softmax, and before it with all token embeddings set to zero."
+        f"The last row of the last layer's attention at {setting.label}, by place p of the key (hollow; "
+        "anchors full): before and after the softmax, and before it with all token embeddings set to zero."
     )
     return Sheet("fig15_second_attention", caption, seeds_note([setting]), rows, width=3.0)
 

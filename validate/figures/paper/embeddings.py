@@ -18,8 +18,9 @@ from validate.observe import Observations
 from validate.predictors import Tokens
 
 BAR = "cosine similarity"
-EARLY_SHARE = 0.1
-"""The early epoch is the snapshot nearest to this share of the run (the paper: 50 and 200 of 1000)."""
+EARLY_SHARE = {"emb-mlp": 0.05}
+LATE_SHARE = 0.9
+"""The paper shows epochs 50 (Emb-MLP), 200 (Transformer) and 900 of 1000: the snapshots nearest to these."""
 
 
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
@@ -32,14 +33,17 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         LabelDistributions.from_task(setting.task, tokens, f"{name} anchors", held_out=True)
         for name, tokens in groups.items()
     ]
-    rows.append(PanelRow("B  Label laws $P^s - u$, known before training", laws))
+    rows.append(PanelRow("B  Label laws $P^s - u$, known before training", laws, legend=False))
     names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
     for name, tokens in groups.items():
         predicted = CosineMatrix.from_theory(setting, tokens, names)
         rows.append(PanelRow(f"C  Predicted, {name} anchors", predicted, BAR, height=3.0))
+    if setting.task.reasoning_anchors:
+        middle = _middle_rows(setting, reasoning_group(setting.task), (early, late), names)
+        rows.append(PanelRow("C  Predictions against training, one row", middle))
     caption = (
         f"Emb-MLP, {setting.label}. A: cosine similarity of embeddings at two epochs. B: the label laws. "
-        "C: the cosines that they predict."
+        "C: the cosines that they predict. Last: one row of cosines, predictions against training."
     )
     return Sheet("fig04_emb_mlp_embedding", caption, seeds_note([setting]), rows, width=2.7)
 
@@ -50,11 +54,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     early, late = shown_epochs(setting)
     task, groups = setting.task, mapping_groups(setting.task)
     tokens = reasoning_group(task)
-    middle = len(tokens) // 2 - (len(tokens) % 2 == 0)
-    row = CosineRows.from_runs(setting, tokens, early, (UNIFORM, MARGINAL, EQ14))[middle]
-    row_late = CosineRows.from_runs(setting, tokens, late, (UNIFORM, MARGINAL, EQ14))[middle]
-    for panel, epoch in ((row, early), (row_late, late)):
-        panel.title = f"cos({panel.token}, ·), epoch {epoch}"
+    row, row_late = _middle_rows(setting, tokens, (early, late), (UNIFORM, MARGINAL, EQ14))
     eq14 = CosineMatrix.of("eq. 14, width 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
     rows = [
         PanelRow("A  Training", _observed(setting, groups, (early, late)), BAR, height=3.0),
@@ -86,8 +86,8 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
         for start in range(0, len(rows), columns)
     ]
     caption = (
-        f"Cosine of each reasoning anchor's embedding with all others, {KINDS[setting.kind]}, {setting.label}, "
-        f"epoch {epoch}: theory against training."
+        f"Cosine of each reasoning anchor's embedding with all others, {KINDS[setting.kind]}, "
+        f"{setting.label}, epoch {epoch}: theory against training."
     )
     return Sheet("fig09_rows", caption, seeds_note([setting]), sheet_rows, width=2.2)
 
@@ -124,9 +124,10 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
 
 
 def shown_epochs(setting: Members) -> tuple[int, int]:
-    """Return the snapshot at about a tenth of the run (not the start) and the last one."""
+    """Return the snapshots nearest to the paper's early and late epochs, by their share of the run."""
     after = [e for e in setting.epochs() if e > 0]
-    return min(after, key=lambda e: abs(e - EARLY_SHARE * after[-1])), after[-1]
+    early, late = (share * after[-1] for share in (EARLY_SHARE.get(setting.kind, 0.2), LATE_SHARE))
+    return min(after, key=lambda e: abs(e - early)), min(after, key=lambda e: abs(e - late))
 
 
 def mapping_groups(task: Task) -> dict[str, Tokens]:
@@ -157,6 +158,17 @@ def _observed(setting: Members, groups: dict[str, Tokens], epochs: Sequence[int]
         for epoch in epochs
         for name, tokens in groups.items()
     ]
+
+
+def _middle_rows(
+    setting: Members, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
+) -> list[CosineRows]:
+    """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
+    middle = (len(tokens) - 1) // 2
+    found = [CosineRows.from_runs(setting, tokens, epoch, names)[middle] for epoch in epochs]
+    for panel, epoch in zip(found, epochs, strict=True):
+        panel.title = f"cos({panel.token}, ·), epoch {epoch}"
+    return found
 
 
 def _eq14_panels(task: Task, tokens: Tokens) -> list[Panel]:

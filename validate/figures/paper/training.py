@@ -53,10 +53,8 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     rows = []
     for letter, gamma in zip("ABCDEFGH", sorted({s.init_rate for s in settings}), strict=False):
         own = sorted((s for s in settings if s.init_rate == gamma), key=learning_rate)
-        row = _curves(f"{letter}  γ = {gamma:g}: loss", own, "loss")
-        for panel, setting in zip(row.panels, own, strict=True):
-            panel.title = f"learning rate {learning_rate(setting):g}"  # type: ignore[attr-defined]
-        rows.append(row)
+        titles = [f"learning rate {learning_rate(s):g}" for s in own]
+        rows.append(_curves(f"{letter}  γ = {gamma:g}: loss", own, "loss", titles))
     names = {"mem": "memory", "rsn_train": "reasoning, train", "rsn_test": "reasoning, test"}
     spikes = [
         LossSpikes.from_runs(settings, part, name)
@@ -92,7 +90,7 @@ def label_laws(observations: Sequence[Observations]) -> Sheet:
         "the mean output for each memory mapping beside its label law."
     )
     note = seeds_note([*of_kind(compared, *KINDS), *of_kind(ranges, *KINDS)])
-    return Sheet("fig08_label_laws", caption, note, rows, width=2.6)
+    return Sheet("fig08_label_laws", caption, note, rows, width=2.8)
 
 
 def early_epoch(setting: Members) -> int:
@@ -120,10 +118,17 @@ def _name(setting: Members) -> str:
     return f"{KINDS[setting.kind]}, γ = {setting.init_rate:g}"
 
 
-def _curves(title: str, settings: Sequence[Members], measure: str) -> PanelRow:
+def _curves(
+    title: str, settings: Sequence[Members], measure: str, titles: Sequence[str] | None = None
+) -> PanelRow:
     panels = [
-        AccuracyCurves.from_runs(s, measure, levels=unlearned_levels(s.task) if measure == "loss" else {})
-        for s in settings
+        AccuracyCurves.from_runs(
+            setting,
+            measure,
+            levels=unlearned_levels(setting.task) if measure == "loss" else {},
+            title=titles[i] if titles else "",
+        )
+        for i, setting in enumerate(settings)
     ]
     return PanelRow(title, panels, height=2.6)
 
@@ -134,7 +139,5 @@ def _mapping_curves(title: str, setting: Members) -> PanelRow:
         for m, colour, line in zip(setting.task.mappings, PALETTE, ("-", "--", "-.", ":"), strict=False)
         if m.is_table
     }
-    panels = [AccuracyCurves.from_runs(setting, m, parts=looks) for m in ("loss", "accuracy")]
-    for panel, measure in zip(panels, ("loss", "accuracy"), strict=True):
-        panel.title = measure
-    return PanelRow(title, panels)
+    measures = ("loss", "accuracy")
+    return PanelRow(title, [AccuracyCurves.from_runs(setting, m, parts=looks, title=m) for m in measures])
