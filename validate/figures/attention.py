@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from sim.model_config import OneLayerConfig
+from theory import average_attention_probability
+from theory.attention import Source
 from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import OBSERVED, PALETTE, SEQUENTIAL, new_axes, sequential, shade, whiskers
-from validate.stats import SHARE, SIZE, Estimate, over_seeds
+from validate.observe.attention import LEMMA1_EPSILONS
+from validate.stats import SHARE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -98,7 +103,7 @@ class AttentionRows:
         """Draw rows i ≥ 2, bars a standard deviation over sequences, and return itself."""
         self.ax_ = ax = ax or new_axes()[1][0]
         length = self.rows.shape[1]
-        shown = _spread_out(2, length, 4)
+        shown = _spread_out(2, length, 3)
         for i, colour in zip(shown, sequential(len(shown)), strict=True):
             places = np.arange(1, i + 1)
             ax.axhline(1 / i, color=colour, linestyle=":", linewidth=1)
@@ -107,7 +112,7 @@ class AttentionRows:
             (self.lines_[i],) = ax.plot(places, values[0], "o-", markersize=3, color=colour, label=f"i = {i}")
             ax.errorbar(places, values[0], self.spread[i - 1, :i], fmt="none", ecolor=colour, elinewidth=0.6)
         ax.plot([], [], ":", color="0.4", label="1/i (Lemma 1)")
-        ax.set(title=self.title, xlabel="attended place j", ylabel="attention $A_{ij}$", ylim=(0, None))
+        ax.set(title=self.title, xlabel="attended place j", ylabel="attention $A_{ij}$", ylim=(0, 1.03))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 
@@ -121,9 +126,8 @@ class LastLogits:
     title : str
     n_anchors : int
         q.
-    logits : ndarray, shape (3, P, L)
-        Mean, low and high over seeds; each line relative to its value at the key, since the softmax sees
-        differences only.
+    logits : ndarray, shape (n_seeds, P, L)
+        Each line relative to its value at the key, since the softmax sees differences only.
     """
 
     title: str
@@ -138,21 +142,23 @@ class LastLogits:
         logits = setting.array("last_logits", epoch)
         places = np.arange(logits.shape[1])
         relative = logits - logits[:, places, places][:, :, None]
-        return cls(title, setting.task.n_anchors, band(relative))
+        return cls(title, setting.task.n_anchors, relative)
 
     def plot(self, ax: Axes | None = None) -> LastLogits:
-        """Draw the lines with the key hollow and the anchors full, and return itself."""
+        """Draw means over seeds with the key hollow and the anchors full, each seed thin; return itself."""
         self.ax_ = ax = ax or new_axes()[1][0]
         _, positions, length = self.logits.shape
         shown = _spread_out(1, positions, 4)
         places = np.arange(1, length + 1)
         for p, colour in zip(shown, sequential(len(shown)), strict=True):
-            values = self.logits[:, p - 1]
-            shade(ax, places, values, colour)
-            (self.lines_[p],) = ax.plot(places, values[0], color=colour, label=f"key at p = {p}")
+            seeds = self.logits[:, p - 1]
+            mean = seeds.mean(axis=0)
+            ax.plot(places, seeds.T, color=colour, linewidth=0.4, alpha=0.6)
+            (self.lines_[p],) = ax.plot(places, mean, color=colour, label=f"key at p = {p}")
             window = slice(p - 1, p + self.n_anchors)
-            ax.plot(places[window], values[0, window], "o", markersize=3.5, color=colour)
-            ax.plot(p, values[0, p - 1], "o", markersize=5.5, markerfacecolor="white", color=colour)
+            ax.plot(places[window], mean[window], "o", markersize=3.5, color=colour)
+            ax.plot(p, mean[p - 1], "o", markersize=5.5, markerfacecolor="white", color=colour)
+        ax.plot([], [], color="0.5", linewidth=0.4, label="each seed")
         ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at the key")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
@@ -223,9 +229,8 @@ class PositionLogits:
     Attributes
     ----------
     title : str
-    logits : ndarray, shape (3, L − 1)
-        Mean, low and high over seeds, relative to the first place; without the last place, where no key
-        stands.
+    logits : ndarray, shape (n_seeds, L − 1)
+        Relative to the first place; without the last place, where no key stands.
     """
 
     title: str
@@ -237,56 +242,81 @@ class PositionLogits:
     def from_runs(cls, setting: Members, epoch: int, title: str) -> PositionLogits:
         """Take them at an epoch."""
         logits = setting.array("last_logits_positions", epoch)[:, :-1]
-        return cls(title, band(logits - logits[:, :1]))
+        return cls(title, logits - logits[:, :1])
 
     def plot(self, ax: Axes | None = None) -> PositionLogits:
-        """Draw, and return itself with ``ax_`` and ``line_``."""
+        """Draw the mean over seeds, and each seed thin; return itself with ``ax_`` and ``line_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         places = np.arange(1, self.logits.shape[1] + 1)
-        shade(ax, places, self.logits, OBSERVED)
-        (self.line_,) = ax.plot(places, self.logits[0], "o-", color=OBSERVED, markersize=4)
+        ax.plot(places, self.logits.T, color="0.5", linewidth=0.5)
+        (self.line_,) = ax.plot(places, self.logits.mean(axis=0), "o-", color=OBSERVED, markersize=4)
         ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at place 1")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 
 
 @dataclass
-class Lemma1Error:
-    """How far the first attention is from the average, over γ (Lemma 1, Fig. 12).
+class AverageOverGamma:
+    """How near the first attention is to the average, over γ (Lemma 1, Fig. 12).
 
     Attributes
     ----------
-    title : str
+    what : str
+        What is drawn, in words.
     gammas : ndarray, shape (n,)
     curves : dict of ndarray
-        For each epoch shape (3, n): max |A_ij − 1/i|, mean, low and high over seeds.
+        For each epoch shape (3, n): mean, low and high over seeds.
+    predicted : ndarray, shape (n,), optional
+        What Lemma 1 says of epoch 0.
+    logarithmic : bool
     """
 
-    title: str
+    what: str
     gammas: FloatArray
     curves: dict[int, FloatArray]
+    predicted: FloatArray | None = None
+    logarithmic: bool = False
     ax_: Axes | None = field(default=None, repr=False)
-    lines_: dict[int, Any] = field(default_factory=dict, repr=False)
+    lines_: dict[int | str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_runs(cls, settings: list[Members], epochs: list[int], title: str) -> Lemma1Error:
-        """Take the error of every setting at some epochs."""
-        name = "first_attention_error"
+    def error(cls, settings: Sequence[Members], epochs: Sequence[int]) -> AverageOverGamma:
+        """Take max |A_ij − 1/i| of every setting at some epochs."""
         curves = {
-            epoch: np.stack([band(s.array(name, s.nearest(epoch)), SIZE) for s in settings], axis=1)
+            epoch: np.stack(
+                [band(s.array("first_attention_error", s.nearest(epoch)), SHARE) for s in settings], axis=1
+            )
             for epoch in epochs
         }
-        return cls(title, np.array([s.init_rate for s in settings]), curves)
+        gammas = np.array([s.init_rate for s in settings])
+        return cls("max |$A_{ij}$ − 1/i|", gammas, curves, logarithmic=True)
+
+    @classmethod
+    def share(cls, settings: Sequence[Members], epochs: Sequence[int], place: int = 0) -> AverageOverGamma:
+        """Take the share of entries within ε of 1/i, and what Lemma 1 says of it at initialisation.
+
+        ``place`` is that of ε in ``LEMMA1_EPSILONS``.
+        """
+        curves = {
+            epoch: np.stack(
+                [band(s.array("lemma1_share", s.nearest(epoch))[:, place], SHARE) for s in settings], axis=1
+            )
+            for epoch in epochs
+        }
+        tolerance = LEMMA1_EPSILONS[place]
+        predicted = np.array([_predicted_share(s, tolerance) for s in settings])
+        gammas = np.array([s.init_rate for s in settings])
+        return cls(f"share of |$A_{{ij}}$ − 1/i| ≤ {tolerance:g}", gammas, curves, predicted)
 
     def summary(self) -> str:
         """Return every point."""
         return "; ".join(
-            f"max |A_ij − 1/i| at γ = {gamma:g}, epoch {epoch}: {estimate_text(values[:, i])}"
+            f"{self.what.replace('$', '')} at γ = {gamma:g}, epoch {epoch}: {estimate_text(values[:, i])}"
             for epoch, values in self.curves.items()
             for i, gamma in enumerate(self.gammas)
         )
 
-    def plot(self, ax: Axes | None = None) -> Lemma1Error:
+    def plot(self, ax: Axes | None = None) -> AverageOverGamma:
         """Draw one line an epoch, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         for (epoch, values), colour in zip(self.curves.items(), PALETTE, strict=False):
@@ -295,8 +325,33 @@ class Lemma1Error:
             )
             drawn.set_label(f"epoch {epoch}")
             self.lines_[epoch] = drawn.lines[0]
-        ax.set(title=self.title, xlabel="initialisation rate γ", ylabel="max |$A_{ij}$ − 1/i|", yscale="log")
+        if self.predicted is not None:
+            (self.lines_["Lemma 1"],) = ax.plot(
+                self.gammas, self.predicted, "k:", marker="x", label="Lemma 1, epoch 0"
+            )
+        ax.set(xlabel="initialisation rate γ", ylabel=self.what)
+        ax.set_yscale("log" if self.logarithmic else "linear")
+        if not self.logarithmic:
+            ax.set_ylim(-0.03, 1.03)
         return self
+
+
+def _predicted_share(setting: Members, tolerance: float) -> float:
+    """Return Lemma 1's mean probability over the entries of rows 2 to L, row i having i of them."""
+    model = setting.runs[0].config.model
+    assert model.kind != "emb-mlp"
+    if model.tensor_init_rates:
+        return float("nan")  # Lemma 1 has one γ for all matrices.
+    width = setting.task.vocab_size if isinstance(model, OneLayerConfig) else model.d_m
+    source: Source = "position" if model.positions == "learned" else "embedding"
+    if model.norm == "pre":
+        source = "layer_norm"
+    rows = np.arange(2, setting.task.length + 1)
+    chances = [
+        average_attention_probability(tolerance, width, setting.init_rate, int(i), source=source)
+        for i in rows
+    ]
+    return float(np.average(chances, weights=rows))
 
 
 def _spread_out(first: int, last: int, most: int) -> list[int]:

@@ -147,7 +147,9 @@ class EmbeddingPCA:
         ax.plot(x, y, color="0.8", linewidth=0.8, zorder=1)
         ax.scatter(x, y, c=sequential(len(self.tokens)), s=14, zorder=2)
         for index in (0, len(self.tokens) // 2, -1):
-            ax.annotate(str(self.tokens[index]), (x[index], y[index]), fontsize=8)
+            ax.annotate(
+                str(self.tokens[index]), (x[index], y[index]), (3, 3), textcoords="offset points", fontsize=8
+            )
         first, second = 100 * self.components.explained
         ax.set(
             title=self.title, xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)"

@@ -43,6 +43,8 @@ class PanelRow:
         In inches.
     legend : bool
         Whether a legend of all panels stands below; not where panels have their own.
+    share_y : bool
+        Whether all panels have the largest range of any.
     """
 
     title: str
@@ -50,6 +52,7 @@ class PanelRow:
     bar: str = ""
     height: float = 2.9
     legend: bool = True
+    share_y: bool = False
 
 
 @dataclass
@@ -111,13 +114,17 @@ def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
         image = getattr(panel.plot(ax), "image_", None)
         if image is not None:
             images.append((ax, image))
+    if row.share_y:
+        limits = [ax.get_ylim() for ax in drawn]
+        for ax in drawn:
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     part.suptitle(row.title, x=0.005, ha="left", fontsize=9.5, fontweight="bold")
     if row.bar and images:
         bar = part.colorbar(images[-1][1], ax=[ax for ax, _ in images], shrink=0.85, aspect=15)
         bar.set_label(row.bar, fontsize=7)
         bar.ax.tick_params(labelsize=6)
     for ax in drawn:
-        ax.tick_params(labelsize=7)
+        ax.tick_params(labelsize=7, which="both")
         for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
             text.set_fontsize(8)
     if row.legend:

@@ -48,7 +48,7 @@ class SingularValues:
         return cls(title, curves)
 
     def plot(self, ax: Axes | None = None) -> SingularValues:
-        """Draw on a logarithmic scale, small γ dark, and return itself with ``ax_`` and ``lines_``."""
+        """Draw on a logarithmic scale, γ from dark to light; return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         for (name, values), colour in zip(self.curves.items(), sequential(len(self.curves)), strict=True):
             index = np.arange(1, values.shape[1] + 1)
@@ -94,7 +94,9 @@ class EffectiveRank:
         """Take some matrices of every setting, each at its epoch."""
         pairs = list(zip(settings, epochs, strict=True))
         curves = {
-            name: np.stack([band(s.array(f"effective_rank/{name}", e), SIZE) for s, e in pairs], axis=1)
+            matrix_name(name): np.stack(
+                [band(s.array(f"effective_rank/{name}", e), SIZE) for s, e in pairs], axis=1
+            )
             for name in names
         }
         return cls(title, "initialisation rate γ", np.array([s.init_rate for s in settings]), curves)
@@ -133,6 +135,8 @@ class EffectiveRank:
             )
             shade(ax, self.x, values, colour)
         ax.set(title=self.title, xlabel=self.xlabel, ylabel="effective rank", ylim=(0, None))
+        if not self.ordered:
+            ax.legend(fontsize=6, frameon=False, ncols=2)
         return self
 
 
@@ -204,3 +208,9 @@ class ValueAlignment:
         ax.set(title=self.title, xlabel="memory anchors | reasoning anchors", ylabel="cosine with $v_1(W_V)$")
         ax.set_ylim(-1.05, 1.05)
         return self
+
+
+def matrix_name(name: str) -> str:
+    """Return how a matrix is written: "0.W_V" is W_V, with V below."""
+    head, _, index = name.rpartition(".")[2].partition("_")
+    return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"

@@ -90,7 +90,9 @@ class EmbeddingMap:
                     label=f"{name} anchors",
                 )
         for key in (self.task.keys[0], self.task.keys[-1]):
-            ax.annotate(str(key), self._of((key,))[0], fontsize=7, zorder=4)
+            ax.annotate(
+                str(key), self._of((key,))[0], (3, 3), textcoords="offset points", fontsize=7, zorder=4
+            )
         first, second = 100 * self.explained
         ax.set_title(f"{self.title}\norder of keys |ρ|: {self.order}")
         ax.set(xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)")

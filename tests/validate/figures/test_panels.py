@@ -8,15 +8,23 @@ import numpy as np
 import pytest
 
 from tests.validate.figures.synthetic import RANGES, make_observations, several
-from theory import InputError, Task, cosine_matrix, label_distribution, off_diagonal, predict_value_growth
+from theory import (
+    InputError,
+    Task,
+    average_attention_probability,
+    cosine_matrix,
+    label_distribution,
+    off_diagonal,
+    predict_value_growth,
+)
 from validate.figures import AccuracyCurves, new_axes
 from validate.figures.accuracy import unlearned_levels
 from validate.figures.attention import (
     AttentionMatrix,
     AttentionRows,
+    AverageOverGamma,
     LastAttention,
     LastLogits,
-    Lemma1Error,
     PositionLogits,
 )
 from validate.figures.cosines import CosineMatrix
@@ -34,7 +42,7 @@ from validate.figures.predicted import (
     predictions,
 )
 from validate.figures.sequences import ExampleSequences
-from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment
+from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
 from validate.figures.spikes import LossSpikes, largest_rise
 from validate.figures.token_map import EmbeddingMap
 from validate.stats import over_seeds
@@ -189,12 +197,26 @@ def test_first_attention_against_the_average(small: Members) -> None:
     assert levels == pytest.approx([1 / i for i in rows.lines_])
 
 
-def test_lemma_1_error_over_gamma(settings: list[Members]) -> None:
-    panel = Lemma1Error.from_runs(settings, [0, 9], "").plot()
-    x, y = panel.lines_[9].get_data()
+def test_distance_from_the_average_over_gamma(settings: list[Members]) -> None:
+    error = AverageOverGamma.error(settings, [0, 9]).plot()
+    x, y = error.lines_[9].get_data()
     assert list(x) == [0.3, 0.8]
     np.testing.assert_allclose(y, [s.array("first_attention_error", 9).mean() for s in settings])
     assert y[0] > y[1]  # Larger weights attend less evenly: the made-up runs are Gaussian.
+    share = AverageOverGamma.share(settings, [0]).plot()
+    np.testing.assert_allclose(
+        share.lines_[0].get_ydata(), [s.array("lemma1_share", 0)[:, 0].mean() for s in settings]
+    )
+
+
+def test_lemma_1_is_averaged_over_the_entries(settings: list[Members]) -> None:
+    predicted = AverageOverGamma.share(settings, [0]).plot().lines_["Lemma 1"].get_ydata()
+    for s, found in zip(settings, predicted, strict=True):
+        chances = [
+            average_attention_probability(0.1, 16, s.init_rate, i, source="position") for i in (2, 3, 4, 5)
+        ]
+        assert found == pytest.approx(np.dot(chances, [2, 3, 4, 5]) / 14)
+    assert predicted[0] < predicted[1]
 
 
 def test_last_logits_are_relative_to_the_key(small: Members) -> None:
@@ -233,12 +255,13 @@ def test_singular_values_and_effective_ranks(settings: list[Members]) -> None:
     np.testing.assert_allclose(panel.lines_["γ = 0.3"].get_ydata(), (values / values[:, :1]).mean(axis=0))
     ranks = EffectiveRank.over_gamma(settings, ["0.W_V", "W_E"], [9, 9], "").plot()
     expected = [s.array("effective_rank/W_E", 9).mean() for s in settings]
-    np.testing.assert_allclose(ranks.lines_["W_E"].get_data(), ([0.3, 0.8], expected))
+    np.testing.assert_allclose(ranks.lines_[matrix_name("W_E")].get_data(), ([0.3, 0.8], expected))
     assert expected[1] < expected[0]  # Growth along few directions, at γ = 0.8 only.
     over_time = EffectiveRank.over_epochs(settings, "W_E", "").plot()
     y = over_time.lines_["γ = 0.8"].get_ydata()
     assert y[2] == pytest.approx(expected[1])
     assert over_time.ordered
+    assert [matrix_name(n) for n in ("1.W_in", "W1")] == ["$W_{\\mathrm{in}}$", "$W1$"]
 
 
 def test_value_alignment_stands_beside_theorem_2(small: Members) -> None:

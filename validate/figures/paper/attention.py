@@ -9,9 +9,9 @@ from theory import InputError, Task
 from validate.figures.attention import (
     AttentionMatrix,
     AttentionRows,
+    AverageOverGamma,
     LastAttention,
     LastLogits,
-    Lemma1Error,
     PositionLogits,
 )
 from validate.figures.members import KINDS, Members, group_observations, large_scales, seeds_note, small_scale
@@ -19,7 +19,7 @@ from validate.figures.paper.embeddings import shown_epochs
 from validate.figures.paper.training import attention_settings
 from validate.figures.sequences import ExampleSequences
 from validate.figures.sheet import Panel, PanelRow, Sheet
-from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment
+from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
 from validate.observe import Observations
 
 BAR = "attention"
@@ -66,12 +66,11 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
         early = shown_epochs(setting)[0]
         rows.append(_attention_row(f"{letter}  First attention, {setting.label}", setting, (0, early)))
     early, late = shown_epochs(every[0])
-    rows.append(
-        PanelRow("Distance from the average over γ", [Lemma1Error.from_runs(every, [0, early, late], "")])
-    )
+    over_gamma = [make(every, [0, early, late]) for make in (AverageOverGamma.error, AverageOverGamma.share)]
+    rows.append(PanelRow("Distance from the average over γ", over_gamma))
     caption = (
-        "The first attention at large initial weights, and its largest distance from 1/i over sequences and "
-        "places."
+        "The first attention at large initial weights; over γ, its largest distance from 1/i over sequences "
+        "and places, and the share of entries near 1/i."
     )
     return Sheet("fig12_first_attention_large", caption, seeds_note(every), rows, width=2.8)
 
@@ -82,20 +81,21 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     scan = max(families, key=lambda own: len(own))
     names = _matrices(scan)
     epochs = [shown_epochs(s)[1] for s in scan]
-    singular = [SingularValues.from_runs(scan, n, epochs, _matrix_name(n)) for n in names]
+    singular = [SingularValues.from_runs(scan, n, epochs, _matrix_title(n)) for n in names]
     kind = KINDS[scan[0].kind]
     rows = [
         PanelRow(
             f"A  Singular values, {kind}, epoch {epochs[-1]}" if start == 0 else "",
             singular[start : start + 4],
             height=2.3,
+            legend=start + 4 >= len(names),
         )
         for start in range(0, len(names), 4)
     ]
     ranks = [EffectiveRank.over_gamma(scan, own, epochs, title) for title, own in _by_layer(names).items()]
-    rows.append(PanelRow(f"B  Effective rank over γ, epoch {epochs[-1]}", ranks))
+    rows.append(PanelRow(f"B  Effective rank over γ, epoch {epochs[-1]}", ranks, legend=False))
     longest = max(families, key=lambda own: own[0].epochs()[-1])
-    over_time = [EffectiveRank.over_epochs(longest, n, _matrix_name(n)) for n in _first_value(names)[:3]]
+    over_time = [EffectiveRank.over_epochs(longest, n, _matrix_title(n)) for n in _telling(names)]
     rows.append(PanelRow("C  Effective rank over epochs", over_time))
     caption = (
         "Singular values of every weight matrix over the largest, and the effective rank exp(−Σ p ln p), "
@@ -141,7 +141,7 @@ def _families(observations: Sequence[Observations]) -> list[list[Members]]:
 
 
 def _matrices(settings: Sequence[Members]) -> list[str]:
-    """Return the weight matrices whose singular values all settings hold, the embedding first."""
+    """Return the weight matrices whose singular values all settings hold."""
     shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
     names = [
         n.removeprefix("singular/") for n in settings[0].runs[0].arrays if n in shared and "singular/" in n
@@ -160,13 +160,12 @@ def _by_layer(names: Sequence[str]) -> dict[str, list[str]]:
     return dict(found)
 
 
-def _first_value(names: Sequence[str]) -> list[str]:
-    """Return the matrices with the first value matrix, if there is one, in front."""
-    return sorted(names, key=lambda name: name != "0.W_V")
+def _telling(names: Sequence[str]) -> list[str]:
+    """Return three matrices to follow over time: the first values, the embedding, the read-out."""
+    order = ("0.W_V", "W_E", "W_U", "W_emb", "W1", "W2")
+    return [name for name in order if name in names][:3]
 
 
-def _matrix_name(name: str) -> str:
-    layer, _, letters = name.rpartition(".")
-    head, _, index = letters.partition("_")
-    formatted = f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
-    return f"{formatted}, layer {int(layer) + 1}" if layer else formatted
+def _matrix_title(name: str) -> str:
+    layer = name.rpartition(".")[0]
+    return f"{matrix_name(name)}, layer {int(layer) + 1}" if layer else matrix_name(name)

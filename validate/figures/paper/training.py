@@ -55,6 +55,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         own = sorted((s for s in settings if s.init_rate == gamma), key=learning_rate)
         titles = [f"learning rate {learning_rate(s):g}" for s in own]
         rows.append(_curves(f"{letter}  γ = {gamma:g}: loss", own, "loss", titles))
+        rows[-1].legend = gamma == max(s.init_rate for s in settings)
     names = {"mem": "memory", "rsn_train": "reasoning, train", "rsn_test": "reasoning, test"}
     spikes = [
         LossSpikes.from_runs(settings, part, name)
@@ -130,7 +131,7 @@ def _curves(
         )
         for i, setting in enumerate(settings)
     ]
-    return PanelRow(title, panels, height=2.6)
+    return PanelRow(title, panels, height=2.6, share_y=titles is None)
 
 
 def _mapping_curves(title: str, setting: Members) -> PanelRow:
