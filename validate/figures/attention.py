@@ -340,8 +340,8 @@ def _predicted_share(setting: Members, tolerance: float) -> float:
     """Return Lemma 1's mean probability over the entries of rows 2 to L, row i having i of them."""
     model = setting.runs[0].config.model
     assert model.kind != "emb-mlp"
-    if model.tensor_init_rates:
-        return float("nan")  # Lemma 1 has one γ for all matrices.
+    if model.tensor_init_rates or model.embedding_fan_in != "d_m":
+        return float("nan")  # Lemma 1 has one scale for all matrices.
     width = setting.task.vocab_size if isinstance(model, OneLayerConfig) else model.d_m
     source: Source = "position" if model.positions == "learned" else "embedding"
     if model.norm == "pre":

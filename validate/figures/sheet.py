@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from validate.figures.style import legend_below, new_figure, save
+from validate.figures.style import legend_below, new_axes, new_figure, save
 
 
 class Panel(Protocol):
@@ -53,6 +53,27 @@ class PanelRow:
     height: float = 2.9
     legend: bool = True
     share_y: bool = False
+
+
+@dataclass
+class NoRuns:
+    """An empty place in a grid of panels.
+
+    Attributes
+    ----------
+    title : str
+    """
+
+    title: str
+    ax_: Axes | None = field(default=None, repr=False)
+
+    def plot(self, ax: Axes | None = None) -> NoRuns:
+        """Say that there is nothing, and return itself with ``ax_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        ax.set_title(self.title)
+        ax.set_axis_off()
+        ax.annotate("no finished run", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=8)
+        return self
 
 
 @dataclass

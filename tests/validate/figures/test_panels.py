@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -217,6 +218,12 @@ def test_lemma_1_is_averaged_over_the_entries(settings: list[Members]) -> None:
         ]
         assert found == pytest.approx(np.dot(chances, [2, 3, 4, 5]) / 14)
     assert predicted[0] < predicted[1]
+    config = settings[0].runs[0].config
+    mixed = config.model_copy(
+        update={"model": config.model.model_copy(update={"tensor_init_rates": {"W_Q": 1.0}})}
+    )
+    other = Members("", (dataclasses.replace(settings[0].runs[0], config=mixed),))
+    assert np.isnan(AverageOverGamma.share([other], [0]).predicted).all()
 
 
 def test_last_logits_are_relative_to_the_key(small: Members) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from theory import InputError
 from validate.cli import main
 from validate.commands import figures as command
 from validate.figures.members import group_observations
-from validate.figures.paper import FIGURES, draw_figure, kept_of
+from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.embeddings import shown_epochs
 from validate.figures.paper.training import early_epoch
 from validate.observe import Observations, write_kept
+
+GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
 
 
 def runs_for(number: int) -> list[Observations]:
@@ -235,3 +239,40 @@ def test_unknown_figures_and_formats_are_refused(capsys: pytest.CaptureFixture[s
     assert "choose one of 2, 3, 4" in capsys.readouterr().err
     assert main(["figures", "2", "--format", "gif"]) == 2
     capsys.readouterr()
+
+
+def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
+    runs = several(learning_rate=1e-4) + several(gammas=(0.3,), learning_rate=1e-3)
+    sheet = draw_figure(17, runs)
+    titles = [[ax.get_title() for ax in row] for row in sheet.axes_[:2]]
+    assert titles == [["learning rate 0.0001", "learning rate 0.001"]] * 2
+    texts = [[t.get_text() for t in ax.texts] for ax in sheet.axes_[1]]
+    assert texts == [[], ["no finished run"]]
+    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
+        draw_figure(17, several() + several("no-norm"))
+
+
+def test_costs_come_from_the_provenance() -> None:
+    runs = several()
+    for i, run in enumerate(runs):
+        run.provenance.update(wall_seconds=3600.0, peak_memory_mib=100.0 + i)
+    assert runs_behind(5, runs) == "4 runs, 4.00 hours of training in all, at most 103 MiB a process"
+    assert runs_behind(2) == "no runs: drawn from the task alone"
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_the_gallery_has_a_script_for_every_figure(number: int) -> None:
+    (script,) = GALLERY.glob(f"plot_fig{number:02d}_*.py")
+    text = script.read_text()
+    assert f"Figure {number}: " in text.splitlines()[1]
+    assert f"``anchorflow figures {number}``" in text
+    assert set(re.findall(r"(?:draw_figure|runs_behind)\((\d+)\)", text)) == {str(number)}
+    for study in FIGURES[number].studies:
+        assert study in text
+
+
+def test_a_gallery_script_draws_and_prints_what_it_computes(capsys: pytest.CaptureFixture[str]) -> None:
+    (script,) = GALLERY.glob("plot_fig02_*.py")
+    found = runpy.run_path(str(script))
+    assert found["sheet"].figure_ is not None
+    assert capsys.readouterr().out == "no runs: drawn from the task alone\n"

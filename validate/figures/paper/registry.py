@@ -96,6 +96,19 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
     return figure.build(runs).plot()
 
 
+def runs_behind(number: int, observations: Sequence[Observations] | None = None) -> str:
+    """Return how many runs a figure shows and what they cost, from their provenance.
+
+    Parameters are those of ``draw_figure``.
+    """
+    runs = kept_of(find_figure(number))[0] if observations is None else observations
+    if not runs:
+        return "no runs: drawn from the task alone"
+    hours = sum(float(run.provenance["wall_seconds"]) for run in runs) / 3600
+    memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
+    return f"{len(runs)} runs, {hours:.2f} hours of training in all, at most {memory:.0f} MiB a process"
+
+
 def kept_of(
     figure: PaperFigure, read: Callable[[str], list[Observations]] = kept
 ) -> tuple[list[Observations], list[InputError]]:

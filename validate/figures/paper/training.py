@@ -8,7 +8,7 @@ from theory import InputError
 from validate.figures.accuracy import AccuracyCurves, Look, unlearned_levels
 from validate.figures.members import KINDS, Members, of_kind, seeds_note
 from validate.figures.outputs import OutputDistribution
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.figures.spikes import LossSpikes, learning_rate
 from validate.figures.style import PALETTE
 from validate.observe import Observations
@@ -50,12 +50,18 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Fig. 17: loss over epochs, a column a learning rate, and the largest rise of each data set's loss."""
     settings = attention_settings(observations, "Fig. 17")
+    gammas = sorted({s.init_rate for s in settings})
+    rates = sorted({learning_rate(s) for s in settings})
+    by_place = {(s.init_rate, learning_rate(s)): s for s in settings}
+    if len(by_place) < len(settings):
+        labels = [s.label for s in settings]
+        raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     rows = []
-    for letter, gamma in zip("ABCDEFGH", sorted({s.init_rate for s in settings}), strict=False):
-        own = sorted((s for s in settings if s.init_rate == gamma), key=learning_rate)
-        titles = [f"learning rate {learning_rate(s):g}" for s in own]
-        rows.append(_curves(f"{letter}  γ = {gamma:g}: loss", own, "loss", titles))
-        rows[-1].legend = gamma == max(s.init_rate for s in settings)
+    for letter, gamma in zip("ABCDEFGH", gammas, strict=False):
+        panels = [_at_rate(by_place.get((gamma, rate)), rate) for rate in rates]
+        rows.append(
+            PanelRow(f"{letter}  γ = {gamma:g}: loss", panels, height=2.4, legend=gamma == gammas[-1])
+        )
     names = {"mem": "memory", "rsn_train": "reasoning, train", "rsn_test": "reasoning, test"}
     spikes = [
         LossSpikes.from_runs(settings, part, name)
@@ -119,19 +125,19 @@ def _name(setting: Members) -> str:
     return f"{KINDS[setting.kind]}, γ = {setting.init_rate:g}"
 
 
-def _curves(
-    title: str, settings: Sequence[Members], measure: str, titles: Sequence[str] | None = None
-) -> PanelRow:
+def _curves(title: str, settings: Sequence[Members], measure: str) -> PanelRow:
     panels = [
-        AccuracyCurves.from_runs(
-            setting,
-            measure,
-            levels=unlearned_levels(setting.task) if measure == "loss" else {},
-            title=titles[i] if titles else "",
-        )
-        for i, setting in enumerate(settings)
+        AccuracyCurves.from_runs(s, measure, levels=unlearned_levels(s.task) if measure == "loss" else {})
+        for s in settings
     ]
-    return PanelRow(title, panels, height=2.6, share_y=titles is None)
+    return PanelRow(title, panels, height=2.6, share_y=True)
+
+
+def _at_rate(setting: Members | None, rate: float) -> Panel:
+    title = f"learning rate {rate:g}"
+    if setting is None:
+        return NoRuns(title)
+    return AccuracyCurves.from_runs(setting, "loss", levels=unlearned_levels(setting.task), title=title)
 
 
 def _mapping_curves(title: str, setting: Members) -> PanelRow:
