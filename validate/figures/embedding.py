@@ -24,7 +24,7 @@ from validate.figures.members import Members, band
 from validate.figures.predicted import LOOKS, Look, predictions
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, sequential, shade
 from validate.predictors import Tokens
-from validate.stats import COSINE
+from validate.stats import COSINE, SIZE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -44,6 +44,8 @@ class CosineRows:
         What training did: mean, low and high over seeds.
     title : str
         By default which row it is.
+    errors : dict of Estimate
+        For each line its RMSE against training, the token itself left out, over seeds.
     """
 
     token: int
@@ -51,6 +53,7 @@ class CosineRows:
     lines: dict[str, FloatArray]
     observed: FloatArray | None = None
     title: str = ""
+    errors: dict[str, Estimate] = field(default_factory=dict)
     ax_: Axes | None = field(default=None, repr=False)
     lines_: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -75,25 +78,31 @@ class CosineRows:
     ) -> list[CosineRows]:
         """Take every row of what training did by an epoch, beside some predictions' means over seeds."""
         observed = setting.cosines(tokens, epoch)
-        predicted = predictions(setting, tokens)
-        matrices = {LOOKS[n].label: predicted[n].mean(axis=0) for n in names if n in predicted}
-        return [
-            cls(s, tokens, {n: m[i] for n, m in matrices.items()}, band(observed[:, i], COSINE))
-            for i, s in enumerate(tokens)
-        ]
+        found = predictions(setting, tokens)
+        predicted = {LOOKS[name].label: found[name] for name in names if name in found}
+        return [cls._row(tokens, i, observed, predicted) for i in range(len(tokens))]
+
+    @classmethod
+    def _row(
+        cls, tokens: Tokens, i: int, observed: FloatArray, predicted: dict[str, FloatArray]
+    ) -> CosineRows:
+        """Take row i of matrices of shape (n_seeds, n, n), or (1, n, n) where all seeds have the same."""
+        others = np.arange(len(tokens)) != i
+        squares = {n: ((m - observed)[:, i, others] ** 2).mean(axis=1) for n, m in predicted.items()}
+        return cls(
+            tokens[i],
+            tokens,
+            {name: matrices[:, i].mean(axis=0) for name, matrices in predicted.items()},
+            band(observed[:, i], COSINE),
+            errors={name: over_seeds(np.sqrt(s).tolist(), SIZE) for name, s in squares.items()},
+        )
 
     def summary(self) -> str:
-        """Return each prediction's error against training, the token itself left out."""
-        if self.observed is None:
+        """Return each prediction's error against training."""
+        if not self.errors:
             return ""
-        others = np.array(self.tokens) != self.token
-        errors = [
-            f"{name} {np.sqrt(np.mean((values - self.observed[0])[others] ** 2)):.3f}"
-            for name, values in self.lines.items()
-        ]
-        return (
-            f"{self.title or f'cos({self.token}, ·)'}: RMSE against the mean over seeds {', '.join(errors)}"
-        )
+        errors = [f"{name} {error}" for name, error in self.errors.items()]
+        return f"{self.title or f'cos({self.token}, ·)'}: RMSE against training, {', '.join(errors)}"
 
     def plot(self, ax: Axes | None = None) -> CosineRows:
         """Draw on ``ax``, or on new axes, and return itself with ``ax_`` and ``lines_``."""

@@ -116,9 +116,13 @@ class Sheet:
         return self
 
     def summary(self) -> list[str]:
-        """Return the numbers behind the panels, one line each, computed from the arrays they hold."""
-        found = [panel.summary() for row in self.rows for panel in row.panels if isinstance(panel, Summary)]
-        return [line for line in found if line]
+        """Return the numbers behind the panels, one line each under its row's title, from their arrays."""
+        found, title = [], ""
+        for row in self.rows:
+            title = row.title or title
+            lines = [panel.summary() for panel in row.panels if isinstance(panel, Summary)]
+            found += [f"{' '.join(title.split())} | {line}" for line in lines if line]
+        return found
 
     def write(self, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the drawn figure in some formats and return the files."""

@@ -15,7 +15,7 @@ from theory import predict_value_growth
 from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, sequential, shade, whiskers
 from validate.predictors import Tokens
-from validate.stats import COSINE, SIZE
+from validate.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -154,6 +154,8 @@ class ValueAlignment:
         What Theorem 2 says, with u and with P̄ as what the model puts out meanwhile.
     n_memory : int
         How many of the anchors, which are sorted by kind, are memory anchors.
+    sizes : dict of Estimate
+        For each kind of anchor the mean absolute cosine, over seeds.
     """
 
     title: str
@@ -161,6 +163,7 @@ class ValueAlignment:
     observed: FloatArray
     predicted: dict[str, FloatArray]
     n_memory: int
+    sizes: dict[str, Estimate] = field(default_factory=dict)
     ax_: Axes | None = field(default=None, repr=False)
     points_: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -170,23 +173,24 @@ class ValueAlignment:
         task = setting.task
         anchors = (*task.memory_anchors, *task.reasoning_anchors)
         places = [setting.runs[0].tokens.index(s) for s in anchors]
-        observed = band(setting.array("wv_direction", epoch)[:, places], COSINE)
+        cosines = setting.array("wv_direction", epoch)[:, places]
+        n_memory = len(task.memory_anchors)
+        kinds = {"memory anchors": cosines[:, :n_memory], "reasoning anchors": cosines[:, n_memory:]}
+        sizes = {
+            kind: over_seeds(np.abs(own).mean(axis=1).tolist(), SHARE)
+            for kind, own in kinds.items()
+            if own.size
+        }
         predicted = {}
         if task.memory_anchors and task.reasoning_anchors:
             for name, reference in (("Theorem 2, u", "uniform"), (r"Theorem 2, $\bar P$", "marginal")):
                 growth = predict_value_growth(task, reference=reference, held_out=True)  # type: ignore[arg-type]
                 predicted[name] = growth.alignment[list(anchors)]
-        return cls(title, anchors, observed, predicted, len(task.memory_anchors))
+        return cls(title, anchors, band(cosines, COSINE), predicted, n_memory, sizes)
 
     def summary(self) -> str:
-        """Return the mean absolute cosine by kind of anchor, of the means over seeds."""
-        sizes = np.abs(self.observed[0])
-        memory, reasoning = sizes[: self.n_memory], sizes[self.n_memory :]
-        parts = [
-            f"{kind} {values.mean():.3f}"
-            for kind, values in (("memory anchors", memory), ("reasoning anchors", reasoning))
-            if len(values)
-        ]
+        """Return the mean absolute cosine by kind of anchor."""
+        parts = [f"{kind} {size}" for kind, size in self.sizes.items()]
         return f"{self.title}: mean |cosine| with the top direction of W_V, {', '.join(parts)}"
 
     def plot(self, ax: Axes | None = None) -> ValueAlignment:

@@ -86,7 +86,9 @@ def label_laws(observations: Sequence[Observations]) -> Sheet:
         rows.append(_mapping_curves(f"Left  {_name(setting)}: two memory mappings", setting))
     for setting in of_kind(ranges, *KINDS):
         epoch = early_epoch(setting)
-        title = f"Right  {_name(setting)}: outputs at epoch {epoch}, accuracy {_accuracy(setting, epoch):.2f}"
+        title = (
+            f"Right  {_name(setting)}: outputs at epoch {epoch}, accuracy ≤ {_accuracy(setting, epoch):.3f}"
+        )
         rows.append(PanelRow(title, OutputDistribution.from_runs(setting, epoch)))
     if not rows:
         raise InputError(
