@@ -77,6 +77,8 @@ class TrainingConfig(Section):
     """Arithmetic of the training."""
     evaluate_every: int = tagged("chosen", 5, ge=1)
     """Epochs between evaluations; changes no weight."""
+    evaluations_per_epoch: int = tagged("chosen", 1, ge=1)
+    """More than one evaluates within epochs too, where these are long; needs evaluate_every = 1."""
     evaluation_size: int = tagged("chosen", 20_000, ge=1)
     """Most sequences evaluated of each data set."""
     snapshot_epochs: tuple[int, ...] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
@@ -97,6 +99,8 @@ class TrainingConfig(Section):
     def _warmup_fits(self) -> TrainingConfig:
         if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
             raise ValueError(f"warmup_epochs = {self.warmup_epochs} leaves no room in {self.epochs} epochs")
+        if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
+            raise ValueError("evaluations_per_epoch > 1 needs evaluate_every = 1")
         if any(epoch < 0 for epoch in self.snapshot_epochs):
             raise ValueError("snapshot_epochs has a negative epoch")
         return self

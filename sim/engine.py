@@ -17,9 +17,9 @@ from torch import Tensor
 from sim.config import MemberConfig, sequences_per_epoch
 from sim.data import Dataset, build_dataset, redraw_training
 from sim.evaluate import evaluate, evaluation_rows
+from sim.gradients import losses_and_gradients
 from sim.initial import build
-from sim.models import member_losses
-from sim.optim import OptimizerState, clip, learning_rate, update
+from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
 from sim.run_folder import Arrays
 from sim.seeds import torch_stream
 from theory import InputError
@@ -63,9 +63,7 @@ class Trainer:
         self.task = members[0].build_task()
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
         self.parameters = build(members, self.task.vocab_size)
-        for parameter in self.parameters.values():
-            parameter.requires_grad_(True)
-        self.optimizer = OptimizerState.zeros(self.parameters)
+        self.optimizer = Optimizer(self.parameters, [member.training for member in members])
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in _STREAMS.items()
         }
@@ -98,12 +96,12 @@ class Trainer:
     def step(self, rows: Tensor) -> None:
         """Take one step on rows of the training set, shape (n_members, batch)."""
         losses, gradients = self.gradients(rows)
-        norms = clip(gradients, self.training.clip_norm)
+        norms = gradient_norms(gradients)
         self._find_failures(losses, norms)
-        trainings = [member.training for member in self.members]
-        rates = [learning_rate(t, self.optimizer.step, self.steps_per_epoch) for t in trainings]
+        step, per_epoch = self.optimizer.step, self.steps_per_epoch
+        rates = [learning_rate(member.training, step, per_epoch) for member in self.members]
         alive = [m for m in range(len(self.members)) if m not in self.failures]
-        update(self.parameters, gradients, self.optimizer, trainings, rates, alive)
+        self.optimizer.update(gradients, clip_divisors(norms, self.training.clip_norm), rates, alive)
         for m in alive:
             self.sum_learning_rate[m] += rates[m]
 
@@ -111,9 +109,7 @@ class Trainer:
         """Return each member's mean loss, shape (n_members,), and the gradients of the losses."""
         member = torch.arange(len(self.members)).view(-1, 1)
         tokens, labels = self._tokens[member, rows], self._labels[member, rows]
-        losses = member_losses(self.parameters, tokens, labels, self.model)
-        found = torch.autograd.grad(losses.sum(), list(self.parameters.values()))
-        return losses.detach(), dict(zip(self.parameters, found, strict=True))
+        return losses_and_gradients(self.parameters, tokens, labels, self.model)
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
@@ -122,7 +118,7 @@ class Trainer:
     def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
         """Return one member's tensors, or some of them, as NumPy arrays."""
         names = list(self.parameters) if names is None else names
-        return {name: self.parameters[name][member].detach().numpy().copy() for name in names}
+        return {name: self.parameters[name][member].numpy().copy() for name in names}
 
     def checkpoint(self, member: int) -> tuple[Arrays, dict[str, Any]]:
         """Return all that one member needs to go on as if it had never stopped."""

@@ -20,6 +20,7 @@ import torch
 from sim.config import MemberConfig, RunConfig
 from sim.engine import Trainer
 from sim.matmul import matmul_route
+from sim.memory import keep_freed_memory
 from sim.provenance import peak_memory_mib
 from sim.run import Run
 from sim.run_folder import check_free, is_begun
@@ -145,6 +146,7 @@ def estimate(config: RunConfig, workers: int, steps: int = 30) -> Cost:
 
 def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
+    keep_freed_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -197,6 +199,7 @@ def _is_complete(path: Path, member: MemberConfig) -> bool:
 def _train_here(pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report) -> list[str]:
     """Train one member after the other in this process, on one thread."""
     _stop.clear()
+    keep_freed_memory()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     statuses: list[str] = []
@@ -240,6 +243,7 @@ def _begin_worker(progress: Any, stop: Any) -> None:
     """Make a worker single-threaded, and leave Ctrl-C to the parent, which asks it to stop."""
     global _progress, _stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
     torch.set_num_threads(1)
     _progress, _stop = progress, stop
 

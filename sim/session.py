@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,12 @@ class Session:
         if trainer.epoch == trainer.position == 0:
             self._write_start()
         while trainer.epoch < training.epochs:
-            if not trainer.run_epoch(stop):
+            if trainer.run_epoch(lambda: stop() or self._is_due()):
+                self._after_epoch()
+            elif self._is_due():
+                self._evaluate()
+            else:
                 break
-            self._after_epoch()
         status = "complete" if trainer.epoch == training.epochs else "interrupted"
         if len(trainer.failures) == len(trainer.members):
             status = "diverged"
@@ -99,11 +103,23 @@ class Session:
         for member in self.trainer.members:
             self.report(Progress(member.name, epoch, training.epochs))
 
+    def _is_due(self) -> bool:
+        """Return whether an evaluation within the epoch is due and not yet done."""
+        if self.trainer.position not in self._marks:
+            return False
+        return bool(self.metrics[0][-1]["step"] < self.trainer.optimizer.step)
+
+    @cached_property
+    def _marks(self) -> frozenset[int]:
+        """The positions within an epoch at which to evaluate."""
+        per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
+        return frozenset(round(part * per_epoch / parts) for part in range(1, parts)) - {0, per_epoch}
+
     def _evaluate(self) -> None:
         for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
             self.metrics[m].append(
                 {
-                    "epoch": self.trainer.epoch,
+                    "epoch": self._epoch(),
                     "step": self.trainer.optimizer.step,
                     "sum_learning_rate": self.trainer.sum_learning_rate[m],
                     "loss": {name: finite(score["loss"]) for name, score in scores.items()},
@@ -111,6 +127,11 @@ class Session:
                 }
             )
             folder.write_metrics(self.metrics[m])
+
+    def _epoch(self) -> float:
+        """Return the epochs done: a whole number, but for evaluations within one."""
+        trainer = self.trainer
+        return trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
