@@ -23,11 +23,11 @@ from validate.figures.accuracy import unlearned_levels
 from validate.figures.attention import (
     AttentionMatrix,
     AttentionRows,
-    AverageOverGamma,
     LastAttention,
     LastLogits,
     PositionLogits,
 )
+from validate.figures.average import AverageOverGamma
 from validate.figures.cosines import CosineMatrix
 from validate.figures.embedding import CosineRows
 from validate.figures.members import Members, band, estimate_text, group_observations

@@ -9,11 +9,11 @@ from theory import InputError, Task
 from validate.figures.attention import (
     AttentionMatrix,
     AttentionRows,
-    AverageOverGamma,
     LastAttention,
     LastLogits,
     PositionLogits,
 )
+from validate.figures.average import AverageOverGamma
 from validate.figures.members import KINDS, Members, group_observations, large_scales, seeds_note, small_scale
 from validate.figures.paper.embeddings import shown_epochs
 from validate.figures.paper.training import attention_settings
