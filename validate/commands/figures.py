@@ -116,7 +116,7 @@ def _draw(
     figure: PaperFigure, observations: Callable[[PaperFigure], tuple[list[Any], list[InputError]]]
 ) -> tuple[Sheet, list[InputError]]:
     runs, missing = observations(figure)
-    return figure.build(runs).plot(), missing
+    return figure.draw(runs), missing
 
 
 def _written(figure: PaperFigure, sheet: Sheet, options: Options) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from validate.figures.members import Members, band
+from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import OBSERVED, SEQUENTIAL, new_axes, sequential, shade
 from validate.stats import SHARE, Estimate, over_seeds
 
@@ -27,13 +27,13 @@ class AttentionMatrix:
     title : str
     matrix : ndarray, shape (L, L)
         NaN where no attention is allowed.
-    error : Estimate
-        Over seeds, the largest \|A_ij − 1/i\| over all probe sequences (Lemma 1).
+    error : ndarray, shape (3,)
+        Mean, low and high over seeds of the largest \|A_ij − 1/i\| over all probe sequences (Lemma 1).
     """
 
     title: str
     matrix: FloatArray
-    error: Estimate
+    error: FloatArray
     ax_: Axes | None = field(default=None, repr=False)
     image_: Any = field(default=None, repr=False)
 
@@ -42,18 +42,11 @@ class AttentionMatrix:
         """Take the mean over seeds at an epoch."""
         matrix = setting.array("first_attention", epoch).mean(axis=0)
         masked = np.where(np.tril(np.ones_like(matrix)) > 0, matrix, np.nan)
-        return cls(title, masked, over_seeds(setting.array("first_attention_error", epoch).tolist(), SHARE))
-
-    @classmethod
-    def average(cls, length: int, title: str) -> AttentionMatrix:
-        """Return the average operator, 1/i, which Lemma 1 has as the limit of small weights."""
-        matrix = np.tile(1 / np.arange(1, length + 1), (length, 1)).T
-        masked = np.where(np.tril(matrix) > 0, matrix, np.nan)
-        return cls(title, masked, Estimate(0.0, None, None, 1))
+        return cls(title, masked, band(setting.array("first_attention_error", epoch), SHARE))
 
     def summary(self) -> str:
         """Return the distance from the average."""
-        return f"{self.title}: max |A_ij − 1/i| = {self.error}"
+        return f"{self.title}: max |A_ij − 1/i| = {estimate_text(self.error)}"
 
     def plot(self, ax: Axes | None = None) -> AttentionMatrix:
         """Draw on the colour scale [0, 1], and return itself with ``ax_`` and ``image_``."""
@@ -62,7 +55,7 @@ class AttentionMatrix:
         self.image_ = ax.imshow(
             self.matrix, vmin=0, vmax=1, cmap=SEQUENTIAL, extent=(0.5, length + 0.5, length + 0.5, 0.5)
         )
-        ax.set_title(f"{self.title}\nmax |A − 1/i|: {self.error}")
+        ax.set_title(f"{self.title}\nmax |A − 1/i|: {estimate_text(self.error)}")
         ax.set(xlabel="attended place j", ylabel="place i")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))

@@ -129,9 +129,10 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray
 
 
 def estimate_text(triple: FloatArray) -> str:
-    """Return mean, low and high as text, as an ``Estimate`` would print them."""
+    """Return mean, low and high as text: three decimals, or two digits where that would leave nothing."""
     mean, low, high = (float(x) for x in triple)
-    return f"{mean:.3f}" if np.isnan(low) else f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+    form = ".3f" if abs(mean) >= 0.01 or mean == 0 else ".2g"
+    return f"{mean:{form}}" if np.isnan(low) else f"{mean:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def seeds_note(settings: Sequence[Members]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
+from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
@@ -81,7 +81,8 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure; the suffix chooses the format."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # No time stamp, so that an unchanged figure is an unchanged file.
+    # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
     stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix)
-    figure.savefig(path, dpi=150, metadata={stamp: None} if stamp else None)
+    with rc_context({"svg.hashsalt": "anchorflow"}):
+        figure.savefig(path, dpi=150, metadata={stamp: None} if stamp else None)
     return path

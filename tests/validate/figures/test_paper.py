@@ -82,6 +82,20 @@ def test_every_figure_is_drawn(number: int, tmp_path: Path) -> None:
     assert files[0].stat().st_size > 5000
 
 
+def test_an_unchanged_figure_is_an_unchanged_file(tmp_path: Path) -> None:
+    contents = []
+    for name in ("first", "second"):
+        files = draw_figure(16, runs_for(16)).write(tmp_path / name, ("png", "pdf", "svg"))
+        contents.append([file.read_bytes() for file in files])
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("number", sorted(set(FIGURES) - {2}))
+def test_no_runs_are_refused(number: int) -> None:
+    with pytest.raises(InputError, match=f"none for Fig. {number}"):
+        draw_figure(number, [])
+
+
 def test_bars_and_legends_stand_once_a_row() -> None:
     sheet = draw_figure(4, runs_for(4))
     assert sheet.figure_ is not None

@@ -10,7 +10,7 @@ from validate.figures.cosines import CosineMatrix
 from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.labels import LabelDistributions
 from validate.figures.members import KINDS, Members, large_scales, of_kind, seeds_note, small_scale
-from validate.figures.paper.training import attention_settings
+from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
 from validate.figures.sheet import Panel, PanelRow, Sheet
 from validate.figures.token_map import EmbeddingMap
@@ -76,7 +76,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
 
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Fig. 9: cos(s, ·) of every reasoning anchor, theory against training."""
-    setting = small_scale(of_kind(observations, *KINDS))
+    setting = small_scale(of_kind(observations, *ATTENTION) or of_kind(observations, "emb-mlp"))
     tokens = reasoning_group(setting.task)
     epoch = shown_epochs(setting)[0]
     rows = CosineRows.from_runs(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))

@@ -45,6 +45,14 @@ class PaperFigure:
     studies: tuple[str, ...]
     build: Callable[[Sequence[Observations]], Sheet]
 
+    def draw(self, observations: Sequence[Observations]) -> Sheet:
+        """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
+        if self.studies and not observations:
+            raise InputError(
+                "runs", [], f"none for Fig. {self.number}", "give runs, or none to show the kept"
+            )
+        return self.build(observations).plot()
+
 
 FIGURES = {
     figure.number: figure
@@ -92,8 +100,7 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
         If there are no such runs, with the command that makes them, or if they cannot make the figure.
     """
     figure = find_figure(number)
-    runs = kept_of(figure)[0] if observations is None else observations
-    return figure.build(runs).plot()
+    return figure.draw(kept_of(figure)[0] if observations is None else observations)
 
 
 def runs_behind(number: int, observations: Sequence[Observations] | None = None) -> str:
