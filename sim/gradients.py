@@ -69,11 +69,16 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 def table_gradient(table: Tensor, tokens: Tensor, dy: Tensor) -> Tensor:
     """Return the gradient of a look-up: each row of dy, (M, R, width), added to its token's row."""
     members, rows, width = table.shape
+    if dy.is_cuda:
+        # A product with one-hot rows: no atomic additions, whose order changes from run to run.
+        flat = tokens.flatten(1)
+        one_hot = dy.new_zeros(members, rows, flat.shape[1]).scatter_(1, flat[:, None], 1.0)
+        return torch.bmm(one_hot, dy.reshape(members, -1, width))
     index = own_rows(tokens, rows)
-    flat: Tensor = ops.embedding_dense_backward(
+    found: Tensor = ops.embedding_dense_backward(
         dy.reshape(*index.shape, width), index, members * rows, -1, False
     )
-    return flat.view(members, rows, width)
+    return found.view(members, rows, width)
 
 
 def _emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) -> tuple[Tensor, Parameters]:

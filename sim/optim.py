@@ -70,17 +70,48 @@ class Optimizer:
     ) -> None:
         """Take one step in place for the members that are alive; the others keep their weights."""
         take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        steps = [torch.tensor(float(self.step + 1))] * len(gradients)
         for member in alive:
             own = [g[member] for g in gradients.values()]
             if divisors is not None and float(divisors[member]) > 1:
                 torch._foreach_div_(own, float(divisors[member]))
-            take(member, own, rates[member])
+            take(member, own, rates[member], steps)
         self.step += 1
 
-    def _adamw(self, member: int, gradients: list[Tensor], rate: float) -> None:
+    def update_on_device(
+        self, gradients: Parameters, divisors: Tensor | None, rates: Tensor, step: Tensor, frozen: Tensor
+    ) -> None:
+        """Take one step without asking the device anything.
+
+        Parameters
+        ----------
+        gradients : dict of Tensor
+        divisors : Tensor of shape (M,) or None
+            As ``clip_divisors`` gives them.
+        rates : Tensor of float32, shape (M,)
+            Learning rates.
+        step : Tensor of float32, shape ()
+            The number of this step, counted from 1.
+        frozen : Tensor of float32, shape (M,)
+            1 for the members that keep their weights.
+        """
+        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        for member in range(len(self.trainings)):
+            own = [g[member] for g in gradients.values()]
+            if divisors is not None:
+                torch._foreach_div_(own, divisors[member])
+            take(member, own, rates[member], [step] * len(own), frozen[member])
+
+    def _adamw(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        steps: list[Tensor],
+        frozen: Tensor | None = None,
+    ) -> None:
         weights, first, second = self._views[member]
         training = self.trainings[member]
-        steps = [torch.tensor(float(self.step + 1))] * len(weights)
         torch._fused_adamw_(
             weights,
             gradients,
@@ -95,10 +126,18 @@ class Optimizer:
             eps=training.epsilon,
             amsgrad=False,
             maximize=False,
+            found_inf=frozen,
         )
 
-    def _sgd(self, member: int, gradients: list[Tensor], rate: float) -> None:
-        weights, momenta, _ = self._views[member]
+    def _sgd(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        _: list[Tensor],
+        frozen: Tensor | None = None,
+    ) -> None:
+        weights, momenta, _unused = self._views[member]
         training = self.trainings[member]
         torch._fused_sgd_(
             weights,
@@ -111,4 +150,5 @@ class Optimizer:
             nesterov=False,
             maximize=False,
             is_first_step=False,
+            found_inf=frozen,
         )

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +65,12 @@ class Session:
         if trainer.epoch == trainer.position == 0:
             self._write_start()
         while trainer.epoch < training.epochs:
-            if trainer.run_epoch(lambda: stop() or self._is_due()):
-                self._after_epoch()
-            elif self._is_due():
+            if not trainer.advance(self._next_mark(), stop):
+                break
+            if trainer.position:
                 self._evaluate()
             else:
-                break
+                self._after_epoch()
         status = "complete" if trainer.epoch == training.epochs else "interrupted"
         if len(trainer.failures) == len(trainer.members):
             status = "diverged"
@@ -103,17 +102,11 @@ class Session:
         for member in self.trainer.members:
             self.report(Progress(member.name, epoch, training.epochs))
 
-    def _is_due(self) -> bool:
-        """Return whether an evaluation within the epoch is due and not yet done."""
-        if self.trainer.position not in self._marks:
-            return False
-        return bool(self.metrics[0][-1]["step"] < self.trainer.optimizer.step)
-
-    @cached_property
-    def _marks(self) -> frozenset[int]:
-        """The positions within an epoch at which to evaluate."""
+    def _next_mark(self) -> int:
+        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
         per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
-        return frozenset(round(part * per_epoch / parts) for part in range(1, parts)) - {0, per_epoch}
+        marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
+        return next(mark for mark in marks if mark > self.trainer.position)
 
     def _evaluate(self) -> None:
         for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
@@ -153,7 +146,7 @@ class Session:
                     "epoch": self.trainer.epoch,
                     "written": provenance.now(),
                     **provenance.software(),
-                    **provenance.machine(),
+                    **provenance.machine(str(self.trainer.device)),
                     "threads": torch.get_num_threads(),
                     "matmul": self.route.as_dict(),
                     "seed": member.seed,
@@ -171,6 +164,7 @@ def train_together(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    device: str = "cpu",
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
@@ -186,6 +180,8 @@ def train_together(
         Go on from the newest checkpoint of folders that exist.
     overwrite : bool
         Replace run folders that exist.
+    device : str
+        Where to train.
     report : callable
         Told after every epoch.
     stop : callable
@@ -202,7 +198,7 @@ def train_together(
         If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
         configuration, is being written by another process, or cannot be written.
     """
-    trainer = Trainer(members)
+    trainer = Trainer(members, device)
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
@@ -215,7 +211,7 @@ def train_together(
             for p, m, exists in zip(paths, members, existing, strict=True)
         ]
         # A run goes on with the route it started with, or its numbers would depend on the interruption.
-        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task)
+        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task, device)
         session = Session(trainer, folders, report, route, [[] for _ in members])
         _restore(session)
         with matmul_route(session.route.route):
@@ -229,9 +225,9 @@ def _earlier_route(path: Path) -> RouteReport | None:
         return None
 
 
-def choose_member_route(member: MemberConfig, task: Task) -> RouteReport:
-    """Measure and choose the matrix product for a member's steps; float64 has only one."""
-    if member.training.dtype == "float64":
+def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)

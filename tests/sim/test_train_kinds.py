@@ -97,7 +97,7 @@ def test_steps_are_those_of_a_plain_loop(kind: str, small: Make) -> None:
     data = trainer.datasets[0]
     clipped = 0
     for _ in range(3):
-        order = trainer._order[0]
+        order = trainer.order[0]
         for rows in order.split(16):
             step = trainer.optimizer.step
             trainer.step(rows.view(1, -1))
@@ -245,7 +245,7 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
     still = Trainer(small(task=task, data=data | {"fresh_noise": False}, seeds=[0, 1]).members())
     still.run_epoch()
     still.run_epoch()
-    assert torch.equal(still._order, trainer._order)
+    assert torch.equal(still.order, trainer.order)
     assert torch.equal(still.datasets[0].tokens, trainer.datasets[0].tokens)
 
 
