@@ -44,7 +44,7 @@ class SingularValues:
         curves = {}
         for setting, epoch in zip(settings, epochs, strict=True):
             values = setting.array(f"singular/{name}", epoch)
-            curves[f"γ = {setting.init_rate:g}"] = band(values / values[:, :1], SIZE)
+            curves[f"γ = {setting.init_rate:g}"] = band(values / values[:, :1], SHARE)
         return cls(title, curves)
 
     def plot(self, ax: Axes | None = None) -> SingularValues:
@@ -58,7 +58,7 @@ class SingularValues:
         ax.set(title=self.title, xlabel="i", ylabel=r"$\sigma_i / \sigma_1$", yscale="log")
         smallest = min(float(np.min(v[0][v[0] > 0])) for v in self.curves.values())
         ax.set_ylim(max(smallest / 2, 1e-4), 1.3)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         return self
 
 
@@ -134,7 +134,8 @@ class EffectiveRank:
                 self.x, values[0], marker=marker, markersize=3.5, color=colour, label=name
             )
             shade(ax, self.x, values, colour)
-        ax.set(title=self.title, xlabel=self.xlabel, ylabel="effective rank", ylim=(0, None))
+        ax.set(title=self.title, xlabel=self.xlabel, ylabel="effective rank")
+        ax.set_ylim(0, 1.05 * max(float(np.nanmax(values)) for values in self.curves.values()))
         if not self.ordered:
             ax.legend(fontsize=6, frameon=False, ncols=2)
         return self

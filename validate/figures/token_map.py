@@ -64,7 +64,7 @@ class EmbeddingMap:
         """Draw keys dark to light and anchors by kind, and return itself with ``ax_`` and ``points_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         keys = self._of(self.task.keys)
-        ax.plot(keys[:, 0], keys[:, 1], color="0.8", linewidth=0.7, zorder=1)
+        ax.plot(keys[:, 0], keys[:, 1], color="0.8", linewidth=0.5, zorder=1)
         self.points_["keys"] = ax.scatter(
             keys[:, 0],
             keys[:, 1],

@@ -151,6 +151,7 @@ def test_fig_13_takes_the_scan_for_gamma_and_the_longest_runs_for_epochs() -> No
         (4, "transformer", "about the Emb-MLP"),
         (5, "emb-mlp", "about Transformers"),
         (8, "emb-mlp", "none has several memory mappings"),
+        (16, "transformer", "about Transformers without norm"),
         (17, "emb-mlp", "about Transformers"),
     ],
 )

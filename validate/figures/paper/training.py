@@ -38,7 +38,9 @@ def learning(observations: Sequence[Observations]) -> Sheet:
 
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
-    settings = attention_settings(observations, "Fig. 16")
+    settings = attention_settings(
+        [o for o in observations if getattr(o.config.model, "norm", "") == "none"], "Fig. 16", " without norm"
+    )
     rows = [
         _curves("A  Transformer without layer norm: loss", settings, "loss"),
         _curves("B  The same: accuracy", settings, "accuracy"),
@@ -115,11 +117,13 @@ def _accuracy(setting: Members, epoch: int) -> float:
     return max(float(line["accuracy"]["mem"]) for line in nearest)
 
 
-def attention_settings(observations: Sequence[Observations], figure: str) -> list[Members]:
+def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Members]:
     """Return the settings of Transformers; refuse runs that hold none."""
     settings = of_kind(observations, *ATTENTION)
     if not settings:
-        raise InputError("runs", len(observations), f"{figure} is about Transformers", "give such runs")
+        raise InputError(
+            "runs", len(observations), f"{figure} is about Transformers{which}", "give such runs"
+        )
     return settings
 
 
