@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +122,7 @@ class Sheet:
         for row in self.rows:
             title = row.title or title
             lines = [panel.summary() for panel in row.panels if isinstance(panel, Summary)]
-            found += [f"{' '.join(title.split())} | {line}" for line in lines if line]
+            found += [plain(f"{' '.join(title.split())} | {line}") for line in lines if line]
         return found
 
     def write(self, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
@@ -129,6 +130,13 @@ class Sheet:
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
         return [save(figure, folder / f"{self.name}.{suffix}") for suffix in formats]
+
+
+def plain(text: str) -> str:
+    """Return a title without its mathematical typesetting, for a terminal."""
+    for command, accent in ((r"\bar", "\u0304"), (r"\hat", "\u0302"), (r"\tilde", "\u0303")):
+        text = re.sub(rf"\{command} (\w)", rf"\1{accent}", text)
+    return re.sub(r"\\mathrm\{(\w+)\}", r"\1", text).replace("$", "").replace("{", "").replace("}", "")
 
 
 def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:

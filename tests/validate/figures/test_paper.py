@@ -21,6 +21,7 @@ from validate.figures.members import group_observations
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.embeddings import shown_epochs
 from validate.figures.paper.training import early_epoch
+from validate.figures.sheet import plain
 from validate.observe import Observations, write_kept
 
 GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
@@ -176,6 +177,13 @@ def test_numbers_are_computed_from_the_panels() -> None:
     text = "\n".join(sheet.summary())
     assert f"epoch 2: max |A_ij − 1/i| = {errors[0]:.3f} [" in text
     assert f"γ = 0.5, epoch 2: {errors[1]:.3f} [" in text
+
+
+def test_titles_are_plain_on_a_terminal() -> None:
+    assert (
+        plain(r"D  $\tilde w$, $\hat P^s - u$, $P^s - \bar P$") == "D  w\u0303, P\u0302^s - u, P^s - P\u0304"
+    )
+    assert plain(r"$W_{\mathrm{in}}$, layer 1") == "W_in, layer 1"
 
 
 def test_missing_studies_name_the_command(

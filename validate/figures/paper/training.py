@@ -88,9 +88,8 @@ def label_laws(observations: Sequence[Observations]) -> Sheet:
         rows.append(_mapping_curves(f"Left  {_name(setting)}: two memory mappings", setting))
     for setting in of_kind(ranges, *KINDS):
         epoch = early_epoch(setting)
-        title = (
-            f"Right  {_name(setting)}: outputs at epoch {epoch}, accuracy ≤ {_accuracy(setting, epoch):.3f}"
-        )
+        reached = f"memory accuracy up to {_accuracy(setting, epoch):.3f}"
+        title = f"Right  {_name(setting)}: outputs at epoch {epoch}, {reached}"
         rows.append(PanelRow(title, OutputDistribution.from_runs(setting, epoch)))
     if not rows:
         raise InputError(
@@ -153,4 +152,4 @@ def _mapping_curves(title: str, setting: Members) -> PanelRow:
         if m.is_table
     }
     measures = ("loss", "accuracy")
-    return PanelRow(title, [AccuracyCurves.from_runs(setting, m, parts=looks, title=m) for m in measures])
+    return PanelRow(title, [AccuracyCurves.from_runs(setting, m, parts=looks) for m in measures])
