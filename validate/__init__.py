@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         predicted_cosines,
     )
     from validate.demo_claims import Claim, Condition, Outcome, judge
+    from validate.figures.paper import FIGURES, PaperFigure, draw_figure
     from validate.observe import Observations, observe_path
     from validate.prediction import Prediction
     from validate.report import Report
@@ -36,6 +37,7 @@ __getattr__ = lazy_names(
             "predicted_cosines",
         ),
         "validate.demo_claims": ("Claim", "Condition", "Outcome", "judge"),
+        "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
         "validate.observe": ("Observations", "observe_path"),
         "validate.prediction": ("Prediction",),
         "validate.report": ("Report",),
@@ -46,17 +48,20 @@ __getattr__ = lazy_names(
 )
 
 __all__ = [
+    "FIGURES",
     "Claim",
     "Condition",
     "Estimate",
     "Observations",
     "Outcome",
+    "PaperFigure",
     "Prediction",
     "Report",
     "Row",
     "Setting",
     "Study",
     "compare_runs",
+    "draw_figure",
     "fitted_widths",
     "group_runs",
     "judge",

@@ -17,6 +17,7 @@ COMMANDS = {
     "study": "the named sets of runs behind claims and figures: how far they are, train them, keep them",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "compare": "predicted against observed cosine similarity of finished runs",
+    "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
 
