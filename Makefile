@@ -4,13 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-long lint docs bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest --long -m long
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -64,7 +64,7 @@ def matmul_route(route: Route) -> Iterator[None]:
 
 @contextmanager
 def small_products() -> Iterator[None]:
-    """Take the default route inside the block: for attention's products, a few places wide, it is the faster."""
+    """Take the default route inside the block: the faster one for attention's products of a few places."""
     settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
     if settings is None or settings.fp32_precision != "bf16":
         yield

@@ -22,6 +22,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="write the largest error that the tests saw for each equation to this JSON file",
     )
+    parser.addoption("--long", action="store_true", help="run the tests that take minutes too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

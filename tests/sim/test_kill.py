@@ -113,9 +113,11 @@ def _contents(out: Path) -> dict[str, bytes]:
     return found
 
 
-def test_runs_killed_at_random_moments(context: Any, small: Make, tmp_path: Path) -> None:
-    """At least 25 kills; an Emb-MLP alone, then two Transformers with fresh noise; each until it is done."""
-    generator = random.Random(20)
+def _kill_until_done(context: Any, small: Make, folder: Path, generator: random.Random) -> tuple[int, int]:
+    """Kill an Emb-MLP alone, then two Transformers with fresh noise, each until it is done.
+
+    Return how many kills there were, and how many of them once there was a checkpoint.
+    """
     options = {"dtype": "float64", "evaluate_every": 2, "checkpoint_every": 2, "snapshot_epochs": [1, 4, 9]}
     configs = [
         small(epochs=80, **options),
@@ -123,16 +125,31 @@ def test_runs_killed_at_random_moments(context: Any, small: Make, tmp_path: Path
     ]
     kills, with_checkpoint = 0, 0
     for number, config in enumerate(configs):
-        members, out = config.members(), tmp_path / f"broken{number}"
-        _train(members, tmp_path / f"unbroken{number}")
+        members, out = config.members(), folder / f"broken{number}"
+        _train(members, folder / f"unbroken{number}")
         while (code := _run_and_kill(context, members, out, generator)) != 0:
             assert code == -signal.SIGKILL
             kills += 1
             with_checkpoint += bool(list(out.glob("*/checkpoints/step_*")))
-        assert _contents(out) == _contents(tmp_path / f"unbroken{number}")
+        assert _contents(out) == _contents(folder / f"unbroken{number}")
         assert not list(out.rglob(".*"))
+    return kills, with_checkpoint
+
+
+def test_runs_killed_at_random_moments(context: Any, small: Make, tmp_path: Path) -> None:
+    kills, with_checkpoint = _kill_until_done(context, small, tmp_path, random.Random(20))
     assert kills >= 25
     assert with_checkpoint >= 15
+
+
+@pytest.mark.long
+def test_a_hundred_kills(context: Any, small: Make, tmp_path: Path) -> None:
+    """The same with other moments, until there were a hundred kills."""
+    kills = rounds = 0
+    while kills < 100:
+        rounds += 1
+        kills += _kill_until_done(context, small, tmp_path / str(rounds), random.Random(1000 + rounds))[0]
+    assert rounds < 20
 
 
 def test_runs_killed_at_every_file_operation(context: Any, small: Make, tmp_path: Path) -> None:
