@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from validate.claims import Claim, Condition, Finding, Outcome, judge_claims, ledger
     from validate.compare import (
         Row,
         compare_runs,
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
         observed_cosines,
         predicted_cosines,
     )
-    from validate.demo_claims import Claim, Condition, Outcome, judge
+    from validate.demo_claims import judge
     from validate.prediction import Prediction
     from validate.report import Report
     from validate.settings import Setting, group_runs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
+        "validate.claims": ("Claim", "Condition", "Finding", "Outcome", "judge_claims", "ledger"),
         "validate.compare": (
             "Row",
             "compare_runs",
@@ -33,7 +35,7 @@ __getattr__ = lazy_names(
             "observed_cosines",
             "predicted_cosines",
         ),
-        "validate.demo_claims": ("Claim", "Condition", "Outcome", "judge"),
+        "validate.demo_claims": ("judge",),
         "validate.prediction": ("Prediction",),
         "validate.report": ("Report",),
         "validate.settings": ("Setting", "group_runs"),
@@ -45,6 +47,7 @@ __all__ = [
     "Claim",
     "Condition",
     "Estimate",
+    "Finding",
     "Outcome",
     "Prediction",
     "Report",
@@ -54,6 +57,8 @@ __all__ = [
     "fitted_widths",
     "group_runs",
     "judge",
+    "judge_claims",
+    "ledger",
     "measures",
     "observed_cosines",
     "over_seeds",
