@@ -25,11 +25,21 @@ def memorises(study: str) -> tuple[Condition, ...]:
     large, small = Needs(study, (LARGE,)), Needs(study, (SMALL,))
     alike = Condition(
         "|log2| of the times to fit memory and reasoning train",
-        *(each(unlike), "<=", 1.0, SIZE, ONE_DOUBLING, large),
+        each(unlike),
+        "<=",
+        1.0,
+        SIZE,
+        ONE_DOUBLING,
+        large,
     )
     unlearned = Condition(
         "highest reasoning test accuracy",
-        *(each(best_test_accuracy), "<=", 0.1, SHARE, "a tenth of a fitted set; ten times chance", large),
+        each(best_test_accuracy),
+        "<=",
+        0.1,
+        SHARE,
+        "a tenth of a fitted set; ten times chance",
+        large,
     )
     apart = "at γ = 0.8 they are not fitted alike; a set that is never fitted gives the least it can be"
     return (
@@ -52,7 +62,12 @@ def _before_memory(study: str, name: str, data: str) -> tuple[Condition, ...]:
 
     condition = Condition(
         f"log2 of the times to fit memory over {name}",
-        *(each(lead), ">=", 1.0, ANY, ONE_DOUBLING, Needs(study, (SMALL,))),
+        each(lead),
+        ">=",
+        1.0,
+        ANY,
+        ONE_DOUBLING,
+        Needs(study, (SMALL,)),
     )
     return with_control(condition, "at γ = 0.3 it is not ahead", needs=Needs(study, (LARGE,)))
 
@@ -81,11 +96,12 @@ LEARNING = (
             *with_control(
                 Condition(
                     "Spearman of γ and bias",
-                    *(each_seed(trend), ">=", SPEARMAN_7, COSINE),
-                    *(
-                        "seven unconnected values reach it once in twenty times, more values less often",
-                        _SCAN,
-                    ),
+                    each_seed(trend),
+                    ">=",
+                    SPEARMAN_7,
+                    COSINE,
+                    "seven unconnected values reach it once in twenty times, more values less often",
+                    _SCAN,
                 ),
                 "the order of γ is gone",
                 measure=each_seed(scrambled_trend),
@@ -93,11 +109,21 @@ LEARNING = (
             ),
             Condition(
                 _CROSSOVER,
-                *(each_seed(crossover), ">", LARGE, ANY, "at γ = 0.3 the paper sees no bias", _SCAN),
+                each_seed(crossover),
+                ">",
+                LARGE,
+                ANY,
+                "at γ = 0.3 the paper sees no bias",
+                _SCAN,
             ),
             Condition(
                 _CROSSOVER,
-                *(each_seed(crossover), "<", SMALL, ANY, "at γ = 0.8 it does", _SCAN),
+                each_seed(crossover),
+                "<",
+                SMALL,
+                ANY,
+                "at γ = 0.8 it does",
+                _SCAN,
             ),
         ),
         3,

@@ -47,11 +47,21 @@ def _window_first(variant: str) -> tuple[Condition, ...]:
 
     lower = Condition(
         "loss of F_mem,1 above that of F_mem,2, mean over the run, share of ln N_Z",
-        *(each(lead), ">=", 0.1, ANY, "a tenth of the loss that knowing nothing costs", needs),
+        each(lead),
+        ">=",
+        0.1,
+        ANY,
+        "a tenth of the loss that knowing nothing costs",
+        needs,
     )
     earlier = Condition(
         "log2 of the times to fit F_mem,1 over F_mem,2",
-        *(each(lead_in_time), ">=", 1.0, ANY, ONE_DOUBLING, needs),
+        each(lead_in_time),
+        ">=",
+        1.0,
+        ANY,
+        ONE_DOUBLING,
+        needs,
     )
     return (
         *with_control(
@@ -71,16 +81,29 @@ def _learned_count(seed: Seed) -> float:
 _RATES = Needs("learning-rates", (LARGE, SMALL), ALL_VARIANTS)
 _LEAD = Condition(
     "least log2 of the times to fit memory over reasoning test, γ = 0.8, over rates that learned",
-    *(each_seed(least_lead), ">=", 1.0, ANY, ONE_DOUBLING, _RATES),
+    each_seed(least_lead),
+    ">=",
+    1.0,
+    ANY,
+    ONE_DOUBLING,
+    _RATES,
 )
 _SPIKE = Condition(
     "greatest rise of a training loss at the highest rate, units of ln N_Z",
-    *(each_seed(spike_at(1.0)), ">=", 0.5, SIZE),
-    *("half of what knowing nothing costs: much of what was learned is lost again", _RATES),
+    each_seed(spike_at(1.0)),
+    ">=",
+    0.5,
+    SIZE,
+    "half of what knowing nothing costs: much of what was learned is lost again",
+    _RATES,
 )
 _GAP = Condition(
     "|bias at γ = 0.8 minus bias at 0.3|",
-    *(each_seed(bias_gap), "<=", 0.1, (0.0, 2.0), "a tenth of what separates all from none"),
+    each_seed(bias_gap),
+    "<=",
+    0.1,
+    (0.0, 2.0),
+    "a tenth of what separates all from none",
     Needs("optimisers", (LARGE, SMALL), ("adamw",)),
 )
 VARIATIONS = (
@@ -104,7 +127,12 @@ VARIATIONS = (
             ),
             Condition(
                 "least excess of the bias at γ = 0.8 over that at 0.3, over rates that learned",
-                *(each_seed(least_gain), ">", 0.0, DIFFERENCE, "the sign of the effect", _RATES),
+                each_seed(least_gain),
+                ">",
+                0.0,
+                DIFFERENCE,
+                "the sign of the effect",
+                _RATES,
             ),
             *with_control(
                 _SPIKE,

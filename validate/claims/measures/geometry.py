@@ -32,6 +32,11 @@ Predict = Callable[[Observations, Tokens], FloatArray]
 """From a run and some of its anchors to a cosine matrix."""
 
 
+def at(epoch: int) -> When:
+    """Return the rule that always says one epoch."""
+    return lambda _: epoch
+
+
 def distances(tokens: Sequence[int]) -> FloatArray:
     """Return |s_i − s_j| of every pair, each once."""
     values = np.array(tokens, np.float64)
@@ -166,9 +171,7 @@ def near_error(run: Observations, predict: Predict, when: When = early_epoch) ->
 def share_of_snapshots(run: Observations, predict: Predict, least: float) -> float:
     """Return at which share of the snapshots after the first every row correlates at least so much."""
     later = run.epochs[1:]
-    return float(
-        np.mean([lowest_row_correlation(run, predict, lambda _, e=epoch: e) >= least for epoch in later])
-    )
+    return float(np.mean([lowest_row_correlation(run, predict, at(epoch)) >= least for epoch in later]))
 
 
 def fitted_width(run: Observations, when: When = early_epoch) -> float:
