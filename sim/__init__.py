@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from sim.data import Dataset, build_dataset
     from sim.engine import Trainer
     from sim.initial import build, initial_std
-    from sim.launch import Cost, default_workers, estimate, train
+    from sim.launch import Cost, default_workers, estimate, seconds_per_epoch, train, train_members
     from sim.matmul import RouteReport, choose_route, matmul_route
     from sim.model_config import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
     from sim.models import emb_mlp, label_logits
+    from sim.presets import load_preset, preset_names
     from sim.run import Run, find_runs
     from sim.run_folder import RunFolder
     from sim.session import Progress, train_together
@@ -33,10 +34,18 @@ __getattr__ = lazy_names(
             "make_run_config",
         ),
         "sim.data": ("Dataset", "build_dataset"),
-        "sim.launch": ("Cost", "default_workers", "estimate", "train"),
+        "sim.launch": (
+            "Cost",
+            "default_workers",
+            "estimate",
+            "seconds_per_epoch",
+            "train",
+            "train_members",
+        ),
         "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
         "sim.initial": ("build", "initial_std"),
         "sim.model_config": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),
+        "sim.presets": ("load_preset", "preset_names"),
         "sim.models": ("emb_mlp", "label_logits"),
         "sim.run": ("Run", "find_runs"),
         "sim.run_folder": ("RunFolder",),
@@ -73,8 +82,12 @@ __all__ = [
     "forward_cache",
     "initial_std",
     "label_logits",
+    "load_preset",
     "make_run_config",
     "matmul_route",
+    "preset_names",
+    "seconds_per_epoch",
     "train",
+    "train_members",
     "train_together",
 ]

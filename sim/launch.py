@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,6 +88,37 @@ def train(
     """
     members = config.members()
     paths = [Path(out) / member.name for member in members]
+    train_members(members, paths, workers=workers, resume=resume, overwrite=overwrite, report=report)
+    return [Run.open(path) for path in paths]
+
+
+def train_members(
+    members: Sequence[MemberConfig],
+    paths: Sequence[Path],
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Report = lambda progress: None,
+) -> None:
+    """Train members of any configurations, each into its own folder, in one pool of processes.
+
+    Parameters
+    ----------
+    members : sequence of MemberConfig
+        They need share nothing.
+    paths : sequence of Path
+        One run folder for each.
+    workers, resume, overwrite, report
+        As in ``train``.
+
+    Raises
+    ------
+    InputError
+        If a run folder is in the way. A member that diverges raises nothing: its folder says so.
+    KeyboardInterrupt
+        After Ctrl-C, once every run has written a checkpoint.
+    """
     left = pending_runs(members, paths, resume, overwrite)
     call = {"resume": resume, "overwrite": overwrite}
     if workers == 1 or len(left) <= 1:
@@ -96,7 +127,6 @@ def train(
         statuses = _train_in_processes(left, call, report, workers)
     if "interrupted" in statuses:
         raise KeyboardInterrupt
-    return [Run.open(path) for path in paths]
 
 
 def default_workers() -> int:
@@ -107,17 +137,22 @@ def default_workers() -> int:
 def estimate(config: RunConfig, workers: int, steps: int = 30) -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine."""
     members = config.members()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        trainer = Trainer(members[:1])
-        with matmul_route(choose_member_route(members[0], trainer.task).route):
-            seconds = _seconds_per_epoch(trainer, steps)
-    finally:
-        torch.set_num_threads(before)
+    seconds = seconds_per_epoch(members[0], steps)
     processes = min(workers, len(members))
     rounds = -(-len(members) // processes)
     return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
+
+
+def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
+    """Return the time of one of a member's epochs, from a few steps on throw-away state."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        trainer = Trainer([member])
+        with matmul_route(choose_member_route(member, trainer.task).route):
+            return _seconds_per_epoch(trainer, steps)
+    finally:
+        torch.set_num_threads(before)
 
 
 def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
@@ -138,7 +173,7 @@ def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
 
 
 def pending_runs(
-    members: list[MemberConfig], paths: list[Path], resume: bool, overwrite: bool
+    members: Sequence[MemberConfig], paths: Sequence[Path], resume: bool, overwrite: bool
 ) -> list[tuple[MemberConfig, Path]]:
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
     left = []

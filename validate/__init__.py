@@ -18,10 +18,12 @@ if TYPE_CHECKING:
         predicted_cosines,
     )
     from validate.demo_claims import judge
+    from validate.observe import Observations, observe_path
     from validate.prediction import Prediction
     from validate.report import Report
     from validate.settings import Setting, group_runs
     from validate.stats import Estimate, over_seeds
+    from validate.studies import Study, load_study, run_study, study_names
 
 __getattr__ = lazy_names(
     __name__,
@@ -36,10 +38,12 @@ __getattr__ = lazy_names(
             "predicted_cosines",
         ),
         "validate.demo_claims": ("judge",),
+        "validate.observe": ("Observations", "observe_path"),
         "validate.prediction": ("Prediction",),
         "validate.report": ("Report",),
         "validate.settings": ("Setting", "group_runs"),
         "validate.stats": ("Estimate", "over_seeds"),
+        "validate.studies": ("Study", "load_study", "run_study", "study_names"),
     },
 )
 
@@ -48,19 +52,25 @@ __all__ = [
     "Condition",
     "Estimate",
     "Finding",
+    "Observations",
     "Outcome",
     "Prediction",
     "Report",
     "Row",
     "Setting",
+    "Study",
     "compare_runs",
     "fitted_widths",
     "group_runs",
     "judge",
     "judge_claims",
     "ledger",
+    "load_study",
     "measures",
+    "observe_path",
     "observed_cosines",
     "over_seeds",
     "predicted_cosines",
+    "run_study",
+    "study_names",
 ]

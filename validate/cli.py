@@ -14,7 +14,9 @@ COMMANDS = {
     "demo": "train the Emb-MLP at two scales, compare with the theory, and judge (about two minutes)",
     "predict": "what the label distributions of a task say about its embedding, without training",
     "train": "train every γ and seed of a configuration into run folders",
+    "study": "the named sets of runs behind claims and figures: how far they are, train them, keep them",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
+    "claims": "the paper's claims with verdicts, from the runs that are kept",
     "compare": "predicted against observed cosine similarity of finished runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]

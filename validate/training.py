@@ -18,22 +18,28 @@ def train_with_progress(
 
     Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
     """
-    if workers < 0:
-        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
     if resume and overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
-    count = workers or default_workers()
+    count = process_count(workers)
     members = config.members()
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
     pending_runs(members, [out / member.name for member in members], resume, overwrite)
     cost = estimate(config, count)
     say(
         f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
-        f"about {_duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
+        f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
     )
     with training_progress(len(members), config.training.epochs) as report:
         return train(config, out, workers=count, resume=resume, overwrite=overwrite, report=report)
 
 
-def _duration(seconds: float) -> str:
+def process_count(workers: int) -> int:
+    """Return how many processes to use: 0 asks for one for each core."""
+    if workers < 0:
+        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
+    return workers or default_workers()
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

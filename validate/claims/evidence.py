@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from theory import InputError
 from validate.claims.statements import Needs, Sample
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import KEPT, Observations, kept
+from validate.studies import Study, load_study
 
 
 @dataclass
@@ -23,10 +24,13 @@ class Evidence:
         taken from there, any other from ``folder``.
     folder : Path
         The kept observations.
+    load : callable
+        From a study's name to what it consists of, for conditions about all of its variants or γ.
     """
 
     roots: Sequence[Path] = ()
     folder: Path = KEPT
+    load: Callable[[str], Study] = load_study
     _cells: dict[tuple[str, str], dict[float, list[Observations]]] = field(default_factory=dict)
 
     def find(self, needs: Needs) -> Sample:
@@ -37,20 +41,25 @@ class Evidence:
         MissingRunsError
             If a variant or a γ is missing, or there are fewer values of γ than needed.
         """
-        variants = needs.variants or self._variants(needs.study)
         found: dict[tuple[str, float], Sequence[Observations]] = {}
-        for variant in variants:
+        for variant in needs.variants or self._variants(needs.study):
             cells = self._read(needs.study, variant)
-            rates = needs.init_rates or tuple(sorted(cells))
+            rates = needs.init_rates or self._rates(needs.study, variant)
             if len(rates) < needs.least_rates:
-                raise _missing(
-                    needs.study, variant, f"{len(rates)} values of γ, {needs.least_rates} are needed"
-                )
+                raise _missing(needs.study, variant, f"{len(rates)} of {needs.least_rates} γ")
             for rate in rates:
                 if rate not in cells:
                     raise _missing(needs.study, variant, f"no run at γ = {rate:g}")
                 found[variant, rate] = cells[rate]
         return found
+
+    def has(self, needs: Needs) -> bool:
+        """Return whether all of a condition's runs are there."""
+        try:
+            self.find(needs)
+        except MissingRunsError:
+            return False
+        return True
 
     def _read(self, study: str, variant: str) -> dict[float, list[Observations]]:
         key = study, variant
@@ -59,25 +68,37 @@ class Evidence:
         return self._cells[key]
 
     def _observations(self, study: str, variant: str) -> list[Observations]:
-        root = next((r for r in self.roots if (r / study).is_dir()), None)
         try:
-            return kept(study, variant or None, root=root, folder=self.folder)
+            return kept(study, variant or None, root=self._root(study), folder=self.folder)
         except InputError as error:
             # Any other refusal, as that of a damaged file, is the user's to hear of.
             if error.argument != "study":
                 raise
             raise _missing(study, variant, "no runs") from None
 
+    def _root(self, study: str) -> Path | None:
+        return next((root for root in self.roots if (root / study).is_dir()), None)
+
     def _variants(self, study: str) -> tuple[str, ...]:
-        root = next((r for r in self.roots if (r / study).is_dir()), None)
-        if root is not None:
-            names = {path.parent.parent.name for path in (root / study).glob("*/*/config.json")}
-        else:
-            files = (self.folder / study).glob("*__*.safetensors")
-            names = {path.name.rpartition("__")[0] for path in files}
-        if not names:
-            raise _missing(study, "", "no runs")
-        return tuple(sorted(names))
+        """Return the variants that a root has, or that the study has by its definition."""
+        root = self._root(study)
+        if root is None:
+            return self._defined(study).variants
+        return tuple(sorted({path.parent.parent.name for path in (root / study).glob("*/*/config.json")}))
+
+    def _rates(self, study: str, variant: str) -> tuple[float, ...]:
+        """Return the γ that a root has, or that the study has by its definition."""
+        if self._root(study) is not None:
+            return tuple(sorted(self._read(study, variant)))
+        return self._defined(study).configs[variant or None].init_rates
+
+    def _defined(self, study: str) -> Study:
+        try:
+            return self.load(study)
+        except InputError as error:
+            if error.argument != "study":
+                raise
+            raise _missing(study, "", "not defined") from None
 
 
 def _by_rate(runs: Sequence[Observations]) -> dict[float, list[Observations]]:
@@ -89,6 +110,4 @@ def _by_rate(runs: Sequence[Observations]) -> dict[float, list[Observations]]:
 
 def _missing(study: str, variant: str, what: str) -> MissingRunsError:
     name = f"{study}, {variant}" if variant else study
-    return MissingRunsError(
-        f"{name}: {what}; make them: anchorflow claims --run, or anchorflow study {study} --run --keep"
-    )
+    return MissingRunsError(f"{name}: {what}; make them: anchorflow study {study} --run --keep")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from sim.config import RunConfig, make_run_config
+from sim.presets import load_preset, merge
 from theory.task_toml import load_toml
 from validate.commands.parsing import as_dict, flags, parse, positional, value_of
 
@@ -21,14 +22,17 @@ class Options:
     """Train a model for every γ and seed of a configuration, one run folder each.
 
     CONFIG.toml may hold init_rates, seeds, task ("emb-mlp", "paper" or a table) and the sections model,
-    data and training; each key can be overridden here. The keys of model depend on its kind: those of the
-    Transformers are shown by --model.kind transformer --help and --model.kind one-layer --help.
+    data and training; each key can be overridden here, and lies itself over those of the preset. The keys
+    of model depend on its kind: those of the Transformers are shown by --model.kind transformer --help and
+    --model.kind one-layer --help.
     """
 
     config: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG.toml")] = None
-    """The configuration; without one, the defaults below."""
+    """The configuration; without one, the preset or the defaults below."""
+    preset: str | None = None
+    """A configuration by its name, to start from."""
     task: str | None = None
-    """The task of a preset, "emb-mlp" or "paper", instead of the configuration's."""
+    """A task by its name, "emb-mlp" or "paper", instead of the configuration's."""
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
     workers: int = 0
@@ -44,7 +48,8 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     file = positional(arguments)
-    data = load_toml(Path(file)) if file else {}
+    preset = value_of("--preset", arguments)
+    data = merge(load_preset(preset) if preset else {}, load_toml(Path(file)) if file else {})
     config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
     options = parse(_with_flags(config), "train", arguments, EXAMPLE)
     changed = as_dict(options)

@@ -35,5 +35,5 @@ def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str,
         mean = probabilities[mapping == index].mean(axis=0)
         labels = task.label_range(own)
         found[f"outputs/{own.name}"] = mean
-        found[f"label_mass/{own.name}"] = np.asarray(mean[max(labels.start, 0) : labels.stop].sum())
+        found[f"label_mass/{own.name}"] = np.asarray(mean[labels.start : labels.stop].sum())
     return found

@@ -118,7 +118,7 @@ CAUSAL = (
             *with_control(
                 _BETTER,
                 "the plain runs follow the plain labels",
-                measure=each_seed(lambda seed: -own_labels_better(seed, variant="plain", other="moved")),
+                measure=each_seed(_moved_better_for_plain),
                 what="skill of the moved labels minus skill of the plain ones, plain runs, early",
             ),
             Condition(

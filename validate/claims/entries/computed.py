@@ -47,7 +47,7 @@ def _bound(gamma: float) -> tuple[Condition, ...]:
         "the bound has to hold for all d_m with one constant",
     )
     constant = Condition(
-        f"largest left side over the bound, d_m to 800 and q to 32, γ = {gamma:g}",
+        f"largest left side over the bound, d_m to 1600 and q to 32, γ = {gamma:g}",
         each_draw(partial(largest_ratio, gamma=gamma), BOUND_DRAWS),
         "<=",
         1.0,

@@ -180,7 +180,7 @@ def _own_labels(variant: str) -> tuple[Condition, ...]:
         ">=",
         0.9,
         SHARE,
-        "all but a tenth; outputs over the widest range would leave the narrowest group three quarters outside",
+        "all but a tenth; outputs that ignore the group would leave the narrowest one far more",
         Needs("fig8-ranges", (SMALL,), (variant,)),
     )
     return with_control(

@@ -39,7 +39,7 @@ D_M, D_F = 200, 512
 SCALES = (0.05, 0.1, 0.2)
 """Factors on weights of γ = 1/2, at which the next order is small beside the leading error."""
 MASS = 1e-3
-WIDTHS = (200, 400, 800)
+WIDTHS = (400, 800, 1600)
 
 
 def each_draw(function: Callable[[int], float], draws: int = DRAWS) -> Measure:

@@ -1,0 +1,60 @@
+"""Tiny finished runs of every kind of model, with all matrices at every snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sim import Run, train
+from sim.config import make_run_config
+
+TASK: dict[str, Any] = {
+    "keys": "20..25",
+    "n_anchors": 2,
+    "length": 4,
+    "vocab_size": 48,
+    "reasoning_anchors": "4..7",
+    "memory_anchors": "1..3",
+    "held_out": [[4, 6]],
+}
+TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
+Make = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Train one run of a model; keywords are training options but for the task and the seed."""
+
+    def build(model: dict[str, Any], task: Any = TASK, seed: int = 0, **options: Any) -> Run:
+        training = {
+            "epochs": 2,
+            "batch_size": 32,
+            "learning_rate": 1e-2,
+            "snapshot_epochs": [1],
+            "snapshot_tensors": "all",
+        }
+        config = make_run_config(
+            {
+                "task": task,
+                "model": model,
+                "seeds": [seed],
+                "init_rates": [0.5],
+                "data": {"source": "draw", "n_sequences": 50 * 25 if task is TASK else 400},
+                "training": training | options,
+            }
+        )
+        return train(config, tmp_path_factory.mktemp("run"))[0]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def transformer_run(make: Make) -> Run:
+    return make(TRANSFORMER | {"norm": "pre"})
+
+
+@pytest.fixture(scope="session")
+def emb_mlp_run(make: Make) -> Run:
+    return make({"d_m": 8, "d_f": 12})

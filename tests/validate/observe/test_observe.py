@@ -1,0 +1,198 @@
+"""Observing whole runs: every array against NumPy loops over the run's own snapshots."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import Run
+from tests.sim.plain_transformer import plain_forward
+from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
+from theory import InputError, cosine_matrix
+from validate.observe import Observations, Probe, draw_probe, observe
+
+EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
+DATA = {"token_label_matrix_anchors", "token_ratio"}
+ATTENTION = {
+    "first_attention",
+    "first_attention_sd",
+    "first_attention_error",
+    "lemma1_share",
+    "last_logits",
+    "last_logits_sd",
+    "last_attention",
+    "wv_direction",
+}
+
+
+def _own(observations: Observations, *prefixes: str) -> set[str]:
+    """Return the names that begin with none of the prefixes."""
+    return {name for name in observations.arrays if not name.startswith(prefixes)}
+
+
+def _forward(run: Run, epoch: int, probe: Probe, bare: bool = False) -> list[tuple[Any, dict[str, Any]]]:
+    """Run the plain NumPy Transformer on every sequence of the probe."""
+    parameters = {name: a.astype(np.float64) for name, a in run.snapshot(epoch).items()}
+    if bare:
+        parameters["W_E"] = np.zeros_like(parameters["W_E"])
+    return [plain_forward(parameters, row.tolist(), run.config.model) for row in probe.sequences]
+
+
+MODELS = {
+    "pre, two heads": TRANSFORMER | {"norm": "pre"},
+    "post, biases": TRANSFORMER | {"norm": "post", "biases": True, "n_heads": 1},
+    "no norm, no positions, three layers": TRANSFORMER
+    | {"norm": "none", "positions": "none", "n_layers": 3, "activation": "tanh"},
+    "one layer": {"kind": "one-layer", "d_f": 12, "d_k": 3},
+}
+
+
+@pytest.fixture
+def small_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty sequences are enough for loops in Python."""
+    monkeypatch.setattr("validate.observe.collect.draw_probe", lambda task: draw_probe(task, 12))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.usefixtures("small_probe")
+def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -> None:
+    run = make(MODELS[name])
+    found, probe = observe(run).arrays, draw_probe(run.task, 12)
+    learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
+    expected = ATTENTION | EMBEDDING | DATA | ({"last_logits_positions"} if learned else set())
+    assert _own(observe(run), "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
+    last = run.config.model.n_layers - 1  # type: ignore[union-attr]
+    for e, epoch in enumerate(run.snapshot_epochs):
+        seen = _forward(run, epoch, probe)
+        first = np.array([cache["0.attention"][0] for _, cache in seen])
+        np.testing.assert_allclose(found["first_attention"][e], first.mean(axis=0), atol=1e-10)
+        np.testing.assert_allclose(found["first_attention_sd"][e], first.std(axis=0, ddof=1), atol=1e-10)
+        errors = [abs(a[i, j] - 1 / (i + 1)) for a in first for i in range(4) for j in range(i + 1) if i]
+        assert found["first_attention_error"][e] == pytest.approx(max(errors), abs=1e-10)
+        shares = [sum(x <= epsilon for x in errors) / len(errors) for epsilon in (0.1, 0.03, 0.01)]
+        np.testing.assert_allclose(found["lemma1_share"][e], shares, atol=1e-12)
+        for p in (0, 1):
+            at = [cache for (_, cache), place in zip(seen, probe.position, strict=True) if place == p]
+            for kind, own in (("logits", "attention_logits"), ("attention", "attention")):
+                rows = np.mean([cache[f"{last}.{own}"][0, -1] for cache in at], axis=0)
+                np.testing.assert_allclose(found[f"last_{kind}"][e, p], rows, atol=1e-10)
+        soft = [[math.exp(x) for x in logits[-1]] for logits, _ in seen]
+        soft = [[x / sum(row) for x in row] for row in soft]
+        for m, mapping in enumerate(run.task.mappings):
+            mean = np.mean([row for row, own in zip(soft, probe.mapping, strict=True) if own == m], axis=0)
+            np.testing.assert_allclose(found[f"outputs/{mapping.name}"][e], mean, atol=1e-10)
+            mass = sum(mean[i] for i in run.task.label_range(mapping))
+            assert found[f"label_mass/{mapping.name}"][e] == pytest.approx(mass, abs=1e-10)
+        if learned:
+            _, cache = _forward(run, epoch, probe, bare=True)[0]
+            alone = cache[f"{last}.attention_logits"][0, -1]
+            np.testing.assert_allclose(found["last_logits_positions"][e], alone, atol=1e-10)
+
+
+@pytest.mark.usefixtures("small_probe")
+def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None:
+    run, found = emb_mlp_run, observe(emb_mlp_run)
+    probe = draw_probe(run.task, 12)
+    expected = EMBEDDING | DATA | {"frozen_direction"}
+    assert _own(found, "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
+    W_emb, W1, W2 = (run.snapshot(2)[name].astype(np.float64) for name in ("W_emb", "W1", "W2"))
+    memory = probe.sequences[probe.mapping == 0]
+    logits = [np.tanh(sum(W_emb[t] for t in row) @ W1) @ W2 for row in memory]
+    soft = [np.exp(row) / np.exp(row).sum() for row in logits]
+    np.testing.assert_allclose(found.at("outputs/memory", 2), np.mean(soft, axis=0), atol=1e-12)
+    first = run.initial()
+    direction = run.token_label_matrix @ first.W2.T @ first.W1.T
+    gram = [[direction[a] @ direction[b] for b in run.task.anchors] for a in run.task.anchors]
+    np.testing.assert_allclose(found.arrays["frozen_direction"], gram, rtol=1e-9, atol=1e-18)
+
+
+def test_counts_of_the_training_data(emb_mlp_run: Run) -> None:
+    found = observe(emb_mlp_run).arrays
+    counts, n = emb_mlp_run.token_label_counts()
+    C = found["token_label_matrix_anchors"]
+    for i, anchor in enumerate(emb_mlp_run.task.anchors):
+        ratio = counts[anchor].sum() / n
+        assert found["token_ratio"][i] == pytest.approx(ratio)
+        np.testing.assert_allclose(C[i], counts[anchor] / n - ratio / 48, atol=1e-12)
+
+
+def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run: Run) -> None:
+    found = observe(transformer_run)
+    names = {n.removeprefix("singular/") for n in found.arrays if n.startswith("singular/")}
+    layer = {"W_Q", "W_K", "W_V", "W_O", "W_in", "W_out"}
+    assert names == {"W_E", "W_pos", "W_U"} | {f"{i}.{name}" for i in (0, 1) for name in layer}
+    for name in names:
+        matrix = transformer_run.snapshot(1)[name].astype(np.float64)
+        assert (found.at(f"singular/{name}", 1) ** 2).sum() == pytest.approx((matrix**2).sum())
+
+
+def test_snapshots_without_matrices_give_what_the_embedding_allows(make: Make) -> None:
+    run = make(TRANSFORMER, snapshot_tensors="embedding")
+    found = observe(run)
+    assert set(found.arrays) == EMBEDDING | DATA | {"singular/W_E", "effective_rank/W_E"}
+    with pytest.raises(InputError, match='snapshot_tensors = "all"'):
+        found.at("first_attention", 0)
+
+
+@pytest.mark.parametrize("kind", ["memory", "reasoning", "several"])
+def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(kind: str, make: Make) -> None:
+    task: dict[str, Any] = {k: TASK[k] for k in ("keys", "n_anchors", "length", "vocab_size")}
+    anchors = {"memory": "1..2", "reasoning": "4..5"}
+    if kind == "several":
+        ranges = {"low": 20, "high": 30}
+        task["mappings"] = [
+            {"name": "first", "anchors": [1], "rule": "lookup", **ranges},
+            {"name": "second", "anchors": [2], "rule": "lookup"},
+            {"name": "sum", "anchors": [4], "rule": "sum"},
+            {"name": "window", "anchors": [3], "rule": "window"},
+        ]
+    else:
+        task[f"{kind}_anchors"] = anchors[kind]
+    found = observe(make(TRANSFORMER, task=task))
+    names = {m.name for m in found.task.mappings}
+    assert {n.removeprefix("outputs/") for n in found.arrays if n.startswith("outputs/")} == names
+    assert ("pca_anchors" in found.arrays) == (kind == "reasoning")
+    direction = found.arrays["wv_direction"]
+    n_anchors = len(found.task.anchors)
+    own = found.task.reasoning_anchors or found.task.anchors
+    index = [found.tokens.index(token) for token in own]
+    assert direction.shape == (3, n_anchors + 6)
+    assert (direction[:, index].mean(axis=1) >= 0).all()
+
+
+def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
+    found = observe(transformer_run)
+    embedding, task = transformer_run.embedding(2), found.task
+    assert found.epochs == (0, 1, 2)
+    rows, columns = list(task.reasoning_anchors), [25, 3, 20]
+    square = cosine_matrix(embedding[rows])
+    np.testing.assert_allclose(found.cosines(rows, 2), square, atol=1e-12)
+    oblong = cosine_matrix(embedding[rows], embedding[columns])
+    np.testing.assert_allclose(found.cosines(rows, 2, columns), oblong, atol=1e-12)
+    products = embedding[rows] @ embedding[columns].T
+    np.testing.assert_allclose(found.gram(rows, columns, 2), products, atol=1e-12)
+    assert found.label == "γ = 0.5, seed 0"
+    assert found.tokens == (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25)
+
+
+def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
+    found = observe(transformer_run)
+    for call, argument in (
+        (lambda: found.cosines([20], 1), "rows"),
+        (lambda: found.cosines([4], 1, [40]), "columns"),
+        (lambda: found.gram([4], [5], 7), "epoch"),
+        (lambda: found.at("nothing", 1), "observable"),
+    ):
+        with pytest.raises(InputError) as error:
+            call()
+        assert error.value.argument == argument
+
+
+def test_a_run_is_observed_at_the_same_probe_whatever_its_seed(make: Make) -> None:
+    """Equal parameters give equal observables; the seed that made the data must not enter."""
+    one, other = (make(TRANSFORMER, seed=seed) for seed in (0, 1))
+    assert (draw_probe(one.task).sequences == draw_probe(other.task).sequences).all()
+    assert not np.allclose(observe(one).at("first_attention", 0), observe(other).at("first_attention", 0))

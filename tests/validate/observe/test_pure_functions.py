@@ -1,0 +1,162 @@
+"""Each observable from arrays of which the answer is known, or found by another route."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory import Mapping, Task, Window
+from validate.observe import draw_probe, effective_rank
+from validate.observe.attention import first_attention, last_row
+from validate.observe.embedding import embedding_geometry, value_direction
+from validate.observe.outputs import mean_outputs
+from validate.observe.spectra import spectra
+
+RNG = np.random.default_rng(5)
+TASK = Task(
+    keys=range(20, 26),
+    reasoning_anchors=range(4, 8),
+    memory_anchors=range(1, 4),
+    n_anchors=2,
+    length=5,
+    vocab_size=48,
+    held_out={(4, 6)},
+)
+
+
+def test_inner_products_and_norms_pair_by_pair() -> None:
+    embedding = RNG.standard_normal((48, 6))
+    found = embedding_geometry(embedding, TASK)
+    tokens = [1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25]
+    for i, a in enumerate(tokens[:7]):
+        for j, b in enumerate(tokens):
+            expected = sum(x * y for x, y in zip(embedding[a], embedding[b], strict=True))
+            assert found["gram"][i, j] == pytest.approx(expected, abs=1e-12)
+    expected_norms = [math.hypot(*embedding[t]) for t in tokens]
+    np.testing.assert_allclose(found["norms"], expected_norms, rtol=1e-12)
+    assert found["gram"].shape == (7, 13)
+
+
+def test_three_components_of_a_three_dimensional_embedding_keep_every_distance() -> None:
+    embedding = RNG.standard_normal((48, 3)) @ RNG.standard_normal((3, 6)) + 2.0
+    found = embedding_geometry(embedding, TASK)
+    tokens = [*TASK.anchors, *TASK.keys]
+    for name, own in (("pca", tokens), ("pca_anchors", list(TASK.reasoning_anchors))):
+        a, b = found[name], embedding[own]
+        between = [np.linalg.norm(x[:, None] - x[None], axis=-1) for x in (a, b)]
+        np.testing.assert_allclose(between[0], between[1], atol=1e-12)
+        assert found[f"{name}_variance"].sum() == pytest.approx(1, abs=1e-12)
+    two_axes = embedding_geometry(RNG.standard_normal((48, 6)), TASK)["pca_variance"]
+    assert two_axes.sum() < 0.999
+
+
+def test_a_task_without_reasoning_anchors_has_no_components_of_them() -> None:
+    task = Task(keys=range(20, 26), memory_anchors=range(1, 4), n_anchors=1, length=2, vocab_size=48)
+    found = embedding_geometry(RNG.standard_normal((48, 6)), task)
+    assert set(found) == {"gram", "norms", "pca", "pca_variance"}
+
+
+def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_product() -> None:
+    W_V, embedding = RNG.standard_normal((6, 4)), RNG.standard_normal((48, 6))
+    top = np.linalg.eigh(W_V @ W_V.T)[1][:, -1]
+    expected = [np.dot(embedding[t], top) / math.hypot(*embedding[t]) for t in (1, 2, 20)]
+    found = value_direction(embedding, W_V, [1, 2, 20], [4, 5])
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-12)
+    signed = value_direction(embedding, W_V, [4, 5], [4, 5])
+    assert signed.mean() > 0
+    np.testing.assert_allclose(value_direction(-embedding, W_V, [1, 2, 20], [4, 5]), found, atol=1e-12)
+    np.testing.assert_allclose(value_direction(embedding, W_V * 7, [4, 5], [4, 5]), signed, atol=1e-12)
+
+
+def test_the_effective_rank_of_known_spectra() -> None:
+    assert effective_rank([3.0] * 5) == pytest.approx(5)
+    assert effective_rank([2.0, 0.0, 0.0]) == pytest.approx(1)
+    # Entropy of (1/2, 1/4, 1/4) is 1.5 ln 2.
+    assert effective_rank([2.0, 1.0, 1.0]) == pytest.approx(2**1.5)
+    assert math.isnan(effective_rank([0.0, 0.0]))
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.floats(0.01, 100))
+def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[float], scale: float) -> None:
+    rank = effective_rank(values)
+    assert 1 - 1e-9 <= rank <= len(values) + 1e-9
+    assert effective_rank([v * scale for v in values]) == pytest.approx(rank, rel=1e-9)
+
+
+def test_spectra_of_matrices_alone() -> None:
+    matrix = RNG.standard_normal((5, 3))
+    found = spectra({"0.W_Q": matrix, "0.ln1.w": np.ones(5)})
+    assert set(found) == {"singular/0.W_Q", "effective_rank/0.W_Q"}
+    squared = np.sort(np.linalg.eigvalsh(matrix.T @ matrix))[::-1]
+    np.testing.assert_allclose(found["singular/0.W_Q"] ** 2, squared, rtol=1e-10)
+
+
+def _average(length: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([[1 / (i + 1) if j <= i else 0.0 for j in range(length)] for i in range(length)])
+
+
+def test_the_average_operator_is_without_error() -> None:
+    found = first_attention(np.stack([_average(4)] * 3))
+    assert found["first_attention_error"] == 0
+    assert (found["lemma1_share"] == 1).all()
+    assert (found["first_attention_sd"] == 0).all()
+
+
+def test_shares_count_every_entry_but_the_first_row() -> None:
+    attention = np.stack([_average(3)] * 2)
+    attention[0, 2, :2] += [0.05, -0.05]
+    attention[1, 1, :2] += [0.2, -0.2]
+    found = first_attention(attention)
+    assert found["first_attention_error"] == pytest.approx(0.2)
+    # Ten entries below the first row: two are off by 0.05, two by 0.2.
+    np.testing.assert_allclose(found["lemma1_share"], [0.8, 0.6, 0.6])
+    assert found["first_attention"][1, 0] == pytest.approx(0.6)
+    assert found["first_attention_sd"][1, 0] == pytest.approx(0.2 / math.sqrt(2))
+
+
+def test_the_last_row_is_averaged_by_the_place_of_the_key() -> None:
+    logits = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 6.0]])
+    found = last_row(logits, logits / 10, np.array([0, 1, 1]))
+    np.testing.assert_allclose(found["last_logits"], [[0, 1], [3, 5.5]])
+    np.testing.assert_allclose(found["last_logits_sd"], [[0, 0], [math.sqrt(2), math.sqrt(0.5)]])
+    np.testing.assert_allclose(found["last_attention"], [[0, 0.1], [0.3, 0.55]])
+
+
+def test_outputs_are_mean_probabilities_and_their_mass_on_possible_labels() -> None:
+    mappings = [Mapping([3, 4], Window(), "wide"), Mapping([1, 2], Window(), "narrow")]
+    task = Task(keys=[8, 9], mappings=mappings, n_anchors=2, length=3, vocab_size=20)
+    logits = RNG.standard_normal((3, 20)) * 3
+    found = mean_outputs(logits, np.array([0, 1, 1]), task)
+    soft = [[math.exp(x) / sum(math.exp(y) for y in row) for x in row] for row in logits]
+    np.testing.assert_allclose(found["outputs/narrow"], soft[0], rtol=1e-12)
+    np.testing.assert_allclose(found["outputs/wide"], np.mean(soft[1:], axis=0), rtol=1e-12)
+    # Labels within the key ± the largest sum of two anchors: 4..13 and 0..17.
+    assert found["label_mass/narrow"] == pytest.approx(sum(soft[0][4:14]))
+    assert found["label_mass/wide"] == pytest.approx(np.mean([sum(row[:18]) for row in soft[1:]]))
+
+
+def test_the_probe_has_as_many_sequences_of_each_kind() -> None:
+    probe = draw_probe(TASK, 60)
+    cells = [((probe.mapping == m) & (probe.position == p)).sum() for m in (0, 1) for p in range(3)]
+    assert cells == [10] * 6
+    for row, mapping, position in zip(probe.sequences, probe.mapping, probe.position, strict=True):
+        own = TASK.mappings[mapping]
+        anchors = tuple(row[position + 1 : position + 3].tolist())
+        assert set(anchors) <= set(own.anchors)
+        assert anchors not in own.held_out
+        assert set(np.delete(row, [position + 1, position + 2]).tolist()) <= set(TASK.keys)
+
+
+def test_the_probe_is_the_same_every_time_and_rounded_up() -> None:
+    one, other = draw_probe(TASK), draw_probe(TASK)
+    assert (one.sequences == other.sequences).all()
+    assert len(one.sequences) == 516
+    # Every trained combination has its chance: with 258 draws of 15, none is missed.
+    rsn = one.sequences[one.mapping == 1]
+    drawn = {tuple(t for t in row if t in TASK.reasoning_anchors) for row in rsn.tolist()}
+    assert len(drawn) == 15

@@ -1,0 +1,198 @@
+"""Kept files: what comes back, how far off, how large; and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sim import Run, build, make_run_config
+from theory import InputError
+from validate.observe import (
+    Observations,
+    draw_probe,
+    kept,
+    observe,
+    observe_parameters,
+    observe_path,
+    read_kept,
+    write_kept,
+)
+from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
+from validate.observe.store import kept_file
+
+
+def _kept(observations: Observations, folder: Path, study: str = "mine", variant: str | None = None) -> Path:
+    file = kept_file(study, variant, observations.config, folder)
+    write_kept(observations, file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def observations(transformer_run: Run) -> Observations:
+    return observe(transformer_run)
+
+
+def test_what_was_kept_comes_back(observations: Observations, tmp_path: Path) -> None:
+    """All but the arrays exactly; large arrays to 1/65534 of the largest beside, others to float32."""
+    back = read_kept(_kept(observations, tmp_path))
+    for name in ("config", "provenance", "metrics", "epochs", "task", "tokens"):
+        assert getattr(back, name) == getattr(observations, name)
+    assert set(back.arrays) == set(observations.arrays)
+    for name, array in observations.arrays.items():
+        assert back.arrays[name].dtype == np.float64
+        beside = np.abs(array).reshape(len(array), -1).max(axis=1) if array.ndim > 1 else np.abs(array)
+        error = np.abs(back.arrays[name] - array).reshape(len(array), -1).max(axis=1)
+        assert (error <= 1.7e-5 * beside if name != "gram" else 4e-5 * beside).all(), name
+    exact = ("first_attention", "last_logits", "effective_rank/W_E", "norms", "lemma1_share")
+    for name in exact:
+        np.testing.assert_allclose(back.arrays[name], observations.arrays[name], rtol=1e-7, atol=1e-30)
+
+
+def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations, tmp_path: Path) -> None:
+    """A memory anchor a million times smaller than the rest keeps its cosines."""
+    sizes = np.ones(len(observations.tokens))
+    sizes[:2] = 1e-6
+    arrays = dict(observations.arrays)
+    arrays["norms"] = arrays["norms"] * sizes
+    arrays["gram"] = arrays["gram"] * sizes[:7, None] * sizes
+    small = dataclasses.replace(observations, arrays=arrays)
+    back = read_kept(_kept(small, tmp_path))
+    anchors, tokens = small.task.anchors, small.tokens
+    error = np.abs(back.cosines(anchors, 2, tokens) - small.cosines(anchors, 2, tokens))
+    assert error.max() < 1.7e-5
+
+
+finite = st.floats(-1e6, 1e6, width=32)
+
+
+@given(hnp.arrays(np.float64, (3, 7), elements=finite))
+def test_packing_is_as_good_as_it_says(values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    stored = pack_arrays({"outputs/sum": values})
+    assert stored["outputs/sum"].dtype == np.int16
+    back = unpack_arrays(stored)["outputs/sum"]
+    scale = np.abs(values).max(axis=1, keepdims=True)
+    assert (np.abs(back - values) <= 1.6e-5 * scale + 1e-40).all()
+
+
+def test_an_array_with_nan_keeps_it() -> None:
+    values = np.full((3, 4), 0.25)
+    values[1, 2] = np.nan
+    np.testing.assert_array_equal(
+        unpack_arrays(pack_arrays({"wv_direction": values}))["wv_direction"], values
+    )
+
+
+def test_metrics_come_back_line_by_line() -> None:
+    """A loss that was not finite is None; epochs may be fractional; a data set's name may hold a slash."""
+    lines = [
+        {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": {"mem": 5.3, "a/b": 1.0}},
+        {"epoch": 0.25, "step": 50, "sum_learning_rate": 0.1, "loss": {"mem": None, "a/b": 0.1}},
+    ]
+    back = unpack_metrics(pack_metrics(lines))
+    assert back == lines
+    assert isinstance(back[1]["step"], int)
+
+
+def test_a_run_at_the_papers_sizes_fits_in_120_kilobytes(tmp_path: Path) -> None:
+    """Eight snapshots of the two-layer Transformer with 40 evaluations."""
+    model = {"kind": "transformer"}
+    data = {"source": "draw"}
+    member = make_run_config({"task": "paper", "model": model, "data": data}).members()[0]
+    parameters = {n: p[0].double().numpy() for n, p in build([member], 200).items()}
+    task = member.build_task()
+    once = observe_parameters(parameters, member, draw_probe(task, 14))
+    arrays = {name: np.stack([array] * 8) for name, array in once.items()}
+    arrays |= {"token_label_matrix_anchors": np.ones((20, 200)), "token_ratio": np.ones(20)}
+    parts = {"mem": 1.0, "rsn_train": 1.0, "rsn_test": 1.0}
+    line = {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": parts, "accuracy": parts}
+    found = Observations(member, {"filler": "x" * 2000}, [line] * 40, tuple(range(8)), arrays)
+    assert _kept(found, tmp_path).stat().st_size <= 120_000
+
+
+def test_kept_runs_come_by_variant_gamma_and_seed(observations: Observations, tmp_path: Path) -> None:
+    for variant, rate, seed in (("b", 0.5, 1), ("b", 0.5, 0), ("a", 0.8, 0), ("b", 0.3, 2)):
+        config = observations.config.model_copy(update={"init_rate": rate, "seed": seed})
+        _kept(dataclasses.replace(observations, config=config), tmp_path, variant=variant)
+    found = kept("mine", folder=tmp_path)
+    assert [(o.config.init_rate, o.config.seed) for o in found] == [(0.8, 0), (0.3, 2), (0.5, 0), (0.5, 1)]
+    assert len(kept("mine", "b", folder=tmp_path)) == 3
+
+
+def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path: Path) -> None:
+    for place in ("mine", "mine/variant"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / transformer_run.path.name).symlink_to(transformer_run.path)
+    unfinished = tmp_path / "mine" / "gamma0.5_seed9"
+    unfinished.mkdir()
+    (unfinished / "config.json").write_text("{}")
+    (unfinished / "provenance.json").write_text('{"status": "interrupted"}')
+    found = kept("mine", root=tmp_path)
+    assert len(found) == 2
+    assert len(kept("mine", "variant", root=tmp_path)) == 1
+    again = observe_path(transformer_run.path)
+    for name, array in found[0].arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+def test_missing_runs_name_their_command(tmp_path: Path) -> None:
+    for root in (None, tmp_path):
+        with pytest.raises(InputError, match="anchorflow study scan --run --keep"):
+            kept("scan", root=root, folder=tmp_path)
+    with pytest.raises(InputError, match="variant sgd"):
+        kept("scan", "sgd", folder=tmp_path)
+
+
+def test_a_changed_file_is_refused(observations: Observations, tmp_path: Path) -> None:
+    file = _kept(observations, tmp_path)
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(InputError, match="checksum"):
+        kept("mine", folder=tmp_path)
+    with pytest.raises(InputError, match="checksum"):
+        observe_path(file)
+
+
+def test_a_file_that_no_list_names_is_refused_where_there_is_a_list(
+    observations: Observations, tmp_path: Path
+) -> None:
+    file = _kept(observations, tmp_path)
+    stranger = file.with_name("gamma0.9_seed0.safetensors")
+    stranger.write_bytes(file.read_bytes())
+    with pytest.raises(InputError, match="checksum"):
+        read_kept(stranger)
+    (tmp_path / "checksums.json").unlink()
+    assert read_kept(stranger).config == observations.config
+
+
+def test_other_versions_and_broken_files_are_refused(
+    observations: Observations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("validate.observe.store.FORMAT_VERSION", 0)
+    file = _kept(observations, tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="format version 0"):
+        read_kept(file)
+    (tmp_path / "checksums.json").unlink()
+    file.write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_kept(file)
+    with pytest.raises(InputError, match="no such file"):
+        observe_path(tmp_path / "none.safetensors")
+
+
+def test_checksums_are_of_the_bytes_in_the_files(observations: Observations, tmp_path: Path) -> None:
+    import hashlib
+
+    files = [_kept(observations, tmp_path, study) for study in ("b", "a")]
+    listed = json.loads((tmp_path / "checksums.json").read_text())
+    assert list(listed) == ["a/gamma0.5_seed0.safetensors", "b/gamma0.5_seed0.safetensors"]
+    assert listed["b/gamma0.5_seed0.safetensors"] == hashlib.sha256(files[0].read_bytes()).hexdigest()

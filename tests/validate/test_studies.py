@@ -1,0 +1,326 @@
+"""Studies: what their files say, how far they are, training and keeping them, and the command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim import Progress, Run
+from sim.session import train_together
+from theory import InputError
+from validate.cli import main
+from validate.observe import kept
+from validate.studies import (
+    Study,
+    cost_of,
+    keep,
+    load_study,
+    members_of,
+    run_state,
+    run_study,
+    states_of,
+    study_names,
+)
+
+TINY = """
+purpose = "Two models on a tiny task."
+init_rates = [0.3, 0.8]
+seeds = [0]
+keep = ["gram", "norms", "singular/*"]
+
+[task]
+keys = "20..25"
+n_anchors = 1
+length = 2
+vocab_size = 48
+reasoning_anchors = "4..7"
+memory_anchors = "1..3"
+
+[model]
+d_m = 8
+d_f = 12
+
+[training]
+epochs = 2
+batch_size = 16
+snapshot_epochs = [1]
+learning_rate = 1e-3
+
+[variants.mlp]
+
+[variants."attn-1e-2"]
+model = { kind = "transformer", d_k = 4 }
+training = { learning_rate = 1e-2, epochs = 1 }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "tiny.toml"
+    found.write_text(TINY)
+    return found
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all studies' runs, with those of the tiny study complete."""
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "tiny.toml").write_text(TINY)
+    run_study(load_study(folder / "tiny.toml"), folder, workers=1)
+    return folder
+
+
+def _edited(folder: Path, *changes: tuple[str, str], name: str = "tiny") -> Study:
+    text = TINY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / f"{name}.toml").write_text(text)
+    return load_study(folder / f"{name}.toml")
+
+
+def test_variants_lie_over_the_base(file: Path) -> None:
+    study = load_study(file)
+    assert (study.name, study.purpose) == ("tiny", "Two models on a tiny task.")
+    assert study.variants == ("mlp", "attn-1e-2")
+    mlp, attention = (study.configs[name] for name in study.variants)
+    assert (mlp.model.kind, mlp.training.learning_rate, mlp.training.epochs) == ("emb-mlp", 1e-3, 2)
+    assert (attention.model.kind, attention.training.learning_rate) == ("transformer", 1e-2)
+    assert attention.training.batch_size == mlp.training.batch_size == 16
+    assert attention.task == mlp.task
+
+
+def test_members_lie_in_folders_of_their_variant(file: Path) -> None:
+    paths = [str(m.path) for m in members_of(load_study(file), Path("r"))]
+    assert paths == [
+        f"r/tiny/{variant}/gamma{rate}_seed0" for variant in ("mlp", "attn-1e-2") for rate in (0.3, 0.8)
+    ]
+
+
+def test_a_study_without_variants_has_no_folders_of_them(tmp_path: Path) -> None:
+    study = _edited(tmp_path, (TINY[TINY.index("[variants.mlp]") :], ""))
+    assert study.variants == ()
+    assert str(members_of(study, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
+
+
+def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    preset = {"training": {"epochs": 9, "weight_decay": 0.5}}
+    monkeypatch.setattr("validate.studies.study.load_preset", lambda name: preset if name == "p" else {})
+    study = _edited(tmp_path, ("seeds = [0]", 'seeds = [0]\npreset = "p"'))
+    training = study.configs["mlp"].training
+    assert (training.epochs, training.weight_decay) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('purpose = "Two models on a tiny task."', "", "says no purpose"),
+        ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
+        ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
+        ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),
+        ("[variants.mlp]", '[variants."m__lp"]', "not a plain name"),
+        ("[variants.mlp]", "[variants]\nmlp = 3", "not a table"),
+        ("seeds = [0]", "seed = [0]", "unknown key"),
+        ("seeds = [0]", 'seeds = [0]\npreset = "nosuch"', "preset = 'nosuch'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        _edited(tmp_path, (old, new))
+
+
+def test_unknown_studies_and_missing_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="study = 'nosuch'"):
+        load_study("nosuch")
+    with pytest.raises(InputError, match="no such file"):
+        load_study(tmp_path / "none.toml")
+
+
+def test_every_study_of_the_package_has_members() -> None:
+    for name in study_names():
+        members = members_of(load_study(name))
+        assert members
+        assert len({m.path for m in members}) == len(members)
+
+
+def test_all_variants_are_trained_in_one_call(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    monkeypatch.setattr(
+        "validate.studies.work.train_members", lambda *given, **options: calls.append((given, options))
+    )
+    study = load_study(file)
+    run_study(study, tmp_path, workers=2)
+    ((configs, paths), options) = calls[0]
+    assert len(calls) == 1
+    assert [m.config for m in members_of(study, tmp_path)] == configs
+    assert [m.path for m in members_of(study, tmp_path)] == paths
+    assert (options["workers"], options["resume"]) == (2, True)
+
+
+def test_complete_runs_are_not_trained_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load_study(trained / "tiny.toml")
+    states = states_of(study, members_of(study, trained), trained / "kept-nowhere")
+    assert [(s.state, s.kept) for s in states] == [("complete", False)] * 4
+    assert all(s.seconds is not None and s.seconds > 0 for s in states)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("nothing is left to train")
+
+    monkeypatch.setattr("validate.studies.work.train_members", refuse)
+    assert run_study(study, trained, workers=1) == []
+
+
+def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> None:
+    """To the same numbers as the run that was never stopped."""
+    study = load_study(trained / "tiny.toml")
+    member = members_of(study, tmp_path)[0]
+    epochs: list[int] = []
+
+    def report(progress: Progress) -> None:
+        epochs.append(progress.epoch)
+
+    train_together([member.config], [member.path], report=report, stop=lambda: len(epochs) > 0)
+    assert run_state(member) == "unfinished"
+    with pytest.raises(InputError, match="not finished"):
+        run_study(study, tmp_path, workers=1, resume=False)
+    run_study(study, tmp_path, workers=1)
+    assert run_state(member) == "complete"
+    whole = Run.open(members_of(study, trained)[0].path)
+    assert (Run.open(member.path).embedding(2) == whole.embedding(2)).all()
+
+
+def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
+    study = _edited(
+        tmp_path,
+        ("learning_rate = 1e-3", 'learning_rate = 1e30\noptimizer = "sgd"\nclip_norm = 0.0'),
+        ("learning_rate = 1e-2", "learning_rate = 1e-3"),
+    )
+    diverged = run_study(study, tmp_path / "runs", workers=1)
+    assert {m.variant for m in diverged} == {"mlp"}
+    before = (diverged[0].path / "provenance.json").read_text()
+    assert run_study(study, tmp_path / "runs", workers=1) == diverged
+    assert (diverged[0].path / "provenance.json").read_text() == before
+    assert [file.name for file in keep(study, tmp_path / "runs", tmp_path / "kept")] == [
+        "attn-1e-2__gamma0.3_seed0.safetensors",
+        "attn-1e-2__gamma0.8_seed0.safetensors",
+    ]
+
+
+def test_a_folder_of_another_configuration_is_refused_before_any_work(trained: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(trained / "tiny", runs / "tiny")
+    changed = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
+    with pytest.raises(InputError, match="another configuration"):
+        run_study(changed, runs, workers=1)
+
+
+def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) -> None:
+    study = load_study(trained / "tiny.toml")
+    files = keep(study, trained, tmp_path)
+    assert len(files) == 4
+    found = kept("tiny", "attn-1e-2", folder=tmp_path)
+    assert [o.config for o in found] == [m.config for m in members_of(study)[2:]]
+    assert set(found[0].arrays) == {"gram", "norms", "singular/W_E"}
+    states = states_of(study, members_of(study, tmp_path / "none"), tmp_path)
+    assert [(s.state, s.kept) for s in states] == [("missing", True)] * 4
+    assert all(s.seconds is not None for s in states)
+
+
+def test_keeping_drops_what_the_study_no_longer_has_and_nothing_else(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    keep(load_study(trained / "tiny.toml"), trained, folder)
+    smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
+    assert keep(smaller, tmp_path / "no-runs", folder) == []
+    names = sorted(f.name for f in (folder / "tiny").iterdir())
+    assert names == ["attn-1e-2__gamma0.8_seed0.safetensors", "mlp__gamma0.8_seed0.safetensors"]
+    assert [key.partition("/")[2] for key in json.loads((folder / "checksums.json").read_text())] == names
+
+
+def test_kept_with_another_configuration_does_not_count(trained: Path, tmp_path: Path) -> None:
+    keep(load_study(trained / "tiny.toml"), trained, tmp_path / "kept")
+    changed = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
+    states = states_of(changed, members_of(changed, tmp_path), tmp_path / "kept")
+    assert not any(s.kept for s in states)
+
+
+def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = []
+
+    def seconds(config: Any) -> float:
+        timed.append(config.model.kind)
+        return 10.0 if config.model.kind == "emb-mlp" else 70.0
+
+    monkeypatch.setattr("validate.studies.state.seconds_per_epoch", seconds)
+    members = members_of(load_study(file))
+    # Two runs of 2 × 10 s, two of 1 × 70 s.
+    assert cost_of(members, 1).seconds == pytest.approx(180)
+    assert timed == ["emb-mlp", "transformer"]
+    assert cost_of(members, 2).seconds == pytest.approx(90)
+    assert cost_of(members, 9).seconds == pytest.approx(70)
+    assert cost_of(members, 9).processes == 4
+
+
+def test_the_command_runs_keeps_and_counts(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept"), "--workers", "1"]
+    assert main(["study", str(file), *places, "--json"]) == 0
+    (before,) = json.loads(capsys.readouterr().out)
+    assert (before["total"], before["missing"], before["kept"]) == (4, 4, 0)
+    assert before["seconds_left"] > 0
+    assert main(["study", str(file), *places, "--run", "--keep", "--json"]) == 0
+    captured = capsys.readouterr()
+    (after,) = json.loads(captured.out)
+    assert (after["complete"], after["kept"], after["seconds_left"]) == (4, 4, 0)
+    assert "runs: 4, processes: 1; about" in captured.err
+    assert {run["state"] for run in after["runs"]} == {"complete"}
+    assert main(["study", str(file), *places, "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert "Two models on a tiny task." in shown
+    assert "mlp/gamma0.3_seed0" in shown
+
+
+def test_ctrl_c_says_how_to_go_on(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("validate.studies.work.train_members", interrupted)
+    assert main(["study", str(file), "--run", "--root", str(tmp_path)]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+def test_the_command_lists_all_and_refuses_what_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "--json", "--root", str(tmp_path)]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == study_names()
+    assert main(["study", "nosuch"]) == 2
+    assert "study = 'nosuch'" in capsys.readouterr().err
+
+
+def test_training_starts_from_a_preset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preset = {"seeds": [3], "model": {"d_m": 8, "d_f": 8}, "training": {"epochs": 1, "batch_size": "full"}}
+    monkeypatch.setattr("validate.commands.train.load_preset", lambda name: {"small": preset}[name])
+    config = tmp_path / "config.toml"
+    config.write_text(TINY[TINY.index("[task]") : TINY.index("[model]")] + "[model]\nd_m = 6\n")
+    out = ["--out", str(tmp_path / "runs"), "--workers", "1", "--json"]
+    assert main(["train", str(config), "--preset", "small", *out, "--model.d-f", "5"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    found = run["config"]
+    assert (found["seed"], found["model"]["d_m"], found["model"]["d_f"]) == (3, 6, 5)
+    assert found["training"]["batch_size"] == "full"
+    monkeypatch.undo()
+    assert main(["train", "--preset", "nosuch", *out]) == 2
+    assert "preset = 'nosuch'" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""anchorflow study: how far the studies are; train what they lack; keep what they have shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from validate.commands.parsing import parse
+
+if TYPE_CHECKING:
+    from validate.studies import MemberState, Study
+
+EXAMPLE = "anchorflow study transformer --run --keep"
+
+
+@dataclasses.dataclass
+class Options:
+    """Show how far studies are, the named sets of runs that claims and figures need.
+
+    --run trains what is missing, in one pool of processes for all the studies named, and goes on with what
+    was interrupted; --keep writes the observations of complete runs to the folder that claims and figures
+    read. Without either, nothing is changed.
+    """
+
+    names: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = ()
+    """Studies, or TOML files of your own; all studies if none is named."""
+    run: bool = False
+    """Train the missing runs, after saying how long it will take."""
+    keep: bool = False
+    """Observe complete runs and keep what they show."""
+    list: bool = False
+    """Show every run, not only how many there are."""
+    workers: int = 0
+    """Processes side by side; 0 takes one for each core."""
+    root: Path = Path("runs/studies")
+    """The folder of the run folders."""
+    kept: Path | None = None
+    """The folder of the kept observations; by default the one in the package."""
+    json: bool = False
+    """Print the studies as JSON on standard output."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Train and keep as asked, then say how far the studies are."""
+    options = parse(Options, "study", arguments, EXAMPLE)
+    from validate.console import say
+    from validate.observe import KEPT
+    from validate.studies import keep, load_study, run_study, study_names
+
+    folder = options.kept or KEPT
+    studies = [load_study(name) for name in options.names or study_names()]
+    if options.run:
+        try:
+            run_study(studies, options.root, options.workers)
+        except KeyboardInterrupt:
+            say("anchorflow: stopped; checkpoints are written, the same command goes on")
+            return 130
+    for study in studies if options.keep else []:
+        keep(study, options.root, folder)
+    _show(studies, options, folder)
+    return 0
+
+
+def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
+    from validate.console import print_json, print_table
+    from validate.studies import members_of, states_of
+    from validate.training import process_count
+
+    states = {s.name: states_of(s, members_of(s, options.root), folder) for s in studies}
+    count = process_count(options.workers)
+    measure = bool(options.names)
+    found = [_summary(study, states[study.name], count, measure) for study in studies]
+    if options.json:
+        runs = [[_line(state) for state in states[study.name]] for study in studies]
+        print_json([each | {"runs": lines} for each, lines in zip(found, runs, strict=True)])
+        return
+    header = ["study", "purpose", *_COUNTS, f"time left, {count} processes"]
+    rows = [
+        [each["name"], each["purpose"], *(str(each[key]) for key in _COUNTS), _time(each["seconds_left"])]
+        for each in found
+    ]
+    print_table("studies", header, rows)
+    for study in studies if options.list else []:
+        lines = [_line(state) for state in states[study.name]]
+        table = [[line["path"], line["state"], "yes" if line["kept"] else "no"] for line in lines]
+        print_table(study.name, ["run", "state", "kept"], table)
+
+
+_COUNTS = ("total", "complete", "kept", "missing", "unfinished", "diverged")
+
+
+def _summary(study: Study, states: Sequence[MemberState], count: int, measure: bool) -> dict[str, Any]:
+    """Return a study's counts and the time that its missing runs will take, as far as it is known."""
+    from validate.studies import cost_of, counts_of
+
+    counts = counts_of(states)
+    left = [state.member for state in states if state.state in ("missing", "unfinished")]
+    known = [state.seconds for state in states if state.seconds is not None]
+    seconds: float | None = None
+    if not left:
+        seconds = 0.0
+    elif known:
+        seconds = -(-len(left) // count) * sum(known) / len(known)
+    elif measure:
+        seconds = cost_of(left, count).seconds
+    numbers = {key: counts[key] for key in _COUNTS} | {"total": len(states)}
+    return {"name": study.name, "purpose": study.purpose, **numbers, "seconds_left": seconds}
+
+
+def _line(state: MemberState) -> dict[str, Any]:
+    member = state.member
+    return {
+        "variant": member.variant,
+        "init_rate": member.config.init_rate,
+        "seed": member.config.seed,
+        "path": str(member.path),
+        "state": state.state,
+        "kept": state.kept,
+        "wall_seconds": state.seconds,
+    }
+
+
+def _time(seconds: float | None) -> str:
+    from validate.training import duration
+
+    return "name it to measure" if seconds is None else "" if seconds == 0 else duration(seconds)

@@ -1,0 +1,122 @@
+"""How far a study is: which runs are complete, which are kept, and what the others will cost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sim.config import make_member_config
+from sim.launch import Cost, seconds_per_epoch
+from sim.provenance import peak_memory_mib
+from sim.run import Run
+from sim.run_folder import is_begun, read_config, read_json
+from theory import InputError
+from validate.observe import KEPT
+from validate.observe.store import kept_file, read_header
+from validate.studies.study import Study, StudyMember
+
+State = Literal["complete", "diverged", "unfinished", "missing"]
+
+
+@dataclass(frozen=True)
+class MemberState:
+    """Where one run of a study stands.
+
+    Attributes
+    ----------
+    member : StudyMember
+    state : str
+        "complete", "diverged" (which is final too), "unfinished" or "missing".
+    kept : bool
+        Whether its observations are kept, made with this very configuration.
+    seconds : float or None
+        The wall time that it took, if it or its kept observations say so.
+    """
+
+    member: StudyMember
+    state: State
+    kept: bool
+    seconds: float | None
+
+
+def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
+    """Return where each of a study's runs stands.
+
+    Raises
+    ------
+    InputError
+        If a run folder holds a run with another configuration.
+    """
+    return [_state_of(study, member, folder) for member in members]
+
+
+def counts_of(states: Sequence[MemberState]) -> Counter[str]:
+    """Return how many runs are in each state, and how many are kept."""
+    return Counter([s.state for s in states]) + Counter(kept=sum(s.kept for s in states))
+
+
+def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
+    state = run_state(member)
+    seconds = read_json(member.path, "provenance.json")["wall_seconds"] if state == "complete" else None
+    file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
+    if file.exists():
+        header = read_header(file)
+        is_kept = make_member_config(header["config"]) == member.config
+        seconds = header["provenance"]["wall_seconds"] if seconds is None and is_kept else seconds
+    return MemberState(member, state, is_kept, seconds)
+
+
+def run_state(member: StudyMember) -> State:
+    """Return where one run stands, by its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds a run with another configuration: the study was changed since.
+    """
+    if not is_begun(member.path):
+        return "missing"
+    if read_config(member.path) != member.config:
+        raise InputError(
+            "run",
+            str(member.path),
+            "holds a run with another configuration than the study's",
+            "move it away, or choose another --root",
+        )
+    if not (member.path / "provenance.json").exists():
+        return "unfinished"
+    status = read_json(member.path, "provenance.json").get("status")
+    if status == "complete":
+        Run.open(member.path)
+        return "complete"
+    return "diverged" if status == "diverged" else "unfinished"
+
+
+def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:
+    """Return what training some runs will cost, from a few steps on throw-away state on this machine.
+
+    Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. An
+    unfinished run counts as a whole one.
+    """
+    timed: dict[str, float] = {}
+    loads = [0.0] * max(min(workers, len(members)), 1)
+    for member in members:
+        key = _cost_key(member)
+        if key not in timed:
+            timed[key] = seconds_per_epoch(member.config)
+        # Each run goes to the process that is free first, as in the pool.
+        loads[loads.index(min(loads))] += timed[key] * member.config.training.epochs
+    return Cost(max(loads), peak_memory_mib(), len(loads))
+
+
+def _cost_key(member: StudyMember) -> str:
+    without: Any = {
+        "init_rate": True,
+        "seed": True,
+        "training": {"epochs", "learning_rate", "weight_decay", "snapshot_epochs", "checkpoint_every"},
+    }
+    return json.dumps(member.config.model_dump(mode="json", exclude=without), sort_keys=True)

@@ -1,0 +1,123 @@
+"""A study: a named set of runs that claims and figures need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sim.config import MemberConfig, RunConfig, make_run_config
+from sim.presets import load_preset, merge
+from theory import InputError
+from theory.errors import unknown_key
+from theory.task_toml import load_toml
+from validate.observe import RUNS
+
+FOLDER = Path(__file__).resolve().parent
+_OWN_KEYS = ("purpose", "preset", "keep", "variants")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named set of runs.
+
+    Attributes
+    ----------
+    name : str
+    purpose : str
+        One sentence for the list of studies.
+    configs : mapping of str or None to RunConfig
+        A configuration for each variant; the key None where there are no variants.
+    keep : tuple of str
+        Patterns of the observables that are kept, "singular/*" for instance.
+    """
+
+    name: str
+    purpose: str
+    configs: Mapping[str | None, RunConfig]
+    keep: tuple[str, ...] = ("*",)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The names of the variants; none if the study is a single configuration."""
+        return tuple(name for name in self.configs if name is not None)
+
+
+class StudyMember(NamedTuple):
+    """One run of a study: its variant, its configuration, and its folder."""
+
+    variant: str | None
+    config: MemberConfig
+    path: Path
+
+
+def load_study(source: str | Path) -> Study:
+    """Return a study, by its name or from a TOML file.
+
+    Parameters
+    ----------
+    source : str or Path
+        The name of one of ``study_names()``, or a path that ends in ".toml".
+
+    Raises
+    ------
+    InputError
+        If there is no such study, or its file makes no sense.
+    """
+    file = Path(source)
+    if file.suffix != ".toml":
+        if str(source) not in study_names():
+            raise unknown_key("study", str(source), study_names())
+        file = FOLDER / f"{source}.toml"
+    return _study(_checked_name("study", file.stem), load_toml(file))
+
+
+def study_names() -> list[str]:
+    """Return the names of all studies, sorted."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
+    """Return every run of a study: by variant, then γ, then seed."""
+    return [
+        StudyMember(variant, member, root / study.name / (variant or "") / member.name)
+        for variant, config in study.configs.items()
+        for member in config.members()
+    ]
+
+
+def _study(name: str, data: dict[str, Any]) -> Study:
+    purpose, keep = data.get("purpose"), data.get("keep", ["*"])
+    if not isinstance(purpose, str):
+        raise InputError("study", name, "says no purpose", 'add purpose = "..." to its file')
+    if not isinstance(keep, list) or not all(isinstance(pattern, str) for pattern in keep):
+        raise InputError("keep", keep, "not a list of names of observables", 'write e.g. ["singular/*"]')
+    own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
+    base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
+    return Study(name, purpose, dict(_configs(name, base, data.get("variants", {}))), tuple(keep))
+
+
+def _configs(
+    study: str, base: dict[str, Any], variants: Mapping[str, Any]
+) -> Iterator[tuple[str | None, RunConfig]]:
+    """Make the configuration of each variant, or the only one; an error says whose it is."""
+    if not variants:
+        yield None, make_run_config(base)
+    for name, over in variants.items():
+        if not isinstance(over, dict):
+            raise InputError("variants", name, "not a table", f"write [variants.{name}]")
+        try:
+            yield _checked_name("variant", name), make_run_config(merge(base, over))
+        except InputError as error:
+            argument = f"study {study}, variant {name}: {error.argument}"
+            raise InputError(argument, error.value, error.problem, error.remedy) from None
+
+
+def _checked_name(what: str, name: str) -> str:
+    """Refuse a name that does not fit into those of folders and files."""
+    if not _NAME.fullmatch(name):
+        raise InputError(what, name, "not a plain name", "use letters, digits, '.', '+' and '-'")
+    return name

@@ -1,0 +1,113 @@
+"""Train what a study lacks, and keep what it has shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from sim.launch import train_members
+from sim.run import Run
+from theory import InputError
+from validate.console import say, training_progress
+from validate.observe import KEPT, RUNS, Observations, observe, write_kept
+from validate.observe.store import drop_kept, kept_file
+from validate.studies.state import cost_of, run_state
+from validate.studies.study import Study, StudyMember, members_of
+from validate.training import duration, process_count
+
+
+def run_study(
+    study: Study | Sequence[Study], root: Path = RUNS, workers: int = 0, *, resume: bool = True
+) -> list[StudyMember]:
+    """Train the runs that a study lacks, all variants in one pool, after saying what it will cost.
+
+    Complete runs stay as they are, and so do those that diverged: the same run would diverge again.
+
+    Parameters
+    ----------
+    study : Study or sequence of Study
+        What to train; several studies share the pool.
+    root : Path, optional
+        The folder of all studies' run folders.
+    workers : int, optional
+        Processes side by side; 0 takes one for each core. More than one needs a script with an
+        ``if __name__ == "__main__"`` guard.
+    resume : bool, optional
+        Go on with unfinished runs; otherwise they are refused before any work.
+
+    Returns
+    -------
+    list of StudyMember
+        The runs that diverged.
+
+    Raises
+    ------
+    InputError
+        If a run folder is in the way.
+    KeyboardInterrupt
+        After Ctrl-C, once every run has written a checkpoint; call again to go on.
+    """
+    count = process_count(workers)
+    studies = [study] if isinstance(study, Study) else study
+    members = [member for each in studies for member in members_of(each, root)]
+    left = [m for m in members if run_state(m) in ("missing", "unfinished")]
+    for member in left if not resume else []:
+        if run_state(member) == "unfinished":
+            raise InputError("run", str(member.path), "not finished", "go on with it (resume)")
+    if left:
+        _train(left, count)
+    return [m for m in members if run_state(m) == "diverged"]
+
+
+def _train(left: Sequence[StudyMember], count: int) -> None:
+    cost = cost_of(left, count)
+    say(
+        f"runs: {len(left)}, processes: {cost.processes}; about {duration(cost.seconds)} "
+        f"and {cost.memory_mib:.0f} MiB a process"
+    )
+    configs, paths = [m.config for m in left], [m.path for m in left]
+    with training_progress(1, sum(config.training.epochs for config in configs)) as report:
+        train_members(configs, paths, workers=count, resume=True, report=report)
+
+
+def keep(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Path]:
+    """Observe a study's complete runs and keep what they show, with checksums.
+
+    Kept files of runs that the study no longer has are deleted; those of its other runs stay.
+
+    Parameters
+    ----------
+    study : Study
+    root : Path, optional
+        The folder of all studies' run folders.
+    folder : Path, optional
+        The folder with the kept files.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    members = members_of(study, root)
+    own = {kept_file(study.name, m.variant, m.config, folder) for m in members}
+    for file in set((folder / study.name).glob("*.safetensors")) - own:
+        drop_kept(file)
+    written = []
+    for member in members:
+        if run_state(member) == "complete":
+            file = kept_file(study.name, member.variant, member.config, folder)
+            write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
+            written.append(file)
+    return written
+
+
+def _chosen(observations: Observations, patterns: Sequence[str]) -> Observations:
+    """Return observations with those arrays alone whose names fit a pattern."""
+    arrays = {
+        name: array
+        for name, array in observations.arrays.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+    return dataclasses.replace(observations, arrays=arrays)
