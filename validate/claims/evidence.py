@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,19 +19,19 @@ class Evidence:
 
     Attributes
     ----------
-    roots : sequence of Path
-        Folders that hold studies as ``STUDY/[VARIANT/]gammaG_seedS``. A study that lies in one of them is
-        taken from there, any other from ``folder``.
+    places : mapping of str to Path
+        Studies that are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``; any other is read
+        from ``folder``.
     folder : Path
         The kept observations.
     load : callable
         From a study's name to what it consists of, for conditions about all of its variants or γ.
     """
 
-    roots: Sequence[Path] = ()
+    places: Mapping[str, Path] = field(default_factory=dict)
     folder: Path = KEPT
     load: Callable[[str], Study] = load_study
-    _cells: dict[tuple[str, str], dict[float, list[Observations]]] = field(default_factory=dict)
+    _cells: dict[tuple[str, str], dict[float, list[Observations]]] = field(default_factory=dict, init=False)
 
     def find(self, needs: Needs) -> Sample:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
@@ -69,26 +69,23 @@ class Evidence:
 
     def _observations(self, study: str, variant: str) -> list[Observations]:
         try:
-            return kept(study, variant or None, root=self._root(study), folder=self.folder)
+            return kept(study, variant or None, root=self.places.get(study), folder=self.folder)
         except InputError as error:
             # Any other refusal, as that of a damaged file, is the user's to hear of.
             if error.argument != "study":
                 raise
             raise _missing(study, variant, "no runs") from None
 
-    def _root(self, study: str) -> Path | None:
-        return next((root for root in self.roots if (root / study).is_dir()), None)
-
     def _variants(self, study: str) -> tuple[str, ...]:
-        """Return the variants that a root has, or that the study has by its definition."""
-        root = self._root(study)
+        """Return the variants whose run folders there are, or that the study has by its definition."""
+        root = self.places.get(study)
         if root is None:
             return self._defined(study).variants
         return tuple(sorted({path.parent.parent.name for path in (root / study).glob("*/*/config.json")}))
 
     def _rates(self, study: str, variant: str) -> tuple[float, ...]:
-        """Return the γ that a root has, or that the study has by its definition."""
-        if self._root(study) is not None:
+        """Return the γ of the run folders there are, or that the study has by its definition."""
+        if study in self.places:
             return tuple(sorted(self._read(study, variant)))
         return self._defined(study).configs[variant or None].init_rates
 
@@ -99,6 +96,23 @@ class Evidence:
             if error.argument != "study":
                 raise
             raise _missing(study, "", "not defined") from None
+
+
+def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
+    """Return where each study lies whose run folders are in some folders; the first that has it counts.
+
+    Raises
+    ------
+    InputError
+        If one of the folders is missing or holds nothing.
+    """
+    found: dict[str, Path] = {}
+    for folder in folders:
+        names = [path.name for path in sorted(folder.glob("*")) if path.is_dir()]
+        if not names:
+            raise InputError("runs", str(folder), "no folder with studies", "name one that holds STUDY/...")
+        found = dict.fromkeys(names, folder) | found
+    return found
 
 
 def _by_rate(runs: Sequence[Observations]) -> dict[float, list[Observations]]:

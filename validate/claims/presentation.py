@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sim.files import finite
-from validate.claims.statements import Condition
 from validate.claims.verdicts import Finding, Outcome
 
 SCHEMA = "anchorflow/claims/1"
+SOURCES = ("paper", "sibling", "chosen", "user")
+Claimed = dict[str, Any]
+"""A claim or a condition of the JSON document."""
 HEADER = ("", "claim", "verdict", "first condition", "threshold", "mean [95 %]", "n", "runs", "settings")
 
 
@@ -44,7 +46,7 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
         "threshold": finite(c.threshold),
         "reason": c.reason,
         "study": c.needs.study if c.needs else None,
-        "runs": _runs(c),
+        "runs": str(c.needs) if c.needs else "computed",
         "state": finding.state(outcome),
         "estimate": outcome.estimate.as_dict(),
         "values": [finite(value) for value in outcome.values],
@@ -55,83 +57,88 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def row(finding: Finding) -> list[str]:
+def row(claim: Claimed) -> list[str]:
     """Return a claim's line: number, name, verdict, and the condition that stands for it."""
-    outcome = finding.headline
+    first = headline(claim)
     return [
-        str(finding.claim.number),
-        finding.claim.name + (" (opposing)" if finding.claim.opposing else ""),
-        verdict_text(finding),
-        *_measured(outcome),
-        _runs(outcome.condition),
-        settings(outcome),
+        str(claim["number"]),
+        claim["name"] + (" (opposing)" if claim["opposing"] else ""),
+        verdict_text(claim),
+        *_measured(first),
+        first["runs"],
+        settings(first),
     ]
 
 
-def condition_rows(finding: Finding) -> list[list[str]]:
-    """Return a line for every condition of a claim: state, role, measure, threshold, estimate, n, runs."""
+def condition_rows(claim: Claimed) -> list[list[str]]:
+    """Return a line for every condition of a claim, what it is and what became of it."""
     return [
-        [
-            finding.state(o),
-            o.condition.role,
-            *_measured(o),
-            _runs(o.condition),
-            o.missing or o.condition.reason,
-        ]
-        for o in finding.outcomes
+        [c["state"], c["role"], *_measured(c), c["runs"], c["missing"] or c["reason"]]
+        for c in claim["conditions"]
     ]
 
 
-def verdict_text(finding: Finding) -> str:
-    """Return the verdict, and whether an interval leaves it open."""
-    text = str(finding.verdict)
-    return text if finding.clear or finding.verdict == "not tested" else f"{text}, not clear"
+def headline(claim: Claimed) -> Claimed:
+    """Return the condition that stands for a claim in a table: the first that was measured."""
+    claimed = [c for c in claim["conditions"] if c["role"] == "claim"]
+    return next((c for c in claimed if c["missing"] is None), claimed[0])
 
 
-def settings(outcome: Outcome) -> str:
-    """Return how many settings come from where: "10 paper, 6 sibling, 12 chosen"."""
-    counts = Counter(outcome.sources.values())
-    return ", ".join(
-        f"{counts[name]} {name}" for name in ("paper", "sibling", "chosen", "user") if counts[name]
-    )
+def verdict_text(claim: Claimed) -> str:
+    """Return the verdict, how many conditions are met if not all, and whether an interval leaves it open."""
+    states = [c["state"] for c in claim["conditions"] if c["role"] == "claim"]
+    text = str(claim["verdict"])
+    if text == "not tested":
+        return text
+    if text == "holds in part":
+        text += f", {states.count('met')} of {len(states)}"
+    if "void" in states:
+        text += f", {states.count('void')} void"
+    return text if claim["clear"] else f"{text}, not clear"
 
 
-def _measured(outcome: Outcome) -> list[str]:
-    c = outcome.condition
-    threshold = "" if c.role == "note" else f"{c.relation} {c.threshold:g}"
-    return [c.what, threshold, "–" if outcome.missing else str(outcome.estimate), str(outcome.estimate.n)]
+def settings(condition: Claimed) -> str:
+    """Return how many settings of the runs come from where: "10 paper, 6 sibling, 12 chosen"."""
+    counts = Counter(condition["sources"].values())
+    return ", ".join(f"{counts[name]} {name}" for name in SOURCES if counts[name])
 
 
-def _runs(condition: Condition) -> str:
-    return str(condition.needs) if condition.needs else "computed"
-
-
-def markdown(findings: Sequence[dict[str, Any]]) -> str:
-    """Return the claims of a JSON document as a Markdown table."""
-    lines = [
-        "| | claim | verdict | first condition | mean [95 %] | n |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for claim in findings:
-        claimed = [c for c in claim["conditions"] if c["role"] == "claim"]
-        first = next((c for c in claimed if c["state"] != "not tested"), claimed[0])
-        open_ = "" if claim["clear"] or claim["verdict"] == "not tested" else ", not clear"
-        bound = f"{first['measure']} {first['relation']} {first['threshold']:g}"
+def markdown(claims: Sequence[Claimed]) -> str:
+    """Return claims as a Markdown table."""
+    header = ("", "claim", "verdict", "first condition", "mean [95 %]", "n")
+    lines = [_line(header), _line(["---"] * len(header))]
+    for claim in claims:
+        what, threshold, estimate, n = _measured(headline(claim))
         cells = (
             str(claim["number"]),
             claim["statement"],
-            claim["verdict"] + open_,
-            bound,
-            _interval(first["estimate"]),
-            str(first["estimate"]["n"]),
+            verdict_text(claim),
+            f"{what} {threshold}",
+            estimate,
+            n,
         )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append(_line([cell.replace("|", "\\|") for cell in cells]))
     return "\n".join(lines) + "\n"
 
 
-def _interval(estimate: dict[str, Any]) -> str:
-    if estimate["mean"] is None:
+def number(value: float) -> str:
+    """Return a number with three decimals, or with two digits where those would show next to nothing."""
+    return f"{value:.3f}" if value == 0 or 0.1 <= abs(value) < 1000 else f"{value:.2g}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _measured(condition: Claimed) -> list[str]:
+    threshold = "" if condition["role"] == "note" else f"{condition['relation']} {condition['threshold']:g}"
+    estimate = condition["estimate"]
+    return [condition["measure"], threshold, _interval(**estimate), str(estimate["n"])]
+
+
+def _interval(mean: float | None, low: float | None, high: float | None, **_: int) -> str:
+    if mean is None:
         return "–"
-    if estimate["low"] is None:
-        return f"{estimate['mean']:.3f}"
-    return f"{estimate['mean']:.3f} [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+    if low is None or high is None:
+        return number(mean)
+    return f"{number(mean)} [{number(low)}, {number(high)}]"

@@ -145,12 +145,6 @@ class Finding:
         return bool(decisive) and all(o.clear for o in decisive)
 
     @property
-    def headline(self) -> Outcome:
-        """The outcome that stands for the claim in a table: the first condition that was measured."""
-        claimed = [o for o in self.outcomes if o.condition.role == "claim"]
-        return next((o for o in claimed if not o.missing), claimed[0])
-
-    @property
     def against_the_paper(self) -> bool:
         """Whether the verdict speaks against the paper: its claim does not hold, or an opposing one does."""
         return self.verdict == ("holds" if self.claim.opposing else "does not hold")

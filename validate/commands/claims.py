@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from validate.commands.parsing import parse
 
 if TYPE_CHECKING:
-    from validate.claims import Claim, Finding
+    from validate.claims import Claim
     from validate.claims.evidence import Evidence
 
 EXAMPLE = "anchorflow claims 1 2 --verbose"
@@ -47,54 +47,47 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Judge, after training what is missing if asked to."""
     options = parse(Options, "claims", arguments, EXAMPLE)
-    from theory import InputError
     from validate.claims import judge_claims, ledger
-    from validate.claims.evidence import Evidence
+    from validate.claims.evidence import Evidence, studies_in
     from validate.claims.presentation import to_json
     from validate.console import print_json
     from validate.observe import KEPT
 
     claims = ledger(options.numbers)
-    for path in options.runs:
-        if not path.is_dir():
-            raise InputError("runs", str(path), "no such folder", "name a folder that holds studies")
-    folder = options.kept or KEPT
-    evidence = Evidence(options.runs, folder)
+    evidence = Evidence(studies_in(options.runs), options.kept or KEPT)
     if options.run:
-        evidence = Evidence((*options.runs, *_trained(claims, evidence, options)), folder)
+        evidence = _with_missing_runs(claims, evidence, options)
     findings = judge_claims(claims, evidence.find)
+    document = to_json(findings)
     if options.json:
-        print_json(to_json(findings))
+        print_json(document)
     else:
-        _print(findings, options.verbose)
+        _print(document["claims"], options.verbose)
     return int(any(finding.against_the_paper for finding in findings))
 
 
-def _trained(claims: Sequence[Claim], evidence: Evidence, options: Options) -> tuple[Path, ...]:
-    """Train every study that some condition lacks runs of; return where the runs are, if any were needed."""
+def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Options) -> Evidence:
+    """Train every study that some condition lacks runs of, and read those studies from their run folders."""
     from validate.studies import load_study, run_study
 
     lacking = dict.fromkeys(
         c.needs.study for claim in claims for c in claim.conditions if c.needs and not evidence.has(c.needs)
     )
-    if not lacking:
-        return ()
-    run_study([load_study(name) for name in lacking], options.root, options.workers)
-    return (options.root,)
+    if lacking:
+        run_study([load_study(name) for name in lacking], options.root, options.workers)
+    places = {**evidence.places, **dict.fromkeys(lacking, options.root)}
+    return dataclasses.replace(evidence, places=places)
 
 
-def _print(findings: Sequence[Finding], verbose: bool) -> None:
+def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
     from validate.claims.presentation import HEADER, condition_rows, row
     from validate.console import print_table, say
 
-    print_table("the paper's claims", HEADER, [row(finding) for finding in findings])
-    if verbose:
-        header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
-        for finding in findings:
-            claim = finding.claim
-            title = f"{claim.number}. {claim.statement} ({claim.section}): {finding.verdict}"
-            print_table(title, header, condition_rows(finding))
-    missing = [f for f in findings if any(o.missing for o in f.outcomes)]
+    print_table("the paper's claims", HEADER, [row(claim) for claim in claims])
+    header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
+    for claim in claims if verbose else []:
+        title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
+        print_table(title, header, condition_rows(claim))
+    missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
     if missing:
-        numbers = " ".join(str(finding.claim.number) for finding in missing)
-        say(f"runs are missing; make them: anchorflow claims {numbers} --run")
+        say(f"runs are missing; make them: anchorflow claims {' '.join(missing)} --run")

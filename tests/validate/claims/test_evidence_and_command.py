@@ -19,8 +19,8 @@ from tests.validate.claims.synthetic import learning, run
 from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.claims import MissingRunsError, Needs, judge_claims, ledger
-from validate.claims.evidence import Evidence
-from validate.claims.presentation import condition_rows, markdown, row, to_json
+from validate.claims.evidence import Evidence, studies_in
+from validate.claims.presentation import HEADER, condition_rows, markdown, row, to_json
 from validate.cli import main
 from validate.observe import observe, write_kept
 from validate.observe.store import kept_file
@@ -94,7 +94,7 @@ def test_a_defined_variant_without_runs_is_missing_and_not_left_out(kept: Path) 
 
 
 def test_folders_come_before_what_is_kept(kept: Path, root: Path) -> None:
-    evidence = Evidence((root,), kept)
+    evidence = Evidence(studies_in([root]), kept)
     assert list(evidence.find(Needs("norms", variants=()))) == [("pre-3e-4", 0.3), ("pre-3e-4", 0.8)]
     assert len(evidence.find(Needs("optimisers", (0.8,), ("sgd",)))["sgd", 0.8]) == 2
 
@@ -123,8 +123,8 @@ def test_every_claim_of_these_runs_fits_the_schema(kept: Path) -> None:
     findings = judge_claims([c for c in ledger() if c.number not in (7, 19)], Evidence(folder=kept).find)
     document = to_json(findings)
     jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), SCHEMA)
-    assert [len(row(f)) for f in findings] == [9] * len(findings)
-    assert all(len(line) == 8 for f in findings for line in condition_rows(f))
+    assert [len(row(c)) for c in document["claims"]] == [len(HEADER)] * len(findings)
+    assert all(len(line) == 8 for c in document["claims"] for line in condition_rows(c))
     table = markdown(document["claims"])
     assert table.count("\n") == len(findings) + 2
     assert "not tested" in table
@@ -168,7 +168,7 @@ def test_own_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["claims", "99"], "claim = 99: no such claim"),
         (["claims", "one"], "one"),
-        (["claims", "4", "--runs", "nowhere"], "runs = 'nowhere': no such folder"),
+        (["claims", "4", "--runs", "nowhere"], "runs = 'nowhere': no folder with studies"),
     ],
 )
 def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,3 +197,11 @@ def test_run_trains_what_is_missing_and_nothing_else(
     assert (out / "emb-mlp" / "gamma0.8_seed0" / "config.json").exists()
     assert main(["claims", COMPUTED, *options]) == 0
     assert asked == ["emb-mlp"]
+
+
+def test_the_first_folder_that_has_a_study_counts(tmp_path: Path) -> None:
+    for name in ("a/x", "b/x", "b/y"):
+        (tmp_path / name).mkdir(parents=True)
+    a, b = tmp_path / "a", tmp_path / "b"
+    assert studies_in([a, b]) == {"x": a, "y": b}
+    assert studies_in([b, a]) == {"x": b, "y": b}

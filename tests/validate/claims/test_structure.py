@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from sim.model_config import TransformerConfig
 from tests.validate.claims.synthetic import (
     RANGES,
     TASK,
@@ -19,7 +20,14 @@ from tests.validate.claims.synthetic import (
     ramp,
     run,
 )
-from theory import InputError, cliff_sequence, cosine_matrix, label_distribution, marginal_distribution
+from theory import (
+    InputError,
+    average_attention_probability,
+    cliff_sequence,
+    cosine_matrix,
+    label_distribution,
+    marginal_distribution,
+)
 from validate.claims.measures import attention as of_attention
 from validate.claims.measures.causal import matched_epoch
 from validate.claims.measures.geometry import (
@@ -145,6 +153,25 @@ def test_cliffs_by_hand() -> None:
     assert of_attention.alignment(found, "reasoning") == pytest.approx(0.9)
     assert of_attention.alignment(found, "memory") == pytest.approx(0.05)
     assert of_attention.preference(found) == pytest.approx(0.85)
+
+
+def test_lemma1_at_initialisation_against_its_prediction() -> None:
+    """The made-up share is 1; the prediction is the mean over entries, row i with i of them."""
+    arrays = {"lemma1_share": np.ones((3, 3))}
+    emb_mlp = run(0.3, 0, learning(small=False), arrays=arrays)
+    with pytest.raises(InputError, match="no attention"):
+        of_attention.lemma1_excess(emb_mlp, 0.1)
+    for norm, source in (("post", "position"), ("pre", "layer_norm"), ("none", "position")):
+        model = TransformerConfig(norm=norm, d_m=200)
+        config = emb_mlp.config.model_copy(update={"model": model})
+        shares = [
+            average_attention_probability(0.1, 200, 0.3, i, source=source)
+            for i in range(2, TASK.length + 1)
+            for _ in range(i)
+        ]
+        found = dataclasses.replace(emb_mlp, config=config)
+        assert of_attention.lemma1_excess(found, 0.1) == pytest.approx(1 - np.mean(shares))
+        assert 0.1 < of_attention.lemma1_excess(found, 0.1) < 1
 
 
 def test_window_is_the_key_and_the_anchors() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 
 from theory import InputError
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
+from validate.claims.presentation import headline, number, to_json, verdict_text
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 
@@ -139,9 +141,41 @@ def test_against_the_paper() -> None:
 
 
 def test_headline_is_the_first_that_was_measured() -> None:
-    found = finding(condition(MISSING), condition(UNMET), condition(MET))
-    assert found.headline.condition.what == UNMET
-    assert finding(condition(MISSING)).headline.condition.what == MISSING
+    def measured(*kinds: str) -> str:
+        (claim,) = to_json([finding(*map(condition, kinds))])["claims"]
+        return str(headline(claim)["measure"])
+
+    assert measured(MISSING, UNMET, MET) == UNMET
+    assert measured(MISSING) == MISSING
+
+
+def text(*conditions: Condition) -> str:
+    (claim,) = to_json([finding(*conditions)])["claims"]
+    return verdict_text(claim)
+
+
+def test_a_verdict_in_words() -> None:
+    sharp = Condition("sharp", lambda _: [2.0, 2.01, 2.02], ">=", 1.0)
+    assert text(sharp) == "holds"
+    assert text(condition(MET)) == "holds, not clear"
+    assert text(sharp, condition(MISSING)) == "holds in part, 1 of 2"
+    assert text(sharp, replace(sharp, role="control")) == "does not hold, 1 void"
+    assert text(condition(MISSING)) == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0.000"),
+        (0.5, "0.500"),
+        (-0.1234, "-0.123"),
+        (0.00081, "0.00081"),
+        (12.5, "12.500"),
+        (3198.8, "3.2e+03"),
+    ],
+)
+def test_small_and_large_numbers_keep_digits(value: float, shown: str) -> None:
+    assert number(value) == shown
 
 
 def test_a_control_of_its_own() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from theory import Task, predict_value_growth
+from sim.model_config import EmbMLPConfig, TransformerConfig
+from theory import InputError, Task, average_attention_probability, predict_value_growth
+from theory.attention import Source
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
-from validate.claims.measures.times import early_epoch
+from validate.claims.measures.times import early_epoch, first_epoch
 from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
 
@@ -18,6 +20,21 @@ FloatArray = npt.NDArray[np.float64]
 def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:
     """Return the share of first attention entries within ε of 1/i."""
     return float(run.at("lemma1_share", when(run))[LEMMA1_EPSILONS.index(epsilon)])
+
+
+def lemma1_excess(run: Observations, epsilon: float) -> float:
+    """Return that share at initialisation minus the one that theory gives for these weights."""
+    model = run.config.model
+    if isinstance(model, EmbMLPConfig):
+        raise InputError("observable", "lemma1_share", "the Emb-MLP has no attention", "take another model")
+    source: Source = "layer_norm" if model.norm == "pre" else "embedding"
+    if model.norm != "pre" and model.positions == "learned":
+        source = "position"
+    width = model.d_m if isinstance(model, TransformerConfig) else run.task.vocab_size
+    rate = run.config.init_rate
+    rows = range(2, run.task.length + 1)
+    expected = [average_attention_probability(epsilon, width, rate, i, source=source) for i in rows]
+    return lemma1_share(run, epsilon, first_epoch) - float(np.average(expected, weights=list(rows)))
 
 
 def average_error(run: Observations, when: When = early_epoch) -> float:
