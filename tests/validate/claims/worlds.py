@@ -98,7 +98,8 @@ def optimisers(holds: bool) -> Any:
 
     def build(variant: str, rate: float, seed: int) -> Observations:
         same = holds and variant == "adamw"
-        return run(rate, seed, learning(small=same or rate > 0.55))
+        small = same or rate > 0.55
+        return looks(rate, seed, small=small)
 
     return world(build)
 

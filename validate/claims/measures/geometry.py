@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -19,8 +19,8 @@ from theory import (
     off_diagonal,
 )
 from validate.claims.measures.order import scrambled, spearman
-from validate.claims.measures.times import early_epoch
-from validate.claims.statements import Sample
+from validate.claims.measures.times import early_epoch, last_epoch
+from validate.claims.statements import LARGE, SMALL, Cell, Sample
 from validate.compare import measures
 from validate.observe import Observations
 from validate.predictors import training_laws
@@ -83,6 +83,12 @@ def memory_excess(run: Observations, when: When = early_epoch) -> float:
     """Return how much more alike the memory anchors are than the reasoning anchors, in mean cosine."""
     groups = run.task.memory_anchors, run.task.reasoning_anchors
     return mean_cosine(run, groups[0], when) - mean_cosine(run, groups[1], when)
+
+
+def memory_gap(seed: Mapping[Cell, Observations], when: When = last_epoch) -> float:
+    """Return how far the mean cosines among memory anchors at γ = 0.8 and 0.3 of one variant are apart."""
+    by = {rate: mean_cosine(run, run.task.memory_anchors, when) for (_, rate), run in seed.items()}
+    return abs(by[SMALL] - by[LARGE])
 
 
 # --- what predicts cosines ------------------------------------------------------------------------------
