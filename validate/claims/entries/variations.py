@@ -163,7 +163,8 @@ VARIATIONS = (
     ),
     Claim(
         "AdamW forgets the scale",
-        "Said against the paper: under AdamW the initial scale makes no difference to what is learned first or to the embedding.",
+        "Said against the paper: under AdamW the initial scale changes neither what is learned first nor the "
+        "embedding.",
         (
             *_forgets("|bias at γ = 0.8 minus bias at 0.3|", each_seed(bias_gap)),
             *_forgets(
