@@ -32,6 +32,8 @@ class DataConfig(Section):
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
     fresh_noise: bool = tagged("chosen", False)
     """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
+    shuffle_labels: bool = tagged("chosen", False)
+    """Permute the labels among the sequences of each anchor combination: anchors keep P^s, no rule is left."""
     table_seed: int = tagged("chosen", -1, ge=-1)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 
@@ -73,10 +75,14 @@ class TrainingConfig(Section):
     """SGD."""
     clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
+    frozen: tuple[str, ...] = tagged("chosen", ())
+    """Tensors that keep their initial values."""
     dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
     """Arithmetic of the training."""
     evaluate_every: int = tagged("chosen", 5, ge=1)
     """Epochs between evaluations; changes no weight."""
+    evaluations_per_epoch: int = tagged("chosen", 1, ge=1)
+    """More than one evaluates within epochs too, where these are long; needs evaluate_every = 1."""
     evaluation_size: int = tagged("chosen", 20_000, ge=1)
     """Most sequences evaluated of each data set."""
     snapshot_epochs: tuple[int, ...] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
@@ -97,6 +103,8 @@ class TrainingConfig(Section):
     def _warmup_fits(self) -> TrainingConfig:
         if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
             raise ValueError(f"warmup_epochs = {self.warmup_epochs} leaves no room in {self.epochs} epochs")
+        if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
+            raise ValueError("evaluations_per_epoch > 1 needs evaluate_every = 1")
         if any(epoch < 0 for epoch in self.snapshot_epochs):
             raise ValueError("snapshot_epochs has a negative epoch")
         return self

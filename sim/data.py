@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -12,6 +13,8 @@ from sim.config import MemberConfig
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
 from theory.population import assemble
+
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,26 @@ def build_dataset(member: MemberConfig) -> Dataset:
         population = draw_population(task, member.data.n_sequences, rng)
     seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
     tables = draw_tables(task, numpy_stream(seed, "data/table"))
-    return split(task, population, labels_of(task, population, tables))
+    labels = labels_of(task, population, tables)
+    if member.data.shuffle_labels:
+        labels = shuffled_within_combinations(population, labels, numpy_stream(member.seed, "data/labels"))
+    return split(task, population, labels)
+
+
+def shuffled_within_combinations(
+    population: Population, labels: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Permute the labels among the sequences of each anchor combination.
+
+    Every combination keeps its labels, so that each anchor keeps its label distribution to the last
+    sequence; which label goes with which key is lost.
+    """
+    shuffled = labels.copy()
+    groups = np.stack([population.mapping, population.combination], axis=1)
+    _, group = np.unique(groups, axis=0, return_inverse=True)
+    for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
+        shuffled[rows] = labels[rng.permutation(rows)]
+    return shuffled
 
 
 def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
@@ -79,9 +101,7 @@ def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> P
     return assemble(task, mapping, combination, key, position, noise)
 
 
-def split(
-    task: Task, population: Population, labels: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-) -> Dataset:
+def split(task: Task, population: Population, labels: IntArray) -> Dataset:
     """Split labelled sequences into D_mem, D_rsn,train and D_rsn,test (Section 2.2)."""
     table = np.array([m.is_table for m in task.mappings])[population.mapping]
     masks = {
@@ -109,7 +129,7 @@ def redraw_training(task: Task, dataset: Dataset, generator: torch.Generator) ->
     """
     rows, population = dataset.train.numpy(), dataset.population
 
-    def draw(high: int, *shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    def draw(high: int, *shape: int) -> IntArray:
         return torch.randint(high, shape, generator=generator).numpy()
 
     drawn = assemble(

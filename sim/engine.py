@@ -16,13 +16,16 @@ from torch import Tensor
 
 from sim.config import MemberConfig, sequences_per_epoch
 from sim.data import Dataset, build_dataset, redraw_training
+from sim.device_loop import DeviceLoop
 from sim.evaluate import evaluate, evaluation_rows
+from sim.gradients import losses_and_gradients
 from sim.initial import build
-from sim.models import member_losses
-from sim.optim import OptimizerState, clip, learning_rate, update
+from sim.layers import Parameters
+from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
 from sim.run_folder import Arrays
 from sim.seeds import torch_stream
 from theory import InputError
+from theory.errors import unknown_key
 
 _OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
 """What members of one trainer may differ in."""
@@ -37,6 +40,9 @@ class Trainer:
     ----------
     members : sequence of MemberConfig
         They share everything but γ, seed, learning rate and weight decay.
+    device : str, optional
+        "cpu", or a GPU's name as torch knows it: data and state then live there, and steps are taken in
+        blocks without a word to the host (``sim.device_loop``).
 
     Attributes
     ----------
@@ -56,16 +62,18 @@ class Trainer:
         If members differ in anything else, or their data cannot be drawn.
     """
 
-    def __init__(self, members: Sequence[MemberConfig]) -> None:
+    def __init__(self, members: Sequence[MemberConfig], device: str = "cpu") -> None:
         _check_shared(members)
-        self.members = list(members)
+        self.members, self.device = list(members), torch.device(device)
         self.training, self.model = members[0].training, members[0].model
         self.task = members[0].build_task()
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
-        self.parameters = build(members, self.task.vocab_size)
-        for parameter in self.parameters.values():
-            parameter.requires_grad_(True)
-        self.optimizer = OptimizerState.zeros(self.parameters)
+        on_host = build(members, self.task.vocab_size)
+        self.parameters = {name: p.to(self.device) for name, p in on_host.items()}
+        check_frozen(self.training.frozen, self.parameters)
+        self.trained = [name for name in self.parameters if name not in self.training.frozen]
+        moving = {name: self.parameters[name] for name in self.trained}
+        self.optimizer = Optimizer(moving, [member.training for member in members])
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in _STREAMS.items()
         }
@@ -78,42 +86,76 @@ class Trainer:
         self.epoch = self.position = 0
         self.sum_learning_rate = [0.0] * len(self.members)
         self.failures: dict[int, str] = {}
-        self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets])
-        self._labels = torch.stack([d.labels[d.train] for d in self.datasets])
+        self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
+        self._labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
+        self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self._begin_epoch()
+
+    @property
+    def batch(self) -> int:
+        """Sequences in a step; an epoch's last may hold fewer."""
+        size = self.training.batch_size
+        return self.n_train if size == "full" else min(int(size), self.n_train)
 
     def run_epoch(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Train to the end of the epoch, or until ``stop()``; return whether the end was reached."""
-        size = self.n_train if self.training.batch_size == "full" else int(self.training.batch_size)
-        while self.position < self.steps_per_epoch:
+        return self.advance(self.steps_per_epoch, stop)
+
+    def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Train to a position in the epoch, or until ``stop()``; return whether it was reached.
+
+        The last position is the end of the epoch, and the start of the next.
+        """
+        while self.position < until:
             if stop() or len(self.failures) == len(self.members):
                 return False
-            self.step(self._order[:, self.position * size : (self.position + 1) * size])
-            self.position += 1
-        self.epoch += 1
-        self.position = 0
-        self._begin_epoch()
+            if self._loop is not None:
+                self.position += self._loop.take(until - self.position)
+            else:
+                self.step(self.batch_rows(self.position))
+                self.position += 1
+        if self.position == self.steps_per_epoch:
+            self.epoch += 1
+            self.position = 0
+            self._begin_epoch()
         return True
+
+    def batch_rows(self, position: int) -> Tensor:
+        """Return the rows of the training set that the epoch's step at a position takes, (M, batch)."""
+        return self.order[:, position * self.batch : (position + 1) * self.batch]
 
     def step(self, rows: Tensor) -> None:
         """Take one step on rows of the training set, shape (n_members, batch)."""
         losses, gradients = self.gradients(rows)
-        norms = clip(gradients, self.training.clip_norm)
-        self._find_failures(losses, norms)
-        trainings = [member.training for member in self.members]
-        rates = [learning_rate(t, self.optimizer.step, self.steps_per_epoch) for t in trainings]
+        norms = gradient_norms(gradients)
+        for m in torch.nonzero(~(torch.isfinite(losses) & torch.isfinite(norms))).flatten().tolist():
+            self.note_failure(m, self.optimizer.step, float(losses[m]), float(norms[m]))
+        rates = self.rates(self.optimizer.step)
         alive = [m for m in range(len(self.members)) if m not in self.failures]
-        update(self.parameters, gradients, self.optimizer, trainings, rates, alive)
-        for m in alive:
-            self.sum_learning_rate[m] += rates[m]
+        self.optimizer.update(gradients, clip_divisors(norms, self.training.clip_norm), rates, alive)
+        self.note_rates(rates)
+
+    def rates(self, step: int) -> list[float]:
+        """Return each member's learning rate at a step."""
+        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
+
+    def note_rates(self, rates: Sequence[float]) -> None:
+        """Add the learning rates of a step to the sums of the members that took it."""
+        for m, rate in enumerate(rates):
+            if m not in self.failures:
+                self.sum_learning_rate[m] += rate
+
+    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
+        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
+        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
+        self.failures.setdefault(member, reason)
 
     def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return each member's mean loss, shape (n_members,), and the gradients of the losses."""
-        member = torch.arange(len(self.members)).view(-1, 1)
+        """Return each member's mean loss, shape (n_members,), and its gradients in what is trained."""
+        member = torch.arange(len(self.members), device=self.device).view(-1, 1)
         tokens, labels = self._tokens[member, rows], self._labels[member, rows]
-        losses = member_losses(self.parameters, tokens, labels, self.model)
-        found = torch.autograd.grad(losses.sum(), list(self.parameters.values()))
-        return losses.detach(), dict(zip(self.parameters, found, strict=True))
+        losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
+        return losses, {name: found[name] for name in self.trained}
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
@@ -122,13 +164,13 @@ class Trainer:
     def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
         """Return one member's tensors, or some of them, as NumPy arrays."""
         names = list(self.parameters) if names is None else names
-        return {name: self.parameters[name][member].detach().numpy().copy() for name in names}
+        return {name: self.parameters[name][member].cpu().numpy().copy() for name in names}
 
     def checkpoint(self, member: int) -> tuple[Arrays, dict[str, Any]]:
         """Return all that one member needs to go on as if it had never stopped."""
         arrays = self.arrays(member)
         for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
-            arrays |= {f"{name}/{key}": value[member].numpy().copy() for key, value in part.items()}
+            arrays |= {f"{name}/{key}": value[member].cpu().numpy().copy() for key, value in part.items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
         state = {
             "epoch": self.epoch,
@@ -145,8 +187,9 @@ class Trainer:
         for member, (arrays, own) in enumerate(checkpoints):
             for name, parameter in self.parameters.items():
                 parameter[member].copy_(torch.from_numpy(arrays[name]))
-                self.optimizer.first[name][member].copy_(torch.from_numpy(arrays[f"first/{name}"]))
-                self.optimizer.second[name][member].copy_(torch.from_numpy(arrays[f"second/{name}"]))
+            for part, moments in (("first", self.optimizer.first), ("second", self.optimizer.second)):
+                for name, moment in moments.items():
+                    moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
             self.sum_learning_rate[member] = own["sum_learning_rate"]
@@ -156,35 +199,54 @@ class Trainer:
         self.epoch, self.position = state["epoch"], state["position"]
         self.optimizer.step = state["step"]
         self._begin_epoch()
+        if self._loop is not None:
+            self._loop.restore()
 
     def _begin_epoch(self) -> None:
         """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
         self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
-        self._order = torch.stack(
-            [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
-        )
+        orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
+        self.order = torch.stack(orders).to(self.device)
         if self.members[0].data.fresh_noise:
             for own, dataset, g in zip(self._tokens, self.datasets, self.generators["noise"], strict=True):
                 own.copy_(redraw_training(self.task, dataset, g))
+        if self._loop is not None:
+            self._loop.begin_epoch()
 
-    def _find_failures(self, losses: Tensor, norms: Tensor) -> None:
-        finite = torch.isfinite(losses) & torch.isfinite(norms)
-        if bool(finite.all()):
-            return
-        for member in torch.nonzero(~finite).flatten().tolist():
-            self.failures.setdefault(
-                member,
-                f"diverged at step {self.optimizer.step}: "
-                f"loss {float(losses[member]):.3g}, gradient norm {float(norms[member]):.3g}",
-            )
+
+def check_frozen(names: Sequence[str], parameters: Parameters) -> None:
+    """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
+    for name in names:
+        if name not in parameters:
+            raise unknown_key("training.frozen", name, parameters)
+    if set(names) == set(parameters):
+        raise InputError("training.frozen", list(names), "leaves nothing to train", "leave a tensor out")
+
+
+def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
+    """Return the indices of members that may share a trainer, group by group."""
+    groups: list[tuple[dict[str, Any], list[int]]] = []
+    for index, member in enumerate(members):
+        shared = _shared(member)
+        for own, indices in groups:
+            if own == shared:
+                indices.append(index)
+                break
+        else:
+            groups.append((shared, [index]))
+    return [indices for _, indices in groups]
+
+
+def _shared(member: MemberConfig) -> dict[str, Any]:
+    return member.model_dump(exclude=_OWN)  # type: ignore[arg-type]
 
 
 def _check_shared(members: Sequence[MemberConfig]) -> None:
     """Refuse members that differ in what one trainer has only once."""
-    tables = [member.model_dump(exclude=_OWN) for member in members]  # type: ignore[arg-type]
-    for table in tables[1:]:
-        for section, value in table.items():
-            if value != tables[0][section]:
+    first = _shared(members[0])
+    for member in members[1:]:
+        for section, value in _shared(member).items():
+            if value != first[section]:
                 raise InputError(
                     "members", section, "differs between members", "train those that differ in it apart"
                 )

@@ -43,9 +43,10 @@ def _scores(parameters: Parameters, data: Dataset, rows: Tensor, model: ModelCon
     loss = correct = 0.0
     # An attention model holds a row for every place.
     places = 1 if isinstance(model, EmbMLPConfig) else data.tokens.shape[1]
+    device = next(iter(parameters.values())).device
     for part in torch.split(rows, max(_CHUNK // places, 1)):
-        logits = label_logits(parameters, data.tokens[part].unsqueeze(0), model)[0]
-        labels = data.labels[part]
+        logits = label_logits(parameters, data.tokens[part].unsqueeze(0).to(device), model)[0]
+        labels = data.labels[part].to(device)
         loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
         correct += float((logits.argmax(dim=1) == labels).sum())
     return {"loss": loss / len(rows), "accuracy": correct / len(rows)}

@@ -12,6 +12,7 @@ from sim.config import MemberConfig
 from sim.layers import Parameters
 from sim.model_config import EmbMLPConfig, OneLayerConfig
 from sim.seeds import torch_stream
+from theory import label_table, token_ratios
 
 
 @dataclass(frozen=True)
@@ -121,4 +122,23 @@ def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
 def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
     if spec.fan_in is None:
         return torch.full(spec.shape, spec.start, dtype=torch.float64)
+    if name == member.model.embedding and member.model.initial_embedding == "label-distributions":
+        return _predicted_embedding(member, _std(member, name, spec), spec.shape)
     return gaussian(spec.shape, _std(member, name, spec), torch_stream(member.seed, f"init/{name}"))
+
+
+def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...]) -> Tensor:
+    """Return rows along r_s (P^s − P̄), turned at random, their entries of root mean square ``std``.
+
+    With at least as many columns as labels the rows keep their angles exactly, else on average.
+    """
+    task = member.build_task()
+    ratios = token_ratios(task, held_out=True)
+    table = label_table(task, held_out=True)
+    mean = ratios @ table / ratios.sum()
+    rows = torch.from_numpy(ratios[:, None] * (table - mean))
+    generator = torch_stream(member.seed, "init/turn")
+    labels, width = rows.shape[1], shape[1]
+    turn = torch.randn(max(labels, width), width, generator=generator, dtype=torch.float64)
+    turned = rows @ (torch.linalg.qr(turn)[0] if width >= labels else turn)[:labels]
+    return turned * (std / turned.square().mean().sqrt())

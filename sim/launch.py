@@ -18,8 +18,10 @@ from typing import Any
 import torch
 
 from sim.config import MemberConfig, RunConfig
-from sim.engine import Trainer
+from sim.device_loop import BLOCK
+from sim.engine import Trainer, groups_of_members
 from sim.matmul import matmul_route
+from sim.memory import keep_freed_memory
 from sim.provenance import peak_memory_mib
 from sim.run import Run
 from sim.run_folder import check_free, is_begun
@@ -56,6 +58,7 @@ def train(
     workers: int = 1,
     resume: bool = False,
     overwrite: bool = False,
+    device: str = "cpu",
     report: Report = lambda progress: None,
 ) -> list[Run]:
     """Train every γ and seed of a configuration, each into its own folder inside ``out``.
@@ -71,6 +74,9 @@ def train(
         ``if __name__ == "__main__"`` guard, as always in Python.
     resume, overwrite : bool, optional
         Continue or replace runs that exist; without either they are refused before any work starts.
+    device : str, optional
+        "cpu", or a GPU as torch names it, "cuda": there the members train together in this process, and
+        ``workers`` says nothing.
     report : callable, optional
         Told after every epoch of every member.
 
@@ -88,7 +94,9 @@ def train(
     """
     members = config.members()
     paths = [Path(out) / member.name for member in members]
-    train_members(members, paths, workers=workers, resume=resume, overwrite=overwrite, report=report)
+    train_members(
+        members, paths, workers=workers, resume=resume, overwrite=overwrite, device=device, report=report
+    )
     return [Run.open(path) for path in paths]
 
 
@@ -99,6 +107,7 @@ def train_members(
     workers: int = 1,
     resume: bool = False,
     overwrite: bool = False,
+    device: str = "cpu",
     report: Report = lambda progress: None,
 ) -> None:
     """Train members of any configurations, each into its own folder, in one pool of processes.
@@ -109,7 +118,7 @@ def train_members(
         They need share nothing.
     paths : sequence of Path
         One run folder for each.
-    workers, resume, overwrite, report
+    workers, resume, overwrite, device, report
         As in ``train``.
 
     Raises
@@ -119,9 +128,12 @@ def train_members(
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
+    check_device(device)
     left = pending_runs(members, paths, resume, overwrite)
     call = {"resume": resume, "overwrite": overwrite}
-    if workers == 1 or len(left) <= 1:
+    if device != "cpu":
+        statuses = _train_on_device(left, call | {"device": device}, report)
+    elif workers == 1 or len(left) <= 1:
         statuses = _train_here(left, call, report)
     else:
         statuses = _train_in_processes(left, call, report, workers)
@@ -129,22 +141,51 @@ def train_members(
         raise KeyboardInterrupt
 
 
+def check_device(device: str) -> None:
+    """Refuse a device that torch does not know or cannot use here."""
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError("device", device, f"cannot be used ({reason})", "use cpu") from None
+
+
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def estimate(config: RunConfig, workers: int, steps: int = 30) -> Cost:
-    """Return what training will cost, from a few steps on throw-away state on this machine."""
+def estimate(config: RunConfig, workers: int, steps: int = 30, device: str = "cpu") -> Cost:
+    """Return what training will cost, from a few steps on throw-away state on this machine.
+
+    On a GPU the members train together; the memory is then the device's.
+    """
     members = config.members()
+    if device != "cpu":
+        return _estimate_on_device(config, device)
     seconds = seconds_per_epoch(members[0], steps)
     processes = min(workers, len(members))
     rounds = -(-len(members) // processes)
     return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
 
 
+def _estimate_on_device(config: RunConfig, device: str) -> Cost:
+    trainer = Trainer(config.members(), device)
+    steps = min(3 * BLOCK, trainer.steps_per_epoch)
+    trainer.advance(steps // 2)  # The first blocks are recorded.
+    start = time.perf_counter()
+    trainer.advance(steps)
+    seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
+    start = time.perf_counter()
+    trainer.evaluate()
+    evaluation = (time.perf_counter() - start) / config.training.evaluate_every
+    memory = torch.cuda.max_memory_reserved(device) / 2**20
+    return Cost((seconds + evaluation) * config.training.epochs, memory, 1)
+
+
 def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
+    keep_freed_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -197,6 +238,7 @@ def _is_complete(path: Path, member: MemberConfig) -> bool:
 def _train_here(pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report) -> list[str]:
     """Train one member after the other in this process, on one thread."""
     _stop.clear()
+    keep_freed_memory()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     statuses: list[str] = []
@@ -208,6 +250,21 @@ def _train_here(pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], 
                 statuses.append(train_together([member], [path], **call, report=report, stop=_stop.is_set))
     finally:
         torch.set_num_threads(threads)
+    return statuses
+
+
+def _train_on_device(
+    pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report
+) -> list[str]:
+    """Train members together that may share a trainer, one such group after the other."""
+    _stop.clear()
+    statuses: list[str] = []
+    with _stopping_on_signals(_stop.set):
+        for group in groups_of_members([member for member, _ in pending]):
+            if _stop.is_set():
+                return [*statuses, "interrupted"]
+            members, paths = zip(*(pending[i] for i in group), strict=True)
+            statuses.append(train_together(members, paths, **call, report=report, stop=_stop.is_set))
     return statuses
 
 
@@ -240,6 +297,7 @@ def _begin_worker(progress: Any, stop: Any) -> None:
     """Make a worker single-threaded, and leave Ctrl-C to the parent, which asks it to stop."""
     global _progress, _stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
     torch.set_num_threads(1)
     _progress, _stop = progress, stop
 

@@ -18,6 +18,7 @@ FanIn = Literal["d_m", "d_vob"]
 Norm = Literal["post", "pre", "none"]
 Positions = Literal["learned", "none"]
 Loss = Literal["last-token", "next-token"]
+Embedding = Literal["random", "label-distributions"]
 LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 """The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
 
@@ -62,6 +63,8 @@ class EmbMLPConfig(Section):
     """σ. Assumption 1 holds for tanh and identity."""
     embedding_fan_in: FanIn = tagged("chosen", "d_m")
     """Which dimension γ acts on for the embedding; the other matrices use their true fan-in."""
+    initial_embedding: Embedding = tagged("paper", "random")
+    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
     tensor_init_rates: InitRates = tagged("chosen", {})
     """γ of single matrices, instead of the run's γ."""
 
@@ -88,6 +91,8 @@ class OneLayerConfig(Section):
     """σ. Assumption 1 holds for tanh and identity."""
     embedding_fan_in: FanIn = tagged("chosen", "d_m")
     """Which dimension γ acts on for the embedding; the two are equal in this model."""
+    initial_embedding: Embedding = tagged("paper", "random")
+    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
     tensor_init_rates: InitRates = tagged("chosen", {})
     """γ of single matrices, instead of the run's γ."""
 
@@ -123,6 +128,8 @@ class TransformerConfig(Section):
     """Cross entropy of the label alone, or of every next token and the label."""
     embedding_fan_in: FanIn = tagged("chosen", "d_m")
     """Which dimension γ acts on for W_E and W_pos: d_m, or their rows; the others use their true fan-in."""
+    initial_embedding: Embedding = tagged("paper", "random")
+    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
     tensor_init_rates: InitRates = tagged("chosen", {})
     """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
 

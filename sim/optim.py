@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.optim.adamw import adamw
-from torch.optim.sgd import sgd
 
 from sim.config import TrainingConfig
 from sim.layers import Parameters
@@ -29,97 +26,129 @@ def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> 
     return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
 
 
-def clip(gradients: Parameters, largest: float) -> Tensor:
-    """Scale each member's gradients in place to norm ``largest`` at most; return the norms before.
-
-    ``largest = 0`` switches clipping off. The norm is over all of a member's tensors; shape (M,).
-    """
-    each = [torch.linalg.vector_norm(g, dim=tuple(range(1, g.ndim))) for g in gradients.values()]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
-    if largest > 0:
-        # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
-        scale = (largest / (norms + 1e-6)).clamp(max=1.0)
-        for gradient in gradients.values():
-            gradient.mul_(scale.view(-1, *[1] * (gradient.ndim - 1)))
+def gradient_norms(gradients: Parameters) -> Tensor:
+    """Return the norm of each member's gradient over all its tensors, shape (M,)."""
+    members = len(next(iter(gradients.values())))
+    each = [torch.stack(torch._foreach_norm([g[m] for g in gradients.values()])) for m in range(members)]
+    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=1)
     return norms
 
 
-@dataclass
-class OptimizerState:
-    """The moments of AdamW, or the momentum of SGD, for all members; and their step count."""
+def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
+    """Return what each member's gradient is to be divided by to have norm ``largest`` at most, shape (M,).
 
-    first: Parameters
-    second: Parameters
-    step: int = 0
+    None if nothing is to be divided; ``largest = 0`` switches clipping off.
+    """
+    # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
+    return ((norms + 1e-6) / largest).clamp(min=1.0) if largest > 0 else None
 
-    @classmethod
-    def zeros(cls, parameters: Parameters) -> OptimizerState:
-        """Return the state before the first step."""
-        return cls(
-            {name: torch.zeros_like(p) for name, p in parameters.items()},
-            {name: torch.zeros_like(p) for name, p in parameters.items()},
+
+class Optimizer:
+    """AdamW or SGD for all members, each with its own learning rate, weight decay and clipping.
+
+    Parameters
+    ----------
+    parameters : dict of Tensor, each of shape (M, ...)
+        Changed in place.
+    trainings : sequence of TrainingConfig
+        One for each member; they share the optimiser.
+    """
+
+    def __init__(self, parameters: Parameters, trainings: Sequence[TrainingConfig]) -> None:
+        self.trainings = trainings
+        self.first = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        self.step = 0
+        # Made once: some hundred views a step would cost as much as the step's arithmetic.
+        self._views = [
+            [[t[m] for t in part.values()] for part in (parameters, self.first, self.second)]
+            for m in range(len(trainings))
+        ]
+
+    def update(
+        self, gradients: Parameters, divisors: Tensor | None, rates: Sequence[float], alive: Sequence[int]
+    ) -> None:
+        """Take one step in place for the members that are alive; the others keep their weights."""
+        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        steps = [torch.tensor(float(self.step + 1))] * len(gradients)
+        for member in alive:
+            own = [g[member] for g in gradients.values()]
+            if divisors is not None and float(divisors[member]) > 1:
+                torch._foreach_div_(own, float(divisors[member]))
+            take(member, own, rates[member], steps)
+        self.step += 1
+
+    def update_on_device(
+        self, gradients: Parameters, divisors: Tensor | None, rates: Tensor, step: Tensor, frozen: Tensor
+    ) -> None:
+        """Take one step without asking the device anything.
+
+        Parameters
+        ----------
+        gradients : dict of Tensor
+        divisors : Tensor of shape (M,) or None
+            As ``clip_divisors`` gives them.
+        rates : Tensor of float32, shape (M,)
+            Learning rates.
+        step : Tensor of float32, shape ()
+            The number of this step, counted from 1.
+        frozen : Tensor of float32, shape (M,)
+            1 for the members that keep their weights.
+        """
+        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        for member in range(len(self.trainings)):
+            own = [g[member] for g in gradients.values()]
+            if divisors is not None:
+                torch._foreach_div_(own, divisors[member])
+            take(member, own, rates[member], [step] * len(own), frozen[member])
+
+    def _adamw(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        steps: list[Tensor],
+        frozen: Tensor | None = None,
+    ) -> None:
+        weights, first, second = self._views[member]
+        training = self.trainings[member]
+        torch._fused_adamw_(
+            weights,
+            gradients,
+            first,
+            second,
+            [],
+            steps,
+            lr=rate,
+            beta1=training.beta1,
+            beta2=training.beta2,
+            weight_decay=training.weight_decay,
+            eps=training.epsilon,
+            amsgrad=False,
+            maximize=False,
+            found_inf=frozen,
         )
 
-
-@torch.no_grad()
-def update(
-    parameters: Parameters,
-    gradients: Parameters,
-    state: OptimizerState,
-    trainings: Sequence[TrainingConfig],
-    rates: Sequence[float],
-    alive: Sequence[int],
-) -> None:
-    """Take one step in place for the members that are alive; the others keep their weights.
-
-    Members share the optimiser; learning rate and weight decay are each one's own.
-    """
-    step = adamw_step if trainings[0].optimizer == "adamw" else sgd_step
-    for member in alive:
-        tensors = [
-            [part[name][member] for name in parameters]
-            for part in (parameters, gradients, state.first, state.second)
-        ]
-        step(tensors, state.step, trainings[member], rates[member])
-    state.step += 1
-
-
-def adamw_step(tensors: list[list[Tensor]], step: int, training: TrainingConfig, rate: float) -> None:
-    """Take one member's AdamW step with torch's own fused kernel.
-
-    ``tensors`` holds its weights, gradients, first and second moments, each a list over tensors.
-    """
-    weights, gradients, first, second = tensors
-    adamw(
-        weights,
-        gradients,
-        first,
-        second,
-        [],
-        [torch.tensor(float(step)) for _ in weights],
-        fused=True,
-        amsgrad=False,
-        beta1=training.beta1,
-        beta2=training.beta2,
-        lr=rate,
-        weight_decay=training.weight_decay,
-        eps=training.epsilon,
-        maximize=False,
-    )
-
-
-def sgd_step(tensors: list[list[Tensor]], _: int, training: TrainingConfig, rate: float) -> None:
-    """Take one member's SGD step with torch's own fused kernel; ``tensors`` as in ``adamw_step``."""
-    weights, gradients, momenta, _unused = tensors
-    sgd(
-        weights,
-        gradients,
-        [m if training.momentum > 0 else None for m in momenta],
-        fused=True,
-        weight_decay=training.weight_decay,
-        momentum=training.momentum,
-        lr=rate,
-        dampening=0.0,
-        nesterov=False,
-        maximize=False,
-    )
+    def _sgd(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        _: list[Tensor],
+        frozen: Tensor | None = None,
+    ) -> None:
+        weights, momenta, _unused = self._views[member]
+        training = self.trainings[member]
+        torch._fused_sgd_(
+            weights,
+            gradients,
+            momenta if training.momentum > 0 else [],
+            weight_decay=training.weight_decay,
+            momentum=training.momentum,
+            lr=rate,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+            is_first_step=False,
+            found_inf=frozen,
+        )

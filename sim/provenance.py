@@ -22,9 +22,17 @@ def software() -> dict[str, Any]:
     return {**_commit(), "python": platform.python_version(), "versions": _versions()}
 
 
-def machine() -> dict[str, Any]:
-    """Return the processor and operating system."""
-    return {"device": "cpu", "processor": _processor(), "system": platform.platform()}
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """Return the device that computes, the processor and the operating system."""
+    return {"device": _device_name(device), "processor": _processor(), "system": platform.platform()}
+
+
+def _device_name(device: str) -> str:
+    if not device.startswith("cuda"):
+        return device
+    import torch
+
+    return f"{device}: {torch.cuda.get_device_name(device)}"
 
 
 def now() -> str:

@@ -65,9 +65,12 @@ class Session:
         if trainer.epoch == trainer.position == 0:
             self._write_start()
         while trainer.epoch < training.epochs:
-            if not trainer.run_epoch(stop):
+            if not trainer.advance(self._next_mark(), stop):
                 break
-            self._after_epoch()
+            if trainer.position:
+                self._evaluate()
+            else:
+                self._after_epoch()
         status = "complete" if trainer.epoch == training.epochs else "interrupted"
         if len(trainer.failures) == len(trainer.members):
             status = "diverged"
@@ -99,11 +102,17 @@ class Session:
         for member in self.trainer.members:
             self.report(Progress(member.name, epoch, training.epochs))
 
+    def _next_mark(self) -> int:
+        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
+        per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
+        marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
+        return next(mark for mark in marks if mark > self.trainer.position)
+
     def _evaluate(self) -> None:
         for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
             self.metrics[m].append(
                 {
-                    "epoch": self.trainer.epoch,
+                    "epoch": self._epoch(),
                     "step": self.trainer.optimizer.step,
                     "sum_learning_rate": self.trainer.sum_learning_rate[m],
                     "loss": {name: finite(score["loss"]) for name, score in scores.items()},
@@ -111,6 +120,11 @@ class Session:
                 }
             )
             folder.write_metrics(self.metrics[m])
+
+    def _epoch(self) -> float:
+        """Return the epochs done: a whole number, but for evaluations within one."""
+        trainer = self.trainer
+        return trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
@@ -132,7 +146,7 @@ class Session:
                     "epoch": self.trainer.epoch,
                     "written": provenance.now(),
                     **provenance.software(),
-                    **provenance.machine(),
+                    **provenance.machine(str(self.trainer.device)),
                     "threads": torch.get_num_threads(),
                     "matmul": self.route.as_dict(),
                     "seed": member.seed,
@@ -150,6 +164,7 @@ def train_together(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    device: str = "cpu",
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
@@ -165,6 +180,8 @@ def train_together(
         Go on from the newest checkpoint of folders that exist.
     overwrite : bool
         Replace run folders that exist.
+    device : str
+        Where to train.
     report : callable
         Told after every epoch.
     stop : callable
@@ -181,7 +198,7 @@ def train_together(
         If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
         configuration, is being written by another process, or cannot be written.
     """
-    trainer = Trainer(members)
+    trainer = Trainer(members, device)
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
@@ -194,7 +211,7 @@ def train_together(
             for p, m, exists in zip(paths, members, existing, strict=True)
         ]
         # A run goes on with the route it started with, or its numbers would depend on the interruption.
-        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task)
+        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task, device)
         session = Session(trainer, folders, report, route, [[] for _ in members])
         _restore(session)
         with matmul_route(session.route.route):
@@ -208,9 +225,9 @@ def _earlier_route(path: Path) -> RouteReport | None:
         return None
 
 
-def choose_member_route(member: MemberConfig, task: Task) -> RouteReport:
-    """Measure and choose the matrix product for a member's steps; float64 has only one."""
-    if member.training.dtype == "float64":
+def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)

@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.config import RunConfig
-from sim.launch import default_workers, estimate, pending_runs, train
+from sim.launch import check_device, default_workers, estimate, pending_runs, train
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress
 
 
 def train_with_progress(
-    config: RunConfig, out: Path, workers: int = 0, *, resume: bool = False, overwrite: bool = False
+    config: RunConfig,
+    out: Path,
+    workers: int = 0,
+    *,
+    device: str = "cpu",
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> list[Run]:
     """Train a configuration with an estimate before and progress during the work.
 
@@ -20,17 +26,20 @@ def train_with_progress(
     """
     if resume and overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+    check_device(device)
     count = process_count(workers)
     members = config.members()
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
     pending_runs(members, [out / member.name for member in members], resume, overwrite)
-    cost = estimate(config, count)
+    cost = estimate(config, count, device=device)
     say(
         f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
         f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
     )
     with training_progress(len(members), config.training.epochs) as report:
-        return train(config, out, workers=count, resume=resume, overwrite=overwrite, report=report)
+        return train(
+            config, out, workers=count, device=device, resume=resume, overwrite=overwrite, report=report
+        )
 
 
 def process_count(workers: int) -> int:

@@ -15,9 +15,9 @@ def test_the_plain_loop_follows_the_same_loss_curve() -> None:
     trainer = Trainer([member])
     engine = []
     for step in range(200):
-        losses, _ = trainer.gradients(trainer._order[:, (step % 198) * 100 : (step % 198 + 1) * 100])
+        losses, _ = trainer.gradients(trainer.order[:, (step % 198) * 100 : (step % 198 + 1) * 100])
         engine.append(float(losses[0]))
-        trainer.step(trainer._order[:, (step % 198) * 100 : (step % 198 + 1) * 100])
+        trainer.step(trainer.order[:, (step % 198) * 100 : (step % 198 + 1) * 100])
     a, b = np.array(plain[150:]), np.array(engine[150:])
     error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 50)
     assert abs(a.mean() - b.mean()) < 4 * error

@@ -37,6 +37,8 @@ class Options:
     """The folder that receives one run folder for each γ and seed."""
     workers: int = 0
     """Processes side by side; 0 takes one for each core."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where all members train together."""
     resume: bool = False
     """Continue runs that exist, skip those that are complete."""
     overwrite: bool = False
@@ -78,7 +80,12 @@ def _train(config: RunConfig, options: Options) -> int:
     from validate.training import train_with_progress
 
     runs = train_with_progress(
-        config, options.out, options.workers, resume=options.resume, overwrite=options.overwrite
+        config,
+        options.out,
+        options.workers,
+        device=options.device,
+        resume=options.resume,
+        overwrite=options.overwrite,
     )
     if options.json:
         print_json(

@@ -1,0 +1,102 @@
+"""What is changed to learn what causes what: labels shuffled, tensors frozen, an embedding put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import RunConfig, Trainer, train
+from sim.data import build_dataset
+from theory import InputError, cosine_matrix, label_table, token_label_matrix, token_ratios
+
+Make = Callable[..., RunConfig]
+
+
+def test_shuffling_keeps_every_anchors_labels_and_loses_the_rule(small: Make) -> None:
+    plain, shuffled = (build_dataset(small(data={"shuffle_labels": on}).members()[0]) for on in (False, True))
+    assert torch.equal(plain.tokens, shuffled.tokens)
+    assert not torch.equal(plain.labels, shuffled.labels)
+    task = small().build_task()
+    rows = plain.train.numpy()
+    C = [
+        token_label_matrix(d.tokens.numpy()[rows], d.labels.numpy()[rows], task.vocab_size)
+        for d in (plain, shuffled)
+    ]
+    anchors = list(task.anchors)
+    np.testing.assert_array_equal(C[0][anchors], C[1][anchors])
+    keys = list(task.keys)
+    assert np.abs(C[0][keys] - C[1][keys]).max() > 1e-3
+    for part in plain.parts:
+        assert torch.equal(plain.parts[part], shuffled.parts[part])
+
+
+@given(st.integers(0, 10_000))
+def test_shuffling_permutes_within_each_combination(seed: int) -> None:
+    from sim.data import shuffled_within_combinations
+    from theory import Task, draw_tables, enumerate_population, labels_of
+
+    task = Task(
+        keys=range(20, 25),
+        reasoning_anchors=[1, 2],
+        memory_anchors=[4, 5],
+        n_anchors=1,
+        length=2,
+        vocab_size=40,
+    )
+    population = enumerate_population(task)
+    labels = labels_of(task, population, draw_tables(task, np.random.default_rng(seed)))
+    found = shuffled_within_combinations(population, labels, np.random.default_rng(seed))
+    for mapping in range(2):
+        for combination in range(2):
+            own = (population.mapping == mapping) & (population.combination == combination)
+            assert own.sum() == 5
+            assert sorted(found[own]) == sorted(labels[own])
+
+
+@pytest.mark.parametrize("width", [48, 60])
+def test_a_predicted_embedding_has_the_label_distributions_angles(width: int, small: Make) -> None:
+    """Exactly, with at least as many columns as labels; and the scale that it would have been drawn with."""
+    model = {"d_m": width, "d_f": 12, "initial_embedding": "label-distributions"}
+    member = small(model=model, dtype="float64", init_rates=[0.6]).members()[0]
+    task = member.build_task()
+    W_emb = Trainer([member]).parameters["W_emb"][0].numpy()
+    ratios, table = token_ratios(task, held_out=True), label_table(task, held_out=True)
+    expected = ratios[:, None] * (table - ratios @ table / ratios.sum())
+    tokens = [*task.anchors, *task.keys]
+    np.testing.assert_allclose(
+        cosine_matrix(W_emb[tokens]), cosine_matrix(expected[tokens]), rtol=0, atol=1e-12
+    )
+    assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_frozen_tensors_stay_and_the_others_move(optimizer: str, small: Make, tmp_path: Path) -> None:
+    """Weight decay does not touch them either, and a resumed run agrees with an unbroken one."""
+    config = small(frozen=["W_emb"], weight_decay=0.5, optimizer=optimizer, dtype="float64")
+    run = train(config, tmp_path / "run")[0]
+    np.testing.assert_array_equal(run.embedding(0), run.embedding(4))
+    whole, cut = (Trainer(config.members()) for _ in range(2))
+    start = whole.parameters["W1"].clone()
+    for _ in range(2):
+        whole.run_epoch()
+    cut.advance(5)
+    again = Trainer(config.members())
+    again.restore([cut.checkpoint(0)])
+    again.run_epoch()
+    again.run_epoch()
+    assert not torch.equal(start, whole.parameters["W1"])
+    for name, weight in whole.parameters.items():
+        assert torch.equal(weight, again.parameters[name])
+
+
+def test_freezing_what_is_not_there_or_everything_is_refused(small: Make) -> None:
+    with pytest.raises(InputError, match="W_em"):
+        Trainer(small(frozen=["W_em"]).members())
+    with pytest.raises(InputError, match="nothing to train"):
+        Trainer(small(frozen=["W_emb", "W1", "W2"]).members())
