@@ -1,8 +1,9 @@
-"""Observations of real runs hold what every measure of every claim asks for."""
+"""Observations of real runs, as the studies keep them, hold what every measure of every claim asks for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from theory.task_toml import task_to_dict
 from validate.claims import Claim, Needs, judge_claims, ledger
 from validate.claims.statements import Sample
 from validate.observe import Observations, observe
+from validate.studies import load_study
 
 TRANSFORMER = {"kind": "transformer", "d_m": 12, "d_f": 8, "d_k": 4}
 EMB_MLP = {"d_m": 12, "d_f": 16}
@@ -38,6 +40,12 @@ def observed(out: Path, task: dict[str, Any], model: dict[str, Any], **data: Any
         },
     }
     return [observe(run) for run in train(make_run_config(config), out)]
+
+
+def as_kept(study: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return what the study keeps of a run's observables."""
+    patterns = load_study(study).keep
+    return {name: a for name, a in arrays.items() if any(fnmatchcase(name, p) for p in patterns)}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +71,7 @@ def test_every_condition_can_be_measured(claim: Claim, found: dict[str, list[Obs
         def build(_: str, rate: float, seed: int) -> Observations:
             run = runs[seed % 2]
             config = run.config.model_copy(update={"init_rate": rate, "seed": seed})
-            return replace(run, config=config)
+            return replace(run, config=config, arrays=as_kept(needs.study, run.arrays))
 
         return world(build, VARIANTS.get(needs.study, ("",)))(needs)  # type: ignore[no-any-return]
 

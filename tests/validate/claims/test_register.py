@@ -19,6 +19,8 @@ WITHOUT_CONTROL = {
     18: {"least excess of the bias at γ = 0.8 over that at 0.3, over rates that learned"},
     19: {f"largest left side over the bound, d_m to 1600 and q to 32, γ = {g}" for g in (0.3, 0.5, 0.8)},
 }
+ASKED_FOR = {"frozen-random"}
+"""Variants that a control needs and a study may lack; the claim says so and is not tested."""
 
 
 def test_every_claim_is_there_once_in_order() -> None:
@@ -60,9 +62,8 @@ def test_studies_are_defined() -> None:
     """As soon as the studies' files are there, none that a claim names may be missing."""
     named = {study for claim in ledger() for study in claim.studies}
     defined = set(study_names())
-    if not defined:
-        pytest.skip("no study is defined yet")
     assert named <= defined
     for claim in ledger():
         for needs in [c.needs for c in claim.conditions if c.needs]:
-            assert set(needs.variants) - {""} <= set(load_study(needs.study).variants), needs
+            unknown = set(needs.variants) - {"", *load_study(needs.study).variants}
+            assert unknown <= ASKED_FOR, needs

@@ -22,6 +22,7 @@ from tests.validate.claims.synthetic import (
     run,
     world,
 )
+from theory import Lookup, Mapping, Shift, Task
 from validate.claims.measures.order import scrambled
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
@@ -117,20 +118,29 @@ def shuffled(holds: bool) -> Any:
 
 def moved(holds: bool) -> Any:
     """The embedding follows the moved labels; or stays with the plain ones."""
+    anchors = np.array(TASK.reasoning_anchors)
+    stands_for = anchors[scrambled(len(anchors))]
+    table = dict(zip(anchors.tolist(), stands_for.tolist(), strict=True))
+    task = Task(
+        keys=TASK.keys,
+        mappings=[
+            Mapping(TASK.memory_anchors, Lookup(), "memory"),
+            Mapping(anchors, Shift(table), "reasoning"),
+        ],
+        n_anchors=2,
+        length=9,
+        vocab_size=TASK.vocab_size,
+    )
     swapped = np.arange(TASK.vocab_size)
-    anchors = np.array(TASK.anchors)
-    swapped[anchors] = anchors[scrambled(len(anchors))]
+    swapped[anchors] = stands_for
 
     def build(variant: str, rate: float, seed: int) -> Observations:
         arrays = of_embeddings(["random", "laws", "laws"], seed)
-        if variant == "moved":
-            C = arrays["token_label_matrix_anchors"]
-            arrays["token_label_matrix_anchors"] = C[scrambled(len(C))]
-            if holds:
-                found = embedding_geometry(embedding("laws", seed)[swapped], TASK)
-                arrays["gram"] = np.stack([found["gram"]] * 3)
-                arrays["norms"] = np.stack([found["norms"]] * 3)
-        return run(rate, seed, learning(small=True), arrays=arrays)
+        if variant == "moved" and holds:
+            found = embedding_geometry(embedding("laws", seed)[swapped], TASK)
+            arrays |= {name: np.stack([found[name]] * 3) for name in ("gram", "norms")}
+        used = task if variant == "moved" else TASK
+        return run(rate, seed, learning(small=True), task=used, arrays=arrays)
 
     return world(build)
 

@@ -33,7 +33,7 @@ def _moved_better_for_plain(seed: Seed) -> float:
 
 _BOTH = _runs("plain", "shuffled")
 _SAME = Condition(
-    "Pearson of the cosines of all anchors, labels shuffled against plain, early",
+    "Pearson of the reasoning anchors' cosines, labels shuffled against plain, early",
     each_seed(partial(same_geometry, variant="shuffled")),
     ">=",
     0.7,
@@ -52,7 +52,7 @@ _UNLEARNED = Condition(
 )
 _MOVED = _runs("plain", "moved")
 _FOLLOWS = Condition(
-    "Pearson of the cosines of all anchors with those that the moved labels predict, early",
+    "Pearson of the reasoning anchors' cosines with those that the moved labels predict, early",
     each_seed(partial(follows_own_labels, variant="moved")),
     ">=",
     0.7,

@@ -1,11 +1,15 @@
-"""Measures of interventions: one seed's intervened runs beside its plain one."""
+"""Measures of interventions: one seed's intervened runs beside its plain one.
+
+They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no
+intervention touches, would decide a correlation.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from theory import off_diagonal
-from validate.claims.measures.geometry import FloatArray, at, correlation, from_counts, shuffled, skill
+from validate.claims.measures.geometry import FloatArray, at, correlation, from_uniform, shuffled, skill
 from validate.claims.measures.learning import Seed
 from validate.claims.measures.order import scrambled
 from validate.claims.measures.times import early_epoch
@@ -25,9 +29,9 @@ def matched_epoch(seed: Seed, variant: str) -> int:
 
 
 def same_geometry(seed: Seed, variant: str, *, scramble: bool = False) -> float:
-    """Return Pearson's correlation between a variant's and the plain run's cosines of all anchors."""
+    """Return Pearson's correlation between a variant's and the plain run's cosines."""
     plain, changed = seed["plain", SMALL], seed[variant, SMALL]
-    tokens = plain.task.anchors
+    tokens = plain.task.reasoning_anchors
     order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
     ours = changed.cosines(tokens, matched_epoch(seed, variant))[np.ix_(order, order)]
     theirs = plain.cosines(tokens, early_epoch(plain))
@@ -35,9 +39,9 @@ def same_geometry(seed: Seed, variant: str, *, scramble: bool = False) -> float:
 
 
 def geometry_change(seed: Seed, variant: str) -> float:
-    """Return the root mean square difference of a variant's and the plain run's cosines of all anchors."""
+    """Return the root mean square difference of a variant's and the plain run's cosines."""
     plain, changed = seed["plain", SMALL], seed[variant, SMALL]
-    tokens = plain.task.anchors
+    tokens = plain.task.reasoning_anchors
     difference = changed.cosines(tokens, matched_epoch(seed, variant)) - plain.cosines(
         tokens, early_epoch(plain)
     )
@@ -45,24 +49,24 @@ def geometry_change(seed: Seed, variant: str) -> float:
 
 
 def follows_own_labels(seed: Seed, variant: str, *, scramble: bool = False) -> float:
-    """Return Pearson's correlation of a variant's cosines with those that its own label counts predict."""
+    """Return Pearson's correlation of a variant's cosines with those that its own task's labels predict."""
     run = seed[variant, SMALL]
-    predict = shuffled(from_counts) if scramble else from_counts
-    return correlation(run, predict, run.task.anchors, at(matched_epoch(seed, variant)))
+    predict = shuffled(from_uniform) if scramble else from_uniform
+    return correlation(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
 
 
 def own_labels_better(seed: Seed, variant: str, other: str) -> float:
-    """Return by how much a variant's own labels predict its cosines better than another variant's do.
+    """Return by how much P^s − u of a variant's own task predicts its cosines better than another task's.
 
     The difference of the two skills, of ``geometry.skill``.
     """
     run = seed[variant, SMALL]
 
     def theirs(_: Observations, tokens: tuple[int, ...]) -> FloatArray:
-        return from_counts(seed[other, SMALL], tokens)
+        return from_uniform(seed[other, SMALL], tokens)
 
     skills = [
-        skill(run, predict, run.task.anchors, at(matched_epoch(seed, variant)))
-        for predict in (from_counts, theirs)
+        skill(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+        for predict in (from_uniform, theirs)
     ]
     return skills[0] - skills[1]
