@@ -88,10 +88,12 @@ _FIRST = Condition(
     _runs("frozen"),
 )
 _RANDOM = _runs("frozen-random")
+_AT_RANDOM = "embeddings frozen at random ones"
+_NOT = "it must be the prediction that does it, not the freezing"
 CAUSAL = (
     Claim(
         "shuffled labels keep the geometry",
-        "Shuffling labels within each anchor, which keeps every P^s, takes the rule away and leaves the "
+        "Shuffling labels within anchor combinations, which keeps P^s, takes the rule away and leaves the "
         "early geometry.",
         (
             *with_control(
@@ -136,8 +138,8 @@ CAUSAL = (
         "predicted embeddings are enough",
         "With embeddings frozen at those that P^s predicts, reasoning is learned, and before memory.",
         (
-            *with_control(_LEARNED, "with embeddings frozen at random ones it is not", needs=_RANDOM),
-            *with_control(_FIRST, "with embeddings frozen at random ones it is not", needs=_RANDOM),
+            *with_control(_LEARNED, _NOT, needs=_RANDOM, what=f"the same, {_AT_RANDOM}"),
+            *with_control(_FIRST, _NOT, needs=_RANDOM, what=f"the same, {_AT_RANDOM}"),
         ),
         24,
         "test of 3.2",

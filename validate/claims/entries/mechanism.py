@@ -100,7 +100,7 @@ def _value_matrix() -> tuple[Condition, ...]:
             across,
             "reasoning anchors are not orthogonal to it",
             measure=each(reasoning),
-            what="reasoning anchors",
+            what="mean |cosine| of reasoning anchors with it",
         ),
         Condition(
             "Theorem 2's own prediction of the alignments, reasoning over memory",
