@@ -1,16 +1,41 @@
 """Sphinx configuration; warnings are errors in `make docs`."""
 
+import sys
 import tomllib
 from pathlib import Path
 
+from theory import InputError
+from validate.figures.paper import FIGURES, kept_of
+
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper.
+
+
+def figures_without_runs() -> list[int]:
+    """Return the figures none of whose runs are kept: the gallery leaves them out."""
+    missing = []
+    for number, figure in FIGURES.items():
+        try:
+            kept_of(figure)
+        except InputError as error:
+            if error.argument != "study":
+                raise
+            missing.append(number)
+    return missing
+
 
 project = "anchorflow"
 author = "The anchorflow developers"
 copyright = f"2026, {author}"
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 napoleon_numpy_docstring = True
@@ -20,4 +45,15 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = "anchorflow"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]
+_absent = "|".join(f"{number:02d}" for number in figures_without_runs())
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "figures",
+    "ignore_pattern": rf"plot_fig({_absent})_" if _absent else r"__init__\.py",
+    "image_scrapers": ("sheet_scraper.scrape",),
+    "reset_modules": (),
+    "show_memory": False,
+    "download_all_examples": False,
+    "within_subsection_order": "FileNameSortKey",
+}

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from sim.layers import ACTIVATIONS, Parameters, causal_mask, member_product
+from sim.matmul import small_products
 from sim.model_config import Activation, AttentionModel
 
 ops: Any = torch.ops.aten
@@ -101,8 +102,19 @@ DERIVATIVES: dict[Activation, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "identity": lambda dh, h, before: dh,
 }
 """From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
+
+
+def tanh_(h: Tensor) -> Tensor:
+    """Return tanh h = e/(e + 2) with e = exp(2h) − 1, in place: half the time of torch's on a CPU.
+
+    Small arguments keep their relative accuracy; from 40 on the value is 1 in any precision.
+    """
+    e = h.clamp_(max=40.0).mul_(2.0).expm1_()
+    return e.div_(e + 2.0)
+
+
 IN_PLACE: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "tanh": torch.tanh_,
+    "tanh": tanh_,
     "relu": torch.relu_,
     "gelu": ACTIVATIONS["gelu"],  # Its derivative needs the argument.
     "identity": lambda h: h,
@@ -163,8 +175,9 @@ class Attention:
         places = q.shape[1]
         scale = 1 / math.sqrt(q.shape[-1])
         mask = causal_mask(self.sizes[2], x.dtype, x.device)[-places:]
-        weights = torch.baddbmm(mask, q, k.mT, alpha=scale).softmax(-1)
-        mixed = self._rows(torch.bmm(weights, v))
+        with small_products():
+            weights = softmax_(torch.baddbmm(mask, q, k.mT, alpha=scale))
+            mixed = self._rows(torch.bmm(weights, v))
         y = add_bias(member_product(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (x, q, k, v, weights, mixed)
 
@@ -175,11 +188,11 @@ class Attention:
         if f"{self.prefix}b_O" in p:
             found[f"{self.prefix}b_O"] = dy.sum(1)
         d_mixed = self._heads(input_gradient(dy, p[f"{self.prefix}W_O"]))
-        d_weights = torch.bmm(d_mixed, v.mT)
-        d_logits = ops._softmax_backward_data(d_weights, weights, -1, x.dtype)
-        d_logits.mul_(1 / math.sqrt(q.shape[-1]))
-        dq, dk = torch.bmm(d_logits, k), torch.bmm(d_logits.mT, q)
-        dv = torch.bmm(weights.mT, d_mixed)
+        with small_products():
+            d_logits = torch.bmm(d_mixed, v.mT).mul_(weights)
+            d_logits.sub_(weights * d_logits.sum(-1, keepdim=True)).mul_(1 / math.sqrt(q.shape[-1]))
+            dq, dk = torch.bmm(d_logits, k), torch.bmm(d_logits.mT, q)
+            dv = torch.bmm(weights.mT, d_mixed)
         return self._project_backward(p, x, tuple(self._rows(part) for part in (dq, dk, dv)), found)
 
     def _project(self, p: Parameters, x: Tensor) -> tuple[Tensor, ...]:
@@ -222,6 +235,12 @@ class Attention:
         """Undo ``_heads``."""
         split = x.view(*self.sizes[:2], self.model.n_heads, -1, x.shape[-1])
         return split.transpose(2, 3).flatten(3).flatten(1, 2)
+
+
+def softmax_(logits: Tensor) -> Tensor:
+    """Return the softmax of each row, in place of the logits: torch's own is slow on rows this short."""
+    weights = logits.sub_(logits.amax(-1, keepdim=True)).exp_()
+    return weights.div_(weights.sum(-1, keepdim=True))
 
 
 def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:

@@ -33,7 +33,7 @@ class DataConfig(Section):
     fresh_noise: bool = tagged("chosen", False)
     """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
     shuffle_labels: bool = tagged("chosen", False)
-    """Permute the labels among the sequences of each anchor combination: anchors keep P^s, no rule is left."""
+    """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
     table_seed: int = tagged("chosen", -1, ge=-1)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 

@@ -8,6 +8,7 @@ state at the start of the epoch kept for checkpoints), and the choice of what to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -88,6 +89,7 @@ class Trainer:
         self.failures: dict[int, str] = {}
         self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
         self._labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
+        self._member = torch.arange(len(members), device=self.device).view(-1, 1)
         self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self._begin_epoch()
 
@@ -128,8 +130,9 @@ class Trainer:
         """Take one step on rows of the training set, shape (n_members, batch)."""
         losses, gradients = self.gradients(rows)
         norms = gradient_norms(gradients)
-        for m in torch.nonzero(~(torch.isfinite(losses) & torch.isfinite(norms))).flatten().tolist():
-            self.note_failure(m, self.optimizer.step, float(losses[m]), float(norms[m]))
+        for m, (loss, norm) in enumerate(zip(losses.tolist(), norms.tolist(), strict=True)):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                self.note_failure(m, self.optimizer.step, loss, norm)
         rates = self.rates(self.optimizer.step)
         alive = [m for m in range(len(self.members)) if m not in self.failures]
         self.optimizer.update(gradients, clip_divisors(norms, self.training.clip_norm), rates, alive)
@@ -152,8 +155,7 @@ class Trainer:
 
     def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Return each member's mean loss, shape (n_members,), and its gradients in what is trained."""
-        member = torch.arange(len(self.members), device=self.device).view(-1, 1)
-        tokens, labels = self._tokens[member, rows], self._labels[member, rows]
+        tokens, labels = self._tokens[self._member, rows], self._labels[self._member, rows]
         losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
         return losses, {name: found[name] for name in self.trained}
 

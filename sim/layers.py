@@ -29,6 +29,8 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 def own_rows(tokens: Tensor, rows: int) -> Tensor:
     """Shift each member's tokens to its own rows of the members' tables put below one another."""
+    if len(tokens) == 1:
+        return tokens
     return tokens + rows * torch.arange(len(tokens), device=tokens.device).view(-1, 1, 1)
 
 

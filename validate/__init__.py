@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         predicted_cosines,
     )
     from validate.demo_claims import judge
+    from validate.figures.paper import FIGURES, PaperFigure, draw_figure
     from validate.observe import Observations, observe_path
     from validate.prediction import Prediction
     from validate.report import Report
@@ -38,6 +39,7 @@ __getattr__ = lazy_names(
             "predicted_cosines",
         ),
         "validate.demo_claims": ("judge",),
+        "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
         "validate.observe": ("Observations", "observe_path"),
         "validate.prediction": ("Prediction",),
         "validate.report": ("Report",),
@@ -48,18 +50,21 @@ __getattr__ = lazy_names(
 )
 
 __all__ = [
+    "FIGURES",
     "Claim",
     "Condition",
     "Estimate",
     "Finding",
     "Observations",
     "Outcome",
+    "PaperFigure",
     "Prediction",
     "Report",
     "Row",
     "Setting",
     "Study",
     "compare_runs",
+    "draw_figure",
     "fitted_widths",
     "group_runs",
     "judge",

@@ -18,6 +18,7 @@ COMMANDS = {
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",
     "compare": "predicted against observed cosine similarity of finished runs",
+    "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from sim.config import MemberConfig
 from sim.run import Run
 from theory import InputError, Task
 
@@ -50,20 +51,41 @@ def group_runs(runs: Sequence[Run]) -> list[Setting]:
     InputError
         If there is no run, or one configuration and seed comes twice.
     """
-    if not runs:
+    return [Setting(label, found) for label, found in by_setting(runs, lambda run: str(run.path))]
+
+
+class Configured(Protocol):
+    """Anything that knows the configuration of the run it is or tells of."""
+
+    @property
+    def config(self) -> MemberConfig:
+        """The run's configuration."""
+
+
+Member = TypeVar("Member", bound=Configured)
+
+
+def by_setting(
+    members: Sequence[Member], name: Callable[[Member], str]
+) -> list[tuple[str, tuple[Member, ...]]]:
+    """Return each setting's label and members, sorted by seed; small γ first.
+
+    ``name`` says what a refusal calls a member; for the rest see ``group_runs``.
+    """
+    if not members:
         raise InputError("run", [], "no run given", "name at least one run folder")
-    grouped: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        key = json.dumps(run.config.model_dump(mode="json", exclude={"seed"}), sort_keys=True)
-        if any(other.config.seed == run.config.seed for other in grouped[key]):
-            raise InputError("run", str(run.path), "the same configuration and seed twice", "name it once")
-        grouped[key].append(run)
+    grouped: dict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        key = json.dumps(member.config.model_dump(mode="json", exclude={"seed"}), sort_keys=True)
+        if any(other.config.seed == member.config.seed for other in grouped[key]):
+            raise InputError("run", name(member), "the same configuration and seed twice", "name it once")
+        grouped[key].append(member)
     differing = _differing([_flat(json.loads(key)) for key in grouped])
     settings = [
-        Setting(_label(_flat(json.loads(key)), differing), tuple(sorted(found, key=lambda r: r.config.seed)))
+        (_label(_flat(json.loads(key)), differing), tuple(sorted(found, key=lambda m: m.config.seed)))
         for key, found in grouped.items()
     ]
-    return sorted(settings, key=lambda s: (s.init_rate, s.label))
+    return sorted(settings, key=lambda setting: (setting[1][0].config.init_rate, setting[0]))
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, str]:

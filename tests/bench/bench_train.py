@@ -1,58 +1,130 @@
-"""Steps per second of the engine, of a plain loop, and of the machine's own matrix products."""
+"""Member-steps per second of the engine, of a plain loop, and of the machine's own matrix products.
+
+Each is measured with one process to a core, all at work at the same time: what a user has who trains
+several runs. Rounds are interleaved, so that a drift of the machine's speed meets all alike.
+"""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from multiprocessing import get_context
 from typing import Any
 
 import torch
 
-from sim import RunConfig, Trainer, choose_route, matmul_route
-from tests.bench.reference import reference_losses
+from sim import MemberConfig, RunConfig, Trainer, matmul_route
+from sim.launch import default_workers
+from sim.memory import keep_freed_memory
+from sim.session import choose_member_route
+from tests.bench.products import fewest_seconds, needed_products, operations
+from tests.bench.reference import PlainLoop
 
-STEPS, ROUNDS = 200, 5
+ROUNDS = 5
+MODELS: dict[str, dict[str, Any]] = {
+    "Transformer, pre-norm": {"model": {"kind": "transformer", "norm": "pre"}, "task": "paper"},
+    "Transformer, post-norm": {"model": {"kind": "transformer", "norm": "post"}, "task": "paper"},
+    "Emb-MLP": {"task": "emb-mlp"},
+}
+"""The paper's sizes: d_m 200, d_f 512, d_k 64, L 9 (the Emb-MLP's 3), batch 100, AdamW."""
 
 
-def bench_train() -> dict[str, Any]:
-    """Return steps per second of the paper's Emb-MLP on one thread, medians of interleaved rounds."""
-    torch.set_num_threads(1)
-    member = RunConfig().members()[0]
-    route = choose_route(100, (200, 512, 200))
-    trainer = Trainer([member])
-    rates: dict[str, list[float]] = {"plain loop": [], "engine, default product": [], "engine": []}
-    # In turn, so that a drift of the machine's speed meets all of them.
-    for _ in range(ROUNDS):
-        rates["plain loop"].append(_rate(lambda: reference_losses(member, STEPS)))
-        rates["engine, default product"].append(_rate(lambda: _steps(trainer)))
-        with matmul_route(route.route):
-            rates["engine"].append(_rate(lambda: _steps(trainer)))
-    operations = 2 * 100 * (200 * 512 + 512 * 200) * 3
-    limit = route.gflops[route.route] * 1e9 / operations
-    medians = {name: statistics.median(values) for name, values in rates.items()}
+def bench_train(rounds: int = ROUNDS) -> dict[str, Any]:
+    """Return for every model the rates in steps per second, medians with their range, and the ratios."""
+    workers = default_workers()
+    found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
+    # A pool of its own for each model: what one leaves in memory shall not slow the next.
+    for name in MODELS:
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            found[name] = _bench_model(pool, name, workers, rounds)
+    return found
+
+
+def _bench_model(pool: ProcessPoolExecutor, name: str, workers: int, rounds: int) -> dict[str, Any]:
+    steps = 60 if "Transformer" in name else 400
+    work: dict[str, Callable[[str, int], float]] = {
+        "plain loop": plain_rate,
+        "engine": engine_rate,
+        "matmul limit": limit_rate,
+    }
+    for call in work.values():  # Everything built and warm, in every process.
+        list(pool.map(call, [name] * workers, [3] * workers))
+    rates: dict[str, list[float]] = {kind: [] for kind in work}
+    for _ in range(rounds):
+        for kind, call in work.items():
+            rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
+    medians = {kind: statistics.median(values) for kind, values in rates.items()}
     return {
-        "what": "Emb-MLP, d_m 200, d_f 512, batch 100, AdamW, one thread",
         "steps_per_second": {
-            name: {"median": medians[name], "min": min(values), "max": max(values)}
-            for name, values in rates.items()
+            kind: {"median": medians[kind], "min": min(values), "max": max(values)}
+            for kind, values in rates.items()
         },
-        "matmul": route.as_dict(),
-        "matmul_limit_steps_per_second": limit,
-        "ratio_engine_over_plain": medians["engine"] / medians["plain loop"],
-        "share_of_matmul_limit": medians["engine"] / limit,
+        "engine_over_plain_loop": _ratio(rates["engine"], rates["plain loop"]),
+        "share_of_matmul_limit": _ratio(rates["engine"], rates["matmul limit"]),
+        "gigaflop_per_step": operations(_products(name)) / 1e9,
+        "route": pool.submit(route_of, name).result(),
     }
 
 
-def _rate(work: Callable[[], object]) -> float:
+def _ratio(a: Sequence[float], b: Sequence[float]) -> dict[str, float]:
+    """Return the median of the rounds' ratios, with their range."""
+    ratios = [x / y for x, y in zip(a, b, strict=True)]
+    return {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
+
+
+@lru_cache
+def _member(name: str) -> MemberConfig:
+    data = {"source": "draw", "n_sequences": 20_000} if "Transformer" in name else {}
+    return RunConfig(**MODELS[name], data=data, init_rates=(0.8,)).members()[0]  # type: ignore[arg-type]
+
+
+def _products(name: str) -> Any:
+    task = _member(name).build_task()
+    return needed_products(_member(name).model, task.vocab_size, 100, task.length)
+
+
+@lru_cache
+def _trainer(name: str) -> Trainer:
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    return Trainer([_member(name)])
+
+
+@lru_cache
+def _plain(name: str) -> PlainLoop:
+    return PlainLoop(_trainer(name))
+
+
+@lru_cache
+def route_of(name: str) -> dict[str, Any]:
+    """Return which product was chosen in this process, with its measured speed and error."""
+    return choose_member_route(_member(name), _member(name).build_task()).as_dict()
+
+
+def engine_rate(name: str, steps: int) -> float:
+    """Return the engine's steps per second in this process."""
+    trainer = _trainer(name)
+    with matmul_route(route_of(name)["route"]):
+        start, done = time.perf_counter(), 0
+        while done < steps:
+            most = min(steps - done, trainer.steps_per_epoch - trainer.position)
+            trainer.advance(trainer.position + most)
+            done += most
+        return steps / (time.perf_counter() - start)
+
+
+def plain_rate(name: str, steps: int) -> float:
+    """Return the plain loop's steps per second in this process; a third of the steps is enough for it."""
+    loop, steps = _plain(name), max(steps // 3, 1)
     start = time.perf_counter()
-    work()
-    return STEPS / (time.perf_counter() - start)
+    loop.steps(steps)
+    return steps / (time.perf_counter() - start)
 
 
-def _steps(trainer: Trainer) -> None:
-    generator = torch.Generator().manual_seed(0)
-    order = torch.randperm(trainer.n_train, generator=generator)
-    for step in range(STEPS):
-        first = step * 100 % (trainer.n_train - 100)
-        trainer.step(order[first : first + 100].view(1, -1))
+def limit_rate(name: str, steps: int) -> float:
+    """Return the steps per second if only the needed products took time, each at its own best."""
+    _trainer(name)
+    return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats=max(steps // 4, 3))

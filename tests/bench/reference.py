@@ -1,17 +1,21 @@
-"""The Emb-MLP trained as public code of this field trains: what the engine is measured against.
+"""The models trained as public code of this field trains: what the engine is measured against.
 
-A Dataset indexed item by item, a DataLoader with shuffling, an nn.Module, clipping, AdamW and
-``loss.item()`` each step; nothing is slowed down on purpose.
+A Dataset indexed item by item, a DataLoader, an nn.Module that gives the logits of every position, clipping,
+AdamW and ``loss.item()`` each step; nothing is slowed down on purpose.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from sim import MemberConfig, Trainer
+from sim import Trainer
+from sim.model_config import TransformerConfig
 
 
 class Sequences(TorchDataset[tuple[Tensor, Tensor]]):
@@ -27,45 +31,120 @@ class Sequences(TorchDataset[tuple[Tensor, Tensor]]):
         return self.tokens[index], self.labels[index]
 
 
+def linear(weight: Tensor) -> nn.Linear:
+    """Return torch's layer with the engine's matrix, which maps rows to rows."""
+    layer = nn.Linear(*weight.shape, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(weight.T)
+    return layer
+
+
 class EmbMLP(nn.Module):
     """Definition 1 with torch's own modules."""
 
     def __init__(self, start: dict[str, Tensor]) -> None:
         super().__init__()
         self.embedding = nn.Embedding.from_pretrained(start["W_emb"].clone(), freeze=False)
-        self.hidden = nn.Linear(*start["W1"].shape, bias=False)
-        self.readout = nn.Linear(*start["W2"].shape, bias=False)
-        with torch.no_grad():
-            self.hidden.weight.copy_(start["W1"].T)
-            self.readout.weight.copy_(start["W2"].T)
+        self.hidden, self.readout = linear(start["W1"]), linear(start["W2"])
 
     def forward(self, tokens: Tensor) -> Tensor:
         logits: Tensor = self.readout(torch.tanh(self.hidden(self.embedding(tokens).sum(dim=1))))
         return logits
 
 
-def reference_losses(member: MemberConfig, steps: int) -> list[float]:
-    """Train for some steps and return each step's loss."""
-    trainer = Trainer([member])
-    data, t = trainer.datasets[0], member.training
-    loader = DataLoader(
-        Sequences(data.tokens[data.train], data.labels[data.train]),
-        batch_size=int(t.batch_size),
-        shuffle=True,
-        generator=torch.Generator().manual_seed(0),
-    )
-    model = EmbMLP({name: p[0].detach() for name, p in trainer.parameters.items()})
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=t.learning_rate, betas=(t.beta1, t.beta2), weight_decay=t.weight_decay
-    )
-    losses: list[float] = []
-    while True:
-        for tokens, labels in loader:
-            if len(losses) == steps:
-                return losses
-            loss = nn.functional.cross_entropy(model(tokens), labels)
-            optimizer.zero_grad()
+class Block(nn.Module):
+    """A layer with one head, in front of or behind its norms."""
+
+    def __init__(self, start: dict[str, Tensor], prefix: str, norm: str) -> None:
+        super().__init__()
+        names = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
+        self.W_Q, self.W_K, self.W_V, self.W_O, self.W_in, self.W_out = (
+            linear(start[prefix + name]) for name in names
+        )
+        self.norm = norm
+        if norm != "none":
+            width = len(start[f"{prefix}ln1.w"])
+            self.ln1, self.ln2 = nn.LayerNorm(width, bias=False), nn.LayerNorm(width, bias=False)
+
+    def attend(self, x: Tensor) -> Tensor:
+        q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), 1)
+        weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+        mixed: Tensor = self.W_O(weights @ v)
+        return mixed
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.norm == "pre":
+            x = x + self.attend(self.ln1(x))
+            y: Tensor = x + self.W_out(torch.relu(self.W_in(self.ln2(x))))
+            return y
+        x = x + self.attend(x)
+        x = self.ln1(x) if self.norm == "post" else x
+        x = x + self.W_out(torch.relu(self.W_in(x)))
+        return self.ln2(x) if self.norm == "post" else x
+
+
+class Transformer(nn.Module):
+    """The Transformer of Appendix A.1 with torch's own modules; logits of every position."""
+
+    def __init__(self, start: dict[str, Tensor], model: TransformerConfig) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding.from_pretrained(start["W_E"].clone(), freeze=False)
+        self.positions = nn.Embedding.from_pretrained(start["W_pos"].clone(), freeze=False)
+        self.blocks = nn.ModuleList(Block(start, f"{i}.", model.norm) for i in range(model.n_layers))
+        self.final = nn.LayerNorm(model.d_m, bias=False) if model.norm == "pre" else nn.Identity()
+        self.readout = linear(start["W_U"])
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        logits: Tensor = self.readout(self.final(x))
+        return logits[:, -1]
+
+
+class PlainLoop:
+    """A training loop that can be asked for some more steps.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Whose data, start and order of the first epoch it takes; one member, ReLU or tanh, no biases.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        data, t = trainer.datasets[0], trainer.training
+        start = {name: p[0].clone() for name, p in trainer.parameters.items()}
+        self.model: nn.Module
+        if isinstance(trainer.model, TransformerConfig):
+            self.model = Transformer(start, trainer.model)
+        else:
+            self.model = EmbMLP(start)
+        self.loader = DataLoader(
+            Sequences(data.tokens[data.train], data.labels[data.train]),
+            batch_size=int(t.batch_size),
+            sampler=trainer.order[0].tolist(),
+        )
+        self.clip_norm = t.clip_norm
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=t.learning_rate, betas=(t.beta1, t.beta2), weight_decay=t.weight_decay
+        )
+        self.batches: Iterator[tuple[Tensor, Tensor]] = iter(self.loader)
+
+    def steps(self, count: int) -> list[float]:
+        """Take some steps and return each one's loss."""
+        losses = []
+        for _ in range(count):
+            try:
+                tokens, labels = next(self.batches)
+            except StopIteration:
+                self.batches = iter(self.loader)
+                tokens, labels = next(self.batches)
+            loss = nn.functional.cross_entropy(self.model(tokens), labels)
+            self.optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), t.clip_norm)
-            optimizer.step()
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+            self.optimizer.step()
             losses.append(loss.item())
+        return losses

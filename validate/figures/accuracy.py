@@ -1,19 +1,43 @@
-"""Fig. 3B: accuracy over epochs."""
+"""Fig. 3, 8, 16, 17: loss and accuracy over epochs."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from validate.figures.style import PARTS, new_axes
-from validate.settings import Setting
-from validate.stats import SHARE, SIZE, over_seeds
+from theory import InputError, Task, label_distribution
+from validate.figures.members import band, estimate_text
+from validate.figures.style import PARTS, new_axes, shade
+from validate.stats import SHARE, SIZE
 
 FloatArray = npt.NDArray[np.float64]
+Look = tuple[str, str, str]
+
+
+class Measured(Protocol):
+    """A run, or what was observed of one: all that is needed here are its metrics."""
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """One entry an evaluation."""
+
+
+class Measurements(Protocol):
+    """Runs that differ in nothing but the seed."""
+
+    @property
+    def label(self) -> str:
+        """What tells them from others."""
+
+    @property
+    def runs(self) -> Sequence[Measured]:
+        """One a seed."""
 
 
 @dataclass
@@ -28,37 +52,61 @@ class AccuracyCurves:
     epochs : ndarray, shape (n_epochs,)
     curves : dict of ndarray
         For each data set shape (3, n_epochs): mean, low, high; low and high NaN for a single seed.
+    parts : dict
+        Name, colour and line of each data set.
+    levels : dict of float
+        Horizontal lines that the theory draws.
     """
 
     title: str
     measure: str
     epochs: FloatArray
     curves: dict[str, FloatArray]
+    parts: Mapping[str, Look] = field(default_factory=lambda: PARTS)
+    levels: dict[str, float] = field(default_factory=dict)
     ax_: Axes | None = field(default=None, repr=False)
     lines_: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_runs(cls, setting: Setting, measure: str = "accuracy") -> AccuracyCurves:
-        """Take the curves from the metrics of a setting's runs."""
+    def from_runs(
+        cls,
+        setting: Measurements,
+        measure: str = "accuracy",
+        *,
+        parts: Mapping[str, Look] = PARTS,
+        levels: Mapping[str, float] | None = None,
+        title: str = "",
+    ) -> AccuracyCurves:
+        """Take the curves from the metrics of a setting's runs; the title is its label by default.
+
+        Raises
+        ------
+        InputError
+            If no run was evaluated on any of ``parts``.
+        """
         lines = [run.metrics for run in setting.runs]
+        have = [part for part in parts if part in lines[0][0][measure]]
+        if not have:
+            raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
         epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
         within = SHARE if measure == "accuracy" else SIZE
-        curves = {
-            part: np.array(
-                [_triple([run[i][measure][part] for run in lines], within) for i in range(len(epochs))]
-            ).T
-            for part in lines[0][0][measure]
-            if part in PARTS
-        }
-        return cls(setting.label, measure, epochs, curves)
+        curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
+        return cls(title or setting.label, measure, epochs, curves, parts, dict(levels or {}))
+
+    def summary(self) -> str:
+        """Return each data set's last value."""
+        ends = [f"{self.parts[p][0]} {estimate_text(v[:, -1])}" for p, v in self.curves.items()]
+        return f"{self.title}, {self.measure} at epoch {self.epochs[-1]:g}: {', '.join(ends)}"
 
     def plot(self, ax: Axes | None = None) -> AccuracyCurves:
         """Draw on ``ax``, or on new axes, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
-        for part, (mean, low, high) in self.curves.items():
-            name, colour, style = PARTS[part]
-            (self.lines_[part],) = ax.plot(self.epochs, mean, style, color=colour, label=name)
-            ax.fill_between(self.epochs, low, high, color=colour, alpha=0.2, linewidth=0)
+        for part, values in self.curves.items():
+            name, colour, style = self.parts[part]
+            (self.lines_[part],) = ax.plot(self.epochs, values[0], style, color=colour, label=name)
+            shade(ax, self.epochs, values, colour)
+        for name, level in self.levels.items():
+            self.lines_[name] = ax.axhline(level, color="0.5", linestyle=":", linewidth=1, label=name)
         ax.set(title=self.title, xlabel="epoch")
         if self.measure == "accuracy":
             ax.set(ylabel="accuracy", ylim=(-0.03, 1.03))
@@ -67,8 +115,25 @@ class AccuracyCurves:
         return self
 
 
-def _triple(values: list[float], within: tuple[float, float]) -> tuple[float, float, float]:
-    estimate = over_seeds(values, within)
-    low = np.nan if estimate.low is None else estimate.low
-    high = np.nan if estimate.high is None else estimate.high
-    return estimate.mean, low, high
+def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[float]:
+    """Return one seed's values; one that overflowed is written as null."""
+    return [math.nan if line[measure][part] is None else line[measure][part] for line in metrics]
+
+
+def unlearned_levels(task: Task) -> dict[str, float]:
+    """Return the memory loss, in nats, of a model that knows each mapping's labels and no key.
+
+    It is the entropy of P^s of a memory anchor, ln N_Z in the paper (eq. 7): all that P^s can teach.
+    """
+    tables = [m for m in task.mappings if m.is_table]
+    if not tables:
+        return {}
+    return {
+        "memory: only the label law known": float(np.mean([_entropy(task, m.anchors[0]) for m in tables]))
+    }
+
+
+def _entropy(task: Task, anchor: int) -> float:
+    law = label_distribution(task, anchor, held_out=True)
+    positive = law[law > 0]
+    return float(-(positive * np.log(positive)).sum())

@@ -1,4 +1,4 @@
-"""Fig. 4A, 4C, 10: cosine matrices, predicted and observed on one scale."""
+"""Fig. 4A, 4C, 5A, 10, 11: cosine matrices, predicted and observed on one scale."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from theory import off_diagonal
 from validate.compare import observed_cosines, predicted_cosines
-from validate.figures.style import new_axes
+from validate.figures.members import Members
+from validate.figures.predicted import LOOKS, predictions
+from validate.figures.style import DIVERGING, new_axes
 from validate.predictors import Tokens
 from validate.settings import Setting
+from validate.stats import COSINE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -59,9 +63,60 @@ class CosineMatrices:
         return self
 
 
+@dataclass
+class CosineMatrix:
+    """One cosine matrix and the mean of its pairs, over seeds.
+
+    Attributes
+    ----------
+    title : str
+    tokens : tuple of int
+    matrix : ndarray, shape (n, n)
+        Mean over seeds.
+    pairs : Estimate
+        The mean over all pairs of different tokens.
+    """
+
+    title: str
+    tokens: Tokens
+    matrix: FloatArray
+    pairs: Estimate
+    ax_: Axes | None = field(default=None, repr=False)
+    image_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_runs(cls, setting: Members, tokens: Tokens, epoch: int, title: str) -> CosineMatrix:
+        """Take what training did by an epoch."""
+        return cls.of(title, tokens, setting.cosines(tokens, epoch))
+
+    @classmethod
+    def from_theory(cls, setting: Members, tokens: Tokens, names: Sequence[str]) -> list[CosineMatrix]:
+        """Take each of some predictions that says anything of these tokens."""
+        found = predictions(setting, tokens)
+        return [cls.of(LOOKS[name].label, tokens, found[name]) for name in names if name in found]
+
+    @classmethod
+    def of(cls, title: str, tokens: Tokens, matrices: FloatArray) -> CosineMatrix:
+        """Take matrices of shape (n_seeds, n, n)."""
+        means = [float(off_diagonal(m).mean()) for m in matrices]
+        return cls(title, tokens, np.asarray(matrices.mean(axis=0)), over_seeds(means, COSINE))
+
+    def summary(self) -> str:
+        """Return the mean over pairs."""
+        return f"{self.title}: mean cosine of pairs {self.pairs}"
+
+    def plot(self, ax: Axes | None = None) -> CosineMatrix:
+        """Draw on the colour scale [−1, 1], and return itself with ``ax_`` and ``image_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        self.image_ = draw_matrix(ax, self.matrix, self.tokens)
+        ax.set_title(f"{self.title}\nmean of pairs: {self.pairs}")
+        ax.set(xlabel="token", ylabel="token")
+        return self
+
+
 def draw_matrix(ax: Axes, matrix: FloatArray, tokens: Tokens) -> Any:
     """Draw a cosine matrix with token numbers along the sides."""
-    image = ax.imshow(matrix, vmin=-1, vmax=1, cmap="RdBu_r")
+    image = ax.imshow(matrix, vmin=-1, vmax=1, cmap=DIVERGING)
     places = list(range(0, len(tokens), max(1, len(tokens) // 10)))
     ax.set_xticks(places, [str(tokens[i]) for i in places], fontsize=7)
     ax.set_yticks(places, [str(tokens[i]) for i in places], fontsize=7)

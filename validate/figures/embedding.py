@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
@@ -19,8 +20,11 @@ from theory import (
     label_distribution,
     principal_components,
 )
-from validate.figures.style import PALETTE, SEQUENTIAL, new_axes
+from validate.figures.members import Members, band
+from validate.figures.predicted import LOOKS, Look, predictions
+from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, sequential, shade
 from validate.predictors import Tokens
+from validate.stats import COSINE, SIZE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,12 +40,22 @@ class CosineRows:
     tokens : tuple of int
         The group.
     lines : dict of ndarray, each of shape (n,)
+    observed : ndarray, shape (3, n), optional
+        What training did: mean, low and high over seeds.
+    title : str
+        By default which row it is.
+    errors : dict of Estimate
+        For each line its RMSE against training, the token itself left out, over seeds.
     """
 
     token: int
     tokens: Tokens
     lines: dict[str, FloatArray]
+    observed: FloatArray | None = None
+    title: str = ""
+    errors: dict[str, Estimate] = field(default_factory=dict)
     ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_task(cls, task: Task, tokens: Tokens) -> list[CosineRows]:
@@ -58,14 +72,60 @@ class CosineRows:
             for i, s in enumerate(tokens)
         ]
 
+    @classmethod
+    def from_runs(
+        cls, setting: Members, tokens: Tokens, epoch: int, names: Sequence[str]
+    ) -> list[CosineRows]:
+        """Take every row of what training did by an epoch, beside some predictions' means over seeds."""
+        observed = setting.cosines(tokens, epoch)
+        found = predictions(setting, tokens)
+        predicted = {LOOKS[name].label: found[name] for name in names if name in found}
+        return [cls._row(tokens, i, observed, predicted) for i in range(len(tokens))]
+
+    @classmethod
+    def _row(
+        cls, tokens: Tokens, i: int, observed: FloatArray, predicted: dict[str, FloatArray]
+    ) -> CosineRows:
+        """Take row i of matrices of shape (n_seeds, n, n), or (1, n, n) where all seeds have the same."""
+        others = np.arange(len(tokens)) != i
+        squares = {n: ((m - observed)[:, i, others] ** 2).mean(axis=1) for n, m in predicted.items()}
+        return cls(
+            tokens[i],
+            tokens,
+            {name: matrices[:, i].mean(axis=0) for name, matrices in predicted.items()},
+            band(observed[:, i], COSINE),
+            errors={name: over_seeds(np.sqrt(s).tolist(), SIZE) for name, s in squares.items()},
+        )
+
+    def summary(self) -> str:
+        """Return each prediction's error against training."""
+        if not self.errors:
+            return ""
+        errors = [f"{name} {error}" for name, error in self.errors.items()]
+        return f"{self.title or f'cos({self.token}, ·)'}: RMSE against training, {', '.join(errors)}"
+
     def plot(self, ax: Axes | None = None) -> CosineRows:
-        """Draw on ``ax``, or on new axes, and return itself with ``ax_``."""
+        """Draw on ``ax``, or on new axes, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
-        for (name, values), colour in zip(self.lines.items(), PALETTE, strict=False):
-            ax.plot(self.tokens, values, "o-", markersize=3, color=colour, label=name)
-        ax.set(title=f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity", ylim=(-0.1, 1.05))
+        looks = {look.label: look for look in LOOKS.values()}
+        for (name, values), colour, marker in zip(self.lines.items(), PALETTE, MARKERS, strict=False):
+            look = looks.get(name, Look(name, colour, marker))
+            (self.lines_[name],) = ax.plot(
+                self.tokens, values, look.marker, linestyle="-", markersize=3, color=look.colour, label=name
+            )
+        if self.observed is not None:
+            (self.lines_["observed"],) = ax.plot(
+                self.tokens, self.observed[0], color=OBSERVED, linewidth=2, label="training"
+            )
+            shade(ax, self.tokens, self.observed, OBSERVED)
+        ax.set(title=self.title or f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
+        ax.set_ylim(self._lowest() - 0.05, 1.05)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
+
+    def _lowest(self) -> float:
+        shown = [*self.lines.values(), *([] if self.observed is None else [self.observed])]
+        return float(np.nanmin(np.concatenate([np.ravel(values) for values in shown])))
 
 
 @dataclass
@@ -94,10 +154,11 @@ class EmbeddingPCA:
         self.ax_ = ax = ax or new_axes()[1][0]
         x, y = self.components.coordinates.T
         ax.plot(x, y, color="0.8", linewidth=0.8, zorder=1)
-        colours = colormaps[SEQUENTIAL](np.linspace(0, 0.9, len(self.tokens)))
-        ax.scatter(x, y, c=colours, s=14, zorder=2)
+        ax.scatter(x, y, c=sequential(len(self.tokens)), s=14, zorder=2)
         for index in (0, len(self.tokens) // 2, -1):
-            ax.annotate(str(self.tokens[index]), (x[index], y[index]), fontsize=8)
+            ax.annotate(
+                str(self.tokens[index]), (x[index], y[index]), (3, 3), textcoords="offset points", fontsize=8
+            )
         first, second = 100 * self.components.explained
         ax.set(
             title=self.title, xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)"

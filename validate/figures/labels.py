@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from theory import Task, label_distribution
-from validate.figures.style import SEQUENTIAL, new_axes
+from validate.figures.style import new_axes, sequential
 from validate.predictors import Tokens
 
 FloatArray = npt.NDArray[np.float64]
@@ -44,9 +43,8 @@ class LabelDistributions:
     def plot(self, ax: Axes | None = None) -> LabelDistributions:
         """Draw one line a token, dark to light in the tokens' order, and return itself with ``ax_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
-        colours = colormaps[SEQUENTIAL](np.linspace(0, 0.9, len(self.tokens)))
         ends = {self.tokens[0], self.tokens[-1]}
-        for token, row, colour in zip(self.tokens, self.excess, colours, strict=True):
+        for token, row, colour in zip(self.tokens, self.excess, sequential(len(self.tokens)), strict=True):
             ax.plot(row, color=colour, linewidth=1, label=f"s = {token}" if token in ends else None)
         ax.axhline(0, color="black", linewidth=0.5)
         ax.set(title=self.title, xlabel="label i", ylabel="P$^s_i$ − 1/d")

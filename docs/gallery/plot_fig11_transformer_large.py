@@ -1,0 +1,19 @@
+r"""
+Figure 11: the Transformer's embedding at large weights
+=======================================================
+
+The same for the Transformer, with the principal components of its embedding. The rank correlation above
+each map says how far a component puts the keys in numerical order; it is the larger of two components' and
+so above zero by chance as well.
+
+``anchorflow figures 11`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+
+sheet = draw_figure(11)
+
+# %%
+# What we saw, computed from the runs:
+
+print(runs_behind(11), *sheet.summary(), sep="\n")

@@ -1,0 +1,18 @@
+r"""
+Figure 16: learning without layer norm
+======================================
+
+Fig. 3A for a Transformer without layer norm (Appendix F). The theory has none; the paper finds the same
+bias.
+
+``anchorflow figures 16`` draws it; ``anchorflow study no-norm --run --keep`` trains its runs anew.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+
+sheet = draw_figure(16)
+
+# %%
+# What we saw, computed from the runs:
+
+print(runs_behind(16), *sheet.summary(), sep="\n")

@@ -1,0 +1,118 @@
+"""Observations made without training, whose values a test knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim.config import MemberConfig, make_member_config
+from sim.initial import tensor_specs
+from theory import cosine_matrix, label_table, marginal_distribution
+from theory.task_toml import task_from_dict, task_to_dict
+from validate.observe import Observations, draw_probe, observe_parameters
+
+TASK = {
+    "keys": "40..59",
+    "n_anchors": 2,
+    "length": 5,
+    "vocab_size": 110,
+    "reasoning_anchors": "11..16",
+    "memory_anchors": "1..5",
+    "held_out": [[11, 13]],
+}
+RANGES = {
+    "keys": "40..49",
+    "n_anchors": 1,
+    "length": 3,
+    "vocab_size": 80,
+    "mappings": [
+        {"name": "range1", "anchors": [1, 2, 3], "rule": "lookup", "low": 10, "high": 19},
+        {"name": "range2", "anchors": [4, 5, 6], "rule": "lookup", "low": 10, "high": 39},
+    ],
+}
+MEMORIES = RANGES | {
+    "mappings": [
+        {"name": "mem1", "anchors": [1, 2, 3], "rule": "lookup"},
+        {"name": "mem2", "anchors": [4, 5, 6], "rule": "window"},
+    ]
+}
+EPOCHS = (0, 2, 9, 10)
+MODELS = {
+    "emb-mlp": {"kind": "emb-mlp", "d_m": 16, "d_f": 20},
+    "transformer": {"kind": "transformer", "d_m": 16, "d_f": 20, "d_k": 8},
+    "no-norm": {"kind": "transformer", "norm": "none", "d_m": 16, "d_f": 20, "d_k": 8},
+}
+"""The early and late epochs of a figure are 2 and 9: the nearest to 5 or 20 %, and to 90 %, of 10."""
+
+
+def make_observations(
+    model: str = "transformer",
+    gamma: float = 0.8,
+    seed: int = 0,
+    task: dict[str, Any] = TASK,
+    **training: Any,
+) -> Observations:
+    """Return observations of a made-up run: Gaussian matrices, embeddings that grow along P^s − P̄."""
+    config = make_member_config(
+        {
+            "task": task_to_dict(task_from_dict(task)),
+            "model": MODELS[model],
+            "training": {"epochs": EPOCHS[-1]} | training,
+            "init_rate": gamma,
+            "seed": seed,
+        }
+    )
+    probe = draw_probe(config.build_task())
+    found = [observe_parameters(_parameters(config, epoch), config, probe) for epoch in EPOCHS]
+    arrays = {name: np.stack([f[name] for f in found]) for name in found[0]}
+    return Observations(config, {}, _metrics(config), EPOCHS, arrays | _of_data(config))
+
+
+def several(
+    model: str = "transformer", gammas: tuple[float, ...] = (0.3, 0.8), **other: Any
+) -> list[Observations]:
+    """Return made-up runs of several γ, two seeds each."""
+    return [make_observations(model, gamma, seed, **other) for gamma in gammas for seed in (0, 1)]
+
+
+def _parameters(config: MemberConfig, epoch: int) -> dict[str, np.ndarray[Any, Any]]:
+    task = config.build_task()
+    rng = np.random.default_rng([config.seed, round(100 * config.init_rate)])
+    made = {
+        name: rng.normal(size=spec.shape) * spec.fan_in**-config.init_rate
+        if spec.fan_in
+        else np.ones(spec.shape)
+        for name, spec in tensor_specs(config, task.vocab_size).items()
+    }
+    drive = label_table(task, held_out=True) - marginal_distribution(task, held_out=True)
+    growth = drive @ rng.normal(size=(task.vocab_size, config.model_dump()["model"]["d_m"]))
+    made[config.model.embedding] += epoch * (config.init_rate > 0.4) * growth
+    return made
+
+
+def _metrics(config: MemberConfig) -> list[dict[str, Any]]:
+    """Return losses that fall by 0.1 an epoch from 4 + seed/10, and rise once by the learning rate × 1000."""
+    parts = ["mem", *(m.name for m in config.build_task().mappings if m.is_table)]
+    parts += ["rsn_train", "rsn_test"] if config.build_task().reasoning_anchors else []
+    rate = config.training.learning_rate
+    return [
+        {
+            "epoch": epoch,
+            "step": 10 * epoch,
+            "sum_learning_rate": 10 * epoch * rate,
+            "loss": dict.fromkeys(parts, 4 + config.seed / 10 - epoch / 10 + 1000 * rate * (epoch == 5)),
+            "accuracy": dict.fromkeys(parts, epoch / 20 + config.seed / 100),
+        }
+        for epoch in range(EPOCHS[-1] + 1)
+    ]
+
+
+def _of_data(config: MemberConfig) -> dict[str, np.ndarray[Any, Any]]:
+    task = config.build_task()
+    rng = np.random.default_rng(config.seed)
+    laws = label_table(task, held_out=True)[list(task.anchors)] - 1 / task.vocab_size
+    found = {"token_label_matrix_anchors": laws + 1e-4 * rng.normal(size=laws.shape)}
+    if config.model.kind == "emb-mlp":
+        found["frozen_direction"] = 9 * cosine_matrix(laws)
+    return found

@@ -1,0 +1,301 @@
+"""Every figure of the paper is built from the runs it is about, and refused from others."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import Run, train
+from tests.validate.conftest import TASK as TINY
+from tests.validate.figures.synthetic import MEMORIES, RANGES, make_observations, several
+from theory import InputError
+from validate.cli import main
+from validate.commands import figures as command
+from validate.figures.members import group_observations
+from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
+from validate.figures.paper.embeddings import shown_epochs
+from validate.figures.paper.training import early_epoch
+from validate.figures.sheet import plain
+from validate.observe import Observations, write_kept
+
+GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
+
+
+def runs_for(number: int) -> list[Observations]:
+    if number == 8:
+        return [make_observations(m, task=t) for t in (RANGES, MEMORIES) for m in ("emb-mlp", "transformer")]
+    if number == 16:
+        return several("no-norm")
+    if number == 17:
+        return [o for rate in (1e-4, 1e-3) for o in several(learning_rate=rate)]
+    if number == 3:
+        return several("transformer") + several("emb-mlp")
+    return several("emb-mlp" if number in (4, 10) else "transformer", (0.3, 0.5, 0.8))
+
+
+LETTERS = {
+    2: [
+        "A  memory: a label drawn once for each key and anchors",
+        "B  reasoning: label = key + sum of the anchors",
+    ],
+    3: ["A  Transformer: loss", "A  Transformer: accuracy", "B  Emb-MLP: accuracy"],
+    10: ["A  Emb-MLP, γ = 0.3", "B  Emb-MLP, γ = 0.5"],
+    11: ["A  Transformer, γ = 0.3", "B  Transformer, γ = 0.5"],
+    16: ["A  Transformer without layer norm: loss", "B  The same: accuracy"],
+}
+PANELS = {
+    2: [1, 1],
+    3: [2, 2, 2],
+    4: [4, 2, 4, 4, 2],
+    5: [4, 2, 3, 2],
+    6: [4, 3],
+    8: [2, 2, 2, 2],
+    9: [5, 1],
+    10: [4, 4],
+    11: [3, 3],
+    12: [3, 3, 2],
+    13: [4, 4, 4, 3, 3, 3],
+    15: [3, 3],
+    16: [2, 2],
+    17: [2, 2, 3],
+}
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_every_figure_is_drawn(number: int, tmp_path: Path) -> None:
+    sheet = draw_figure(number, runs_for(number))
+    assert sheet.name.startswith(f"fig{number:02d}_")
+    assert [len(row) for row in sheet.axes_] == PANELS[number]
+    if number in LETTERS:
+        assert [row.title for row in sheet.rows] == LETTERS[number]
+    for ax in (ax for row in sheet.axes_ for ax in row):
+        assert ax.get_xlabel()
+        assert ax.has_data() or ax.patches
+        assert ax.get_ylabel() or number == 2
+    assert sheet.caption.endswith(".")
+    files = sheet.write(tmp_path, ("svg",))
+    assert files[0].stat().st_size > 5000
+
+
+def test_an_unchanged_figure_is_an_unchanged_file(tmp_path: Path) -> None:
+    contents = []
+    for name in ("first", "second"):
+        files = draw_figure(16, runs_for(16)).write(tmp_path / name, ("png", "pdf", "svg"))
+        contents.append([file.read_bytes() for file in files])
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("number", sorted(set(FIGURES) - {2}))
+def test_no_runs_are_refused(number: int) -> None:
+    with pytest.raises(InputError, match=f"none for Fig. {number}"):
+        draw_figure(number, [])
+
+
+def test_bars_and_legends_stand_once_a_row() -> None:
+    sheet = draw_figure(4, runs_for(4))
+    assert sheet.figure_ is not None
+    parts = sheet.figure_.subfigs
+    images = [sum(bool(ax.images) for ax in row) for row in sheet.axes_]
+    bars = [len(part.axes) - len(row) for part, row in zip(parts, sheet.axes_, strict=True)]
+    assert bars == [int(count > 0) for count in images]
+    labels = [t.get_text() for t in parts[-1].legends[0].get_texts()]
+    assert len(set(labels)) == len(labels) == 5
+    assert [len(part.legends) for part in parts] == [0, 0, 0, 0, 1]
+
+
+def test_prediction_and_observation_stand_side_by_side() -> None:
+    """Fig. 4 holds the observed matrices and, on the same scale, each prediction's."""
+    sheet = draw_figure(4, runs_for(4))
+    titles = [ax.get_title().splitlines()[0] for row in sheet.axes_ for ax in row]
+    assert titles[:4] == [f"{n} anchors, epoch {e}" for e in (2, 9) for n in ("memory", "reasoning")]
+    assert titles[6:10] == titles[10:14]
+    assert [t.split(" (")[0] for t in titles[6:8]] == ["$P^s - u$", r"$P^s - \bar P$"]
+    limits = {ax.images[0].get_clim() for row in sheet.axes_ for ax in row if ax.images}
+    assert limits == {(-1, 1)}
+
+
+def test_the_shown_epochs_are_the_papers_by_their_share() -> None:
+    for model, expected in (("emb-mlp", (2, 9)), ("transformer", (2, 9))):
+        (setting,) = group_observations([make_observations(model)])
+        assert shown_epochs(setting) == expected
+
+
+def test_fig_8_right_is_early() -> None:
+    (setting,) = group_observations([make_observations("emb-mlp", task=RANGES)])
+    assert early_epoch(setting) == 2  # Accuracy is epoch/20: 0.1 at 2, 0.45 at 9.
+    for line in setting.runs[0].metrics:
+        line["accuracy"]["mem"] = 0.9
+    assert early_epoch(setting) == 2  # Never before the first snapshot after the start.
+
+
+def test_fig_13_takes_the_scan_for_gamma_and_the_longest_runs_for_epochs() -> None:
+    scan = [make_observations(gamma=g) for g in (0.3, 0.4, 0.6, 0.8)]
+    longer = [make_observations(gamma=g, learning_rate=2e-4) for g in (0.3, 0.8)]
+    for run in longer:
+        object.__setattr__(run, "epochs", (0, 2, 9, 20))
+    sheet = draw_figure(13, scan + longer)
+    over_gamma, over_epochs = sheet.rows[-2].panels[0], sheet.rows[-1].panels[0]
+    assert list(over_gamma.x) == [0.3, 0.4, 0.6, 0.8]  # type: ignore[attr-defined]
+    assert list(over_epochs.x) == [0, 2, 9, 20]  # type: ignore[attr-defined]
+    assert over_epochs.title == "$W_{\\mathrm{V}}$, layer 1"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "problem"),
+    [
+        (4, "transformer", "about the Emb-MLP"),
+        (5, "emb-mlp", "about Transformers"),
+        (8, "emb-mlp", "none has several memory mappings"),
+        (16, "transformer", "about Transformers without norm"),
+        (17, "emb-mlp", "about Transformers"),
+    ],
+)
+def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        draw_figure(number, several(given))
+
+
+def test_a_missing_observable_is_named() -> None:
+    runs = several("transformer")
+    for run in runs:
+        del run.arrays["first_attention"]
+    with pytest.raises(InputError, match=r"observable = 'first_attention'.*snapshot_tensors"):
+        draw_figure(6, runs)
+
+
+def test_numbers_are_computed_from_the_panels() -> None:
+    sheet = draw_figure(12, runs_for(12))
+    errors = [
+        float(np.mean([o.at("first_attention_error", 2) for o in runs_for(12)[i : i + 2]])) for i in (0, 2)
+    ]
+    text = "\n".join(sheet.summary())
+    assert f"epoch 2: max |A_ij − 1/i| = {errors[0]:.3f} [" in text
+    assert f"γ = 0.5, epoch 2: {errors[1]:.3f} [" in text
+
+
+def test_titles_are_plain_on_a_terminal() -> None:
+    assert (
+        plain(r"D  $\tilde w$, $\hat P^s - u$, $P^s - \bar P$") == "D  w\u0303, P\u0302^s - u, P^s - P\u0304"
+    )
+    assert plain(r"$W_{\mathrm{in}}$, layer 1") == "W_in, layer 1"
+
+
+def test_missing_studies_name_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
+) -> None:
+    def read(study: str) -> list[Observations]:
+        if study == "emb-mlp":
+            return several("emb-mlp")
+        raise InputError("study", study, "no runs of it", f"make them: anchorflow study {study} --run --keep")
+
+    found, missing = kept_of(FIGURES[3], read)
+    assert len(found) == 4
+    assert [m.value for m in missing] == ["transformer"]
+    monkeypatch.setattr("validate.observe.kept", read)
+    assert main(["figures", "5", "--out", str(tmp_path)]) == 2
+    assert "anchorflow study transformer --run --keep" in capsys.readouterr().err
+    assert main(["figures", "--out", str(tmp_path), "--json"]) == 0
+    printed = capsys.readouterr()
+    made = json.loads(printed.out)["figures"]
+    assert [figure["figure"] for figure in made] == [2, 3, 4, 10]
+    assert all(Path(file).exists() for figure in made for file in figure["files"])
+    assert "Fig. 3 drawn in part" in printed.err
+    assert "Fig. 17 not drawn: study = 'learning-rates'" in printed.err
+
+
+def test_a_damaged_kept_file_is_not_taken_for_a_missing_study() -> None:
+    def read(study: str) -> list[Observations]:
+        raise InputError("kept observations", study, "is not what was kept", "restore it")
+
+    with pytest.raises(InputError, match="restore it"):
+        kept_of(FIGURES[3], read)
+
+
+@pytest.fixture(scope="module")
+def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from sim.config import make_run_config
+
+    out = tmp_path_factory.mktemp("figures")
+    config = make_run_config(
+        {
+            "task": TINY | {"length": 4},
+            "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
+            "data": {"source": "draw", "n_sequences": 750},
+            "training": {"epochs": 2, "snapshot_epochs": [1], "snapshot_tensors": "all"},
+            "init_rates": [0.5, 0.8],
+        }
+    )
+    train(config, out)
+    return out
+
+
+def test_any_run_folders_make_figures(
+    transformer_runs: Path, runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--runs", str(transformer_runs), str(runs[0].path), str(runs[2].path)]
+    assert main(["figures", "3", "6", "15", *given, "--out", str(tmp_path), "--format", "png", "pdf"]) == 0
+    printed = capsys.readouterr().out
+    assert {f.stem[:5] for f in tmp_path.glob("*.pdf")} == {"fig03", "fig06", "fig15"}
+    assert {f.stem[:5] for f in tmp_path.glob("*.png")} == {"fig03", "fig06", "fig15"}
+    assert f"Fig. 6: {tmp_path}/fig06_first_attention.png, {tmp_path}/fig06_first_attention.pdf" in printed
+    assert main(["figures", "8", *given, "--out", str(tmp_path)]) == 2
+    assert "none has several memory mappings" in capsys.readouterr().err
+
+
+def test_kept_files_can_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine" / "gamma0.8_seed0.safetensors"
+    write_kept(make_observations("emb-mlp"), file)
+    assert [o.config.seed for o in command.read_observations([file])] == [0]
+    assert len(command.read_observations([tmp_path / "mine"])) == 1
+    with pytest.raises(InputError, match="holds no run"):
+        command.read_observations([tmp_path / "nowhere"])
+
+
+def test_unknown_figures_and_formats_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["figures", "7"]) == 2
+    assert "choose one of 2, 3, 4" in capsys.readouterr().err
+    assert main(["figures", "2", "--format", "gif"]) == 2
+    capsys.readouterr()
+
+
+def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
+    runs = several(learning_rate=1e-4) + several(gammas=(0.3,), learning_rate=1e-3)
+    sheet = draw_figure(17, runs)
+    titles = [[ax.get_title() for ax in row] for row in sheet.axes_[:2]]
+    assert titles == [["learning rate 0.0001", "learning rate 0.001"]] * 2
+    texts = [[t.get_text() for t in ax.texts] for ax in sheet.axes_[1]]
+    assert texts == [[], ["no finished run"]]
+    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
+        draw_figure(17, several() + several("no-norm"))
+
+
+def test_costs_come_from_the_provenance() -> None:
+    runs = several()
+    for i, run in enumerate(runs):
+        run.provenance.update(wall_seconds=3600.0, peak_memory_mib=100.0 + i)
+    assert runs_behind(5, runs) == "4 runs, 4.00 hours of training in all, at most 103 MiB a process"
+    assert runs_behind(2) == "no runs: drawn from the task alone"
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_the_gallery_has_a_script_for_every_figure(number: int) -> None:
+    (script,) = GALLERY.glob(f"plot_fig{number:02d}_*.py")
+    text = script.read_text()
+    assert f"Figure {number}: " in text.splitlines()[1]
+    assert f"``anchorflow figures {number}``" in text
+    assert set(re.findall(r"(?:draw_figure|runs_behind)\((\d+)\)", text)) == {str(number)}
+    for study in FIGURES[number].studies:
+        assert study in text
+
+
+def test_a_gallery_script_draws_and_prints_what_it_computes(capsys: pytest.CaptureFixture[str]) -> None:
+    (script,) = GALLERY.glob("plot_fig02_*.py")
+    found = runpy.run_path(str(script))
+    assert found["sheet"].figure_ is not None
+    assert capsys.readouterr().out == "no runs: drawn from the task alone\n"

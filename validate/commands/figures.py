@@ -1,0 +1,131 @@
+"""anchorflow figures: the figures of the paper, from kept observations or any run folders."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from theory import InputError
+from validate.commands.parsing import parse
+
+if TYPE_CHECKING:
+    from validate.figures.paper import PaperFigure
+    from validate.figures.sheet import Sheet
+    from validate.observe import Observations
+
+EXAMPLE = "anchorflow figures 3 4 --out figures --format png pdf"
+
+
+@dataclasses.dataclass
+class Options:
+    """Draw the figures of the paper. Nothing is trained.
+
+    N is a figure's number in the paper; without one, every figure is drawn whose runs are kept, and for each
+    of the others the command that makes its runs is named. With --runs the figures show those runs instead.
+    """
+
+    numbers: Annotated[tuple[int, ...], tyro.conf.Positional, tyro.conf.arg(metavar="N")] = ()
+    """Numbers of figures."""
+    runs: tuple[Path, ...] = ()
+    """Run folders or kept files, or folders that hold them, to show instead of what is kept."""
+    out: Path = Path("figures")
+    """The folder that receives the figures."""
+    format: tuple[Literal["png", "pdf", "svg"], ...] = ("png",)
+    """One file a figure for each."""
+    json: bool = False
+    """Print the files, captions and numbers as JSON on standard output."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Draw, write, and say what was written and what is missing."""
+    options = parse(Options, "figures", arguments, EXAMPLE)
+    from validate.console import print_json, say
+    from validate.figures.paper import FIGURES, find_figure
+
+    if not options.format:
+        raise InputError("format", [], "no format given", "give png, pdf or svg")
+    numbers = options.numbers or tuple(FIGURES)
+    figures = [find_figure(number) for number in dict.fromkeys(numbers)]
+    observations = _observations_of(options.runs)
+    drawn: list[dict[str, Any]] = []
+    for figure in figures:
+        try:
+            sheet, missing = _draw(figure, observations)
+        except InputError as error:
+            if options.numbers:
+                raise
+            say(f"Fig. {figure.number} not drawn: {error}")
+            continue
+        for refusal in missing:
+            say(f"Fig. {figure.number} drawn in part: {refusal}")
+        drawn.append(_written(figure, sheet, options))
+        if not options.json:
+            print(f"Fig. {figure.number}: {', '.join(drawn[-1]['files'])}")
+    if not drawn:
+        raise InputError("figures", list(numbers), "none can be drawn", "see the commands above")
+    if options.json:
+        print_json({"schema": "anchorflow/figures/1", "figures": drawn})
+    return 0
+
+
+def _observations_of(paths: Sequence[Path]) -> Callable[[PaperFigure], tuple[list[Any], list[InputError]]]:
+    """Return where a figure's observations come from: the runs that are named, or what is kept."""
+    from validate.figures.paper import kept_of
+    from validate.observe import kept
+
+    if paths:
+        given = read_observations(paths)
+        return lambda figure: (given, [])
+    read = cache(kept)
+    return lambda figure: kept_of(figure, read)
+
+
+def read_observations(paths: Sequence[Path]) -> list[Observations]:
+    """Observe run folders and read kept files, those named and those inside the folders named.
+
+    Raises
+    ------
+    InputError
+        If a path holds neither.
+    """
+    from validate.observe import observe_path
+
+    found = []
+    for path in paths:
+        inside = _inside(path)
+        if not inside:
+            raise InputError("runs", str(path), "holds no run", "name a run folder or a folder of them")
+        found += [observe_path(file) for file in inside]
+    return found
+
+
+def _inside(path: Path) -> list[Path]:
+    if path.is_file() or (path / "config.json").exists():
+        return [path]
+    # A study's runs lie one folder down, those of its variants two.
+    folders = [f.parent for depth in ("*", "*/*") for f in path.glob(f"{depth}/config.json")]
+    return sorted([*folders, *path.glob("*.safetensors")])
+
+
+def _draw(
+    figure: PaperFigure, observations: Callable[[PaperFigure], tuple[list[Any], list[InputError]]]
+) -> tuple[Sheet, list[InputError]]:
+    runs, missing = observations(figure)
+    return figure.draw(runs), missing
+
+
+def _written(figure: PaperFigure, sheet: Sheet, options: Options) -> dict[str, Any]:
+    files = sheet.write(options.out, options.format)
+    return {
+        "figure": figure.number,
+        "title": figure.title,
+        "caption": sheet.caption,
+        "note": sheet.note,
+        "files": [str(file) for file in files],
+        "numbers": sheet.summary(),
+    }

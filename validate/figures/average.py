@@ -1,0 +1,122 @@
+"""Fig. 12: how near the first attention is to the average over γ, against Lemma 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from sim.model_config import OneLayerConfig
+from theory import average_attention_probability
+from theory.attention import Source
+from validate.figures.members import Members, band, estimate_text
+from validate.figures.style import PALETTE, new_axes, whiskers
+from validate.stats import SHARE
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass
+class AverageOverGamma:
+    """How near the first attention is to the average, over γ (Lemma 1, Fig. 12).
+
+    Attributes
+    ----------
+    what : str
+        What is drawn, in words.
+    gammas : ndarray, shape (n,)
+    curves : dict of ndarray
+        For each epoch shape (3, n): mean, low and high over seeds.
+    predicted : ndarray, shape (n,), optional
+        What Lemma 1 says of epoch 0.
+    logarithmic : bool
+    """
+
+    what: str
+    gammas: FloatArray
+    curves: dict[int, FloatArray]
+    predicted: FloatArray | None = None
+    logarithmic: bool = False
+    ax_: Axes | None = field(default=None, repr=False)
+    lines_: dict[int | str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def error(cls, settings: Sequence[Members], epochs: Sequence[int]) -> AverageOverGamma:
+        r"""Take max \|A_ij − 1/i\| of every setting at some epochs."""
+        curves = {
+            epoch: np.stack(
+                [band(s.array("first_attention_error", s.nearest(epoch)), SHARE) for s in settings], axis=1
+            )
+            for epoch in epochs
+        }
+        gammas = np.array([s.init_rate for s in settings])
+        return cls("max |$A_{ij}$ − 1/i|", gammas, curves, logarithmic=True)
+
+    @classmethod
+    def share(cls, settings: Sequence[Members], epochs: Sequence[int], place: int = 0) -> AverageOverGamma:
+        """Take the share of entries within ε of 1/i, and what Lemma 1 says of it at initialisation.
+
+        ``place`` is that of ε in ``LEMMA1_EPSILONS``.
+        """
+        # Imported here because observing loads torch, which drawing can do without.
+        from validate.observe.attention import LEMMA1_EPSILONS
+
+        curves = {
+            epoch: np.stack(
+                [band(s.array("lemma1_share", s.nearest(epoch))[:, place], SHARE) for s in settings], axis=1
+            )
+            for epoch in epochs
+        }
+        tolerance = LEMMA1_EPSILONS[place]
+        predicted = np.array([_predicted_share(s, tolerance) for s in settings])
+        gammas = np.array([s.init_rate for s in settings])
+        return cls(f"share of |$A_{{ij}}$ − 1/i| ≤ {tolerance:g}", gammas, curves, predicted)
+
+    def summary(self) -> str:
+        """Return every point."""
+        return "; ".join(
+            f"{self.what.replace('$', '')} at γ = {gamma:g}, epoch {epoch}: {estimate_text(values[:, i])}"
+            for epoch, values in self.curves.items()
+            for i, gamma in enumerate(self.gammas)
+        )
+
+    def plot(self, ax: Axes | None = None) -> AverageOverGamma:
+        """Draw one line an epoch, and return itself with ``ax_`` and ``lines_``."""
+        self.ax_ = ax = ax or new_axes()[1][0]
+        for (epoch, values), colour in zip(self.curves.items(), PALETTE, strict=False):
+            drawn = ax.errorbar(
+                self.gammas, values[0], whiskers(values), color=colour, marker="o", markersize=4, capsize=2
+            )
+            drawn.set_label(f"epoch {epoch}")
+            self.lines_[epoch] = drawn.lines[0]
+        if self.predicted is not None:
+            (self.lines_["Lemma 1"],) = ax.plot(
+                self.gammas, self.predicted, "k:", marker="x", label="Lemma 1, epoch 0"
+            )
+        ax.set(xlabel="initialisation rate γ", ylabel=self.what)
+        ax.set_yscale("log" if self.logarithmic else "linear")
+        if not self.logarithmic:
+            ax.set_ylim(-0.03, 1.03)
+        return self
+
+
+def _predicted_share(setting: Members, tolerance: float) -> float:
+    """Return Lemma 1's mean probability over the entries of rows 2 to L, row i having i of them."""
+    model = setting.runs[0].config.model
+    assert model.kind != "emb-mlp"
+    if model.tensor_init_rates or model.embedding_fan_in != "d_m":
+        return float("nan")  # Lemma 1 has one scale for all matrices.
+    width = setting.task.vocab_size if isinstance(model, OneLayerConfig) else model.d_m
+    source: Source = "position" if model.positions == "learned" else "embedding"
+    if model.norm == "pre":
+        source = "layer_norm"
+    rows = np.arange(2, setting.task.length + 1)
+    chances = [
+        average_attention_probability(tolerance, width, setting.init_rate, int(i), source=source)
+        for i in rows
+    ]
+    return float(np.average(chances, weights=rows))
