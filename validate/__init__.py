@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from validate.claims import Claim, Condition, Finding, Outcome, judge_claims, ledger
     from validate.compare import (
         Row,
         compare_runs,
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
         observed_cosines,
         predicted_cosines,
     )
-    from validate.demo_claims import Claim, Condition, Outcome, judge
+    from validate.demo_claims import judge
     from validate.figures.paper import FIGURES, PaperFigure, draw_figure
     from validate.observe import Observations, observe_path
     from validate.prediction import Prediction
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
+        "validate.claims": ("Claim", "Condition", "Finding", "Outcome", "judge_claims", "ledger"),
         "validate.compare": (
             "Row",
             "compare_runs",
@@ -36,7 +38,7 @@ __getattr__ = lazy_names(
             "observed_cosines",
             "predicted_cosines",
         ),
-        "validate.demo_claims": ("Claim", "Condition", "Outcome", "judge"),
+        "validate.demo_claims": ("judge",),
         "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
         "validate.observe": ("Observations", "observe_path"),
         "validate.prediction": ("Prediction",),
@@ -52,6 +54,7 @@ __all__ = [
     "Claim",
     "Condition",
     "Estimate",
+    "Finding",
     "Observations",
     "Outcome",
     "PaperFigure",
@@ -65,6 +68,8 @@ __all__ = [
     "fitted_widths",
     "group_runs",
     "judge",
+    "judge_claims",
+    "ledger",
     "load_study",
     "measures",
     "observe_path",

@@ -16,6 +16,7 @@ COMMANDS = {
     "train": "train every γ and seed of a configuration into run folders",
     "study": "the named sets of runs behind claims and figures: how far they are, train them, keep them",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
+    "claims": "the paper's claims with verdicts, from the runs that are kept",
     "compare": "predicted against observed cosine similarity of finished runs",
     "figures": "the figures of the paper, from kept or given runs",
 }

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from sim.config import sources
 from sim.files import write_atomically, write_json
+from validate.claims import Outcome
 from validate.compare import MEASURES, Row, compare_runs, group_title, groups_of
-from validate.demo_claims import Outcome
 from validate.figures import (
     AccuracyCurves,
     CosineMatrices,

@@ -29,6 +29,7 @@ class Fake:
     def __init__(self, run: Run, embedding: np.ndarray[Any, Any], test: float, memory: float) -> None:
         self.task, self.config = run.task, run.config
         self._embedding = embedding
+        self.provenance: dict[str, Any] = {}
         self.metrics = [{"accuracy": {"rsn_test": test, "mem": memory}}]
 
     def embedding(self, epoch: int) -> np.ndarray[Any, Any]:

@@ -11,7 +11,7 @@ from validate.commands.parsing import parse
 
 if TYPE_CHECKING:
     from sim.config import RunConfig
-    from validate.demo_claims import Outcome
+    from validate.claims import Outcome
 
 EXAMPLE = "anchorflow demo --out runs/demo"
 SEEDS = (0, 1, 2)
@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 def demo_config() -> RunConfig:
     """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
     from sim.config import RunConfig, TrainingConfig
-    from validate.demo_claims import LARGE, SMALL
+    from validate.claims.statements import LARGE, SMALL
 
     return RunConfig(
         init_rates=(SMALL, LARGE), seeds=SEEDS, training=TrainingConfig(epochs=EPOCHS, evaluate_every=10)

@@ -1,0 +1,207 @@
+"""Where runs come from, and the command: tables, JSON by its schema, exit codes, training what is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import validate
+import validate.studies
+from sim import Run
+from tests.validate.claims.synthetic import learning, run
+from tests.validate.conftest import tiny_config
+from theory import InputError
+from validate.claims import MissingRunsError, Needs, judge_claims, ledger
+from validate.claims.evidence import Evidence, studies_in
+from validate.claims.presentation import HEADER, condition_rows, markdown, row, to_json
+from validate.cli import main
+from validate.observe import observe, write_kept
+from validate.observe.store import kept_file
+from validate.studies import Study
+
+SCHEMA = json.loads((Path(validate.__file__).parent / "schemas" / "claims.schema.json").read_text())
+COMPUTED = "20"
+
+
+@pytest.fixture(scope="module")
+def kept(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny runs, kept as variants of a study; as emb-mlp, with the curves of the paper's opposite."""
+    folder = tmp_path_factory.mktemp("kept")
+    for found in map(observe, runs):
+        opposite = learning(small=found.config.init_rate == 0.3)
+        curves = run(found.config.init_rate, found.config.seed, opposite).metrics
+        write_kept(replace(found, metrics=curves), kept_file("emb-mlp", None, found.config, folder))
+        for variant in ("adamw", "sgd"):
+            write_kept(found, kept_file("optimisers", variant, found.config, folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def root(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny runs' folders, laid out as studies."""
+    folder = tmp_path_factory.mktemp("studies")
+    shutil.copytree(runs[0].path.parent, folder / "emb-mlp")
+    shutil.copytree(runs[0].path.parent, folder / "norms" / "pre-3e-4")
+    return folder
+
+
+def study(name: str) -> Study:
+    """Two variants of the tiny configuration, whatever the name."""
+    return Study(name, "test", {"adamw": tiny_config(), "sgd": tiny_config()})
+
+
+def test_cells_hold_seeds_in_order(kept: Path) -> None:
+    evidence = Evidence(folder=kept, load=study)
+    found = evidence.find(Needs("emb-mlp", (0.8,)))
+    assert list(found) == [("", 0.8)]
+    assert [r.config.seed for r in found["", 0.8]] == [0, 1]
+    every = evidence.find(Needs("optimisers", variants=()))
+    assert list(every) == [("adamw", 0.3), ("adamw", 0.8), ("sgd", 0.3), ("sgd", 0.8)]
+    assert evidence.has(Needs("optimisers", (0.3,), ("sgd",)))
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"),
+    [
+        (Needs("transformer", (0.8,)), "transformer: no runs; make them: anchorflow study transformer"),
+        (Needs("emb-mlp", (0.5,)), "no run at γ = 0.5"),
+        (Needs("optimisers", (0.8,), ("lion",)), "optimisers, lion: no runs"),
+        (Needs("optimisers", variants=("sgd",), least_rates=7), "2 of 7 γ"),
+    ],
+)
+def test_what_is_missing_is_named(kept: Path, needs: Needs, words: str) -> None:
+    evidence = Evidence(folder=kept, load=study)
+    with pytest.raises(MissingRunsError, match=words):
+        evidence.find(needs)
+    assert not evidence.has(needs)
+
+
+def test_a_defined_variant_without_runs_is_missing_and_not_left_out(kept: Path) -> None:
+    def three(name: str) -> Study:
+        return Study(name, "test", dict.fromkeys(("adamw", "lion", "sgd"), tiny_config()))
+
+    with pytest.raises(MissingRunsError, match="optimisers, lion"):
+        Evidence(folder=kept, load=three).find(Needs("optimisers", variants=()))
+    with pytest.raises(MissingRunsError, match="not defined"):
+        Evidence(folder=kept).find(Needs("no-such-study", variants=()))
+
+
+def test_folders_come_before_what_is_kept(kept: Path, root: Path) -> None:
+    evidence = Evidence(studies_in([root]), kept)
+    assert list(evidence.find(Needs("norms", variants=()))) == [("pre-3e-4", 0.3), ("pre-3e-4", 0.8)]
+    assert len(evidence.find(Needs("optimisers", (0.8,), ("sgd",)))["sgd", 0.8]) == 2
+
+
+def test_a_damaged_file_is_no_missing_run(kept: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "kept"
+    shutil.copytree(kept, copy)
+    next((copy / "emb-mlp").glob("*.safetensors")).write_bytes(b"nothing")
+    with pytest.raises(InputError, match="kept observations"):
+        Evidence(folder=copy).find(Needs("emb-mlp", (0.8,)))
+
+
+def test_a_claim_that_does_not_hold_is_the_exit_code(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "4", COMPUTED, "--kept", str(kept), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, SCHEMA)
+    verdicts = {claim["number"]: claim["verdict"] for claim in document["claims"]}
+    assert verdicts == {4: "does not hold", 20: "holds"}
+    measured = document["claims"][0]["conditions"][0]
+    assert measured["estimate"]["n"] == len(measured["values"]) == 2
+    assert measured["sources"]["training.optimizer"] == "paper"
+    assert measured["sources"]["training.epochs"] == "user"
+
+
+def test_every_claim_of_these_runs_fits_the_schema(kept: Path) -> None:
+    findings = judge_claims([c for c in ledger() if c.number not in (7, 19)], Evidence(folder=kept).find)
+    document = to_json(findings)
+    jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), SCHEMA)
+    assert [len(row(c)) for c in document["claims"]] == [len(HEADER)] * len(findings)
+    assert all(len(line) == 8 for c in document["claims"] for line in condition_rows(c))
+    table = markdown(document["claims"])
+    assert table.count("\n") == len(findings) + 2
+    assert "not tested" in table
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda d: d["claims"][0].update(verdict="perhaps"),
+        lambda d: d["claims"][0]["conditions"][0].pop("threshold"),
+        lambda d: d.update(schema="anchorflow/claims/0"),
+        lambda d: d["claims"][0]["conditions"][0]["estimate"].update(n="2"),
+    ],
+)
+def test_the_schema_refuses(spoil: Callable[[dict[str, Any]], None]) -> None:
+    document = to_json(judge_claims(ledger([20]), lambda needs: {}))
+    jsonschema.validate(document, SCHEMA)
+    spoil(document)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, SCHEMA)
+
+
+def test_tables(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", COMPUTED, "1", "--kept", str(kept), "--verbose"]) == 0
+    shown = capsys.readouterr()
+    assert "large weights memorise" in shown.out
+    assert "not tested" in shown.out
+    assert "memory sequences are not tagged" in shown.out
+    assert "anchorflow claims 1 --run" in shown.err
+
+
+def test_own_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["claims", "4", "--runs", str(root), "--json"])
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["conditions"][0]["estimate"]["n"] == 2
+    assert code == (claim["verdict"] == "does not hold")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["claims", "99"], "claim = 99: no such claim"),
+        (["claims", "one"], "one"),
+        (["claims", "4", "--runs", "nowhere"], "runs = 'nowhere': no folder with studies"),
+    ],
+)
+def test_bad_input(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_run_trains_what_is_missing_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def load(name: str) -> Study:
+        asked.append(name)
+        config = tiny_config(epochs=1, snapshot_epochs=[]).model_copy(update={"seeds": (0,)})
+        return Study(name, "test", {None: config})
+
+    monkeypatch.setattr(validate.studies, "load_study", load)
+    out = tmp_path / "studies"
+    options = ["--run", "--root", str(out), "--kept", str(tmp_path / "kept"), "--workers", "1", "--json"]
+    assert main(["claims", "4", *options]) in (0, 1)
+    assert asked == ["emb-mlp"]
+    shown = capsys.readouterr()
+    assert "runs: 2" in shown.err
+    assert json.loads(shown.out)["claims"][0]["verdict"] in ("holds in part", "does not hold")
+    assert (out / "emb-mlp" / "gamma0.8_seed0" / "config.json").exists()
+    assert main(["claims", COMPUTED, *options]) == 0
+    assert asked == ["emb-mlp"]
+
+
+def test_the_first_folder_that_has_a_study_counts(tmp_path: Path) -> None:
+    for name in ("a/x", "b/x", "b/y"):
+        (tmp_path / name).mkdir(parents=True)
+    a, b = tmp_path / "a", tmp_path / "b"
+    assert studies_in([a, b]) == {"x": a, "y": b}
+    assert studies_in([b, a]) == {"x": b, "y": b}

@@ -1,0 +1,237 @@
+"""Measures of embeddings, attention, outputs and interventions: by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from sim.model_config import TransformerConfig
+from tests.validate.claims.synthetic import (
+    RANGES,
+    TASK,
+    attention,
+    embedding,
+    learning,
+    looks,
+    of_embeddings,
+    ramp,
+    run,
+)
+from theory import (
+    InputError,
+    average_attention_probability,
+    cliff_sequence,
+    cosine_matrix,
+    label_distribution,
+    marginal_distribution,
+)
+from validate.claims.measures import attention as of_attention
+from validate.claims.measures.causal import matched_epoch
+from validate.claims.measures.geometry import (
+    correlation,
+    distance_correlation,
+    explained,
+    explained_by_others_width,
+    fitted_width,
+    from_counts,
+    from_eq14,
+    from_frozen_flow,
+    from_marginal,
+    from_uniform,
+    lowest_row_correlation,
+    mean_cosine,
+    mean_size,
+    memory_excess,
+    near_error,
+    neighbour_excess,
+    plane_order,
+    share_of_fall,
+    share_of_snapshots,
+    shuffled,
+    skill,
+)
+from validate.claims.measures.outputs import before_memorising, greatest_foreign_mass, least_own_mass
+from validate.claims.measures.spectra import share_of_falling, weakest_rank_trend
+from validate.observe import Observations
+
+REASONING = TASK.reasoning_anchors
+
+
+@pytest.fixture(scope="module")
+def small() -> Observations:
+    return looks(0.8, 0, small=True)
+
+
+@pytest.fixture(scope="module")
+def large() -> Observations:
+    return looks(0.3, 0, small=False)
+
+
+def test_order_of_an_arc() -> None:
+    angles = 0.1 * np.arange(10)
+    cosines = np.cos(angles[:, None] - angles)
+    assert distance_correlation(REASONING, cosines) == pytest.approx(-1)
+    assert neighbour_excess(REASONING, cosines) == pytest.approx(np.cos(0.1) - np.cos(0.9))
+
+
+def test_predictions_are_those_of_the_label_laws(small: Observations) -> None:
+    laws = np.stack([label_distribution(TASK, s, held_out=True) for s in REASONING])
+    np.testing.assert_allclose(from_uniform(small, REASONING), cosine_matrix(laws - 1 / TASK.vocab_size))
+    mean = marginal_distribution(TASK, held_out=True)
+    np.testing.assert_allclose(from_marginal(small, REASONING), cosine_matrix(laws - mean))
+    # The made-up runs' counts are the laws, and their frozen direction has those as its gram matrix.
+    for predict in (from_counts, from_frozen_flow):
+        np.testing.assert_allclose(predict(small, REASONING), from_uniform(small, REASONING), atol=1e-12)
+
+
+def test_skill_and_correlation(small: Observations, large: Observations) -> None:
+    assert skill(small, from_uniform, TASK.anchors) == pytest.approx(1, abs=1e-4)
+    assert correlation(small, from_uniform, TASK.anchors) == pytest.approx(1, abs=1e-4)
+    assert abs(correlation(small, shuffled(from_uniform), REASONING)) < 0.4
+    assert skill(large, from_uniform, REASONING) < 0
+    assert share_of_fall(small) == pytest.approx(1, abs=1e-3)
+    # Orthogonal anchors, predicted to be orthogonal, leave nothing: the reference of the skill.
+    assert skill(small, lambda r, tokens: np.eye(len(tokens)), REASONING) == pytest.approx(0)
+
+
+def test_means(small: Observations, large: Observations) -> None:
+    assert mean_cosine(small, TASK.memory_anchors) == pytest.approx(1, abs=1e-4)
+    assert memory_excess(small) == pytest.approx(1 - mean_cosine(small, REASONING), abs=1e-4)
+    assert 0 < mean_size(large, REASONING) < 0.1
+
+
+def test_eq14_shape() -> None:
+    runs = [looks(0.8, seed, small=True, shape="eq. 14") for seed in range(3)]
+    assert lowest_row_correlation(runs[0], from_eq14) == pytest.approx(1, abs=1e-6)
+    assert near_error(runs[0], from_eq14) < 1e-4
+    assert fitted_width(runs[0]) == pytest.approx(12, rel=1e-3)
+    assert share_of_snapshots(runs[0], from_eq14, 0.7) == 1
+    assert explained_by_others_width({("", 0.8): runs}) == pytest.approx([1, 1, 1], abs=1e-4)
+    assert np.mean(explained_by_others_width({("", 0.8): runs}, scramble=True)) < 0.2
+    assert all(math.isnan(v) for v in explained_by_others_width({("", 0.8): runs[:1]}))
+
+
+def test_the_width_is_fitted_on_the_other_seeds() -> None:
+    """One run of three is orthogonal: its own width would fit it, the others' does not."""
+    odd = looks(0.8, 7, small=False)
+    runs = [looks(0.8, 0, small=True, shape="eq. 14"), looks(0.8, 1, small=True, shape="eq. 14"), odd]
+    found = explained_by_others_width({("", 0.8): runs})
+    assert found[2] < -10
+
+
+def test_explained_by_hand() -> None:
+    observed = np.array([1.0, 2.0, 3.0])
+    assert explained(observed, observed) == 1
+    assert explained(np.full(3, 2.0), observed) == 0
+
+
+def test_plane_order_counts_a_bent_line() -> None:
+    place = {token: i for i, token in enumerate(looks(0.8, 0, small=True).tokens)}
+    points = np.zeros((3, len(place), 3))
+    angle = np.pi * np.arange(10) / 12
+    for k, token in enumerate(REASONING):
+        points[:, place[token], :2] = np.cos(angle[k]), np.sin(angle[k])
+    bent = run(0.8, 0, learning(small=True), arrays={"pca": points})
+    assert plane_order(bent, "reasoning anchors") == pytest.approx(1)
+    assert abs(plane_order(bent, "reasoning anchors", scramble=True)) < 0.25
+
+
+def test_cliffs_by_hand() -> None:
+    arrays = attention(small=True, seed=0)
+    found = run(0.8, 0, learning(small=True), arrays=arrays)
+    assert of_attention.cliff_share(found) == 1
+    assert of_attention.cliff_share(found, scramble=True) < 0.5
+    assert of_attention.window_mass(found) > 0.99
+    assert of_attention.window_mass(found, scramble=True) < 0.67
+    assert of_attention.rise(found) == pytest.approx(1)
+    assert of_attention.positions_rise(found) == pytest.approx(1)
+    assert of_attention.average_error(found) == 0
+    assert of_attention.value_gap(found) == 5
+    assert of_attention.alignment(found, "reasoning") == pytest.approx(0.9)
+    assert of_attention.alignment(found, "memory") == pytest.approx(0.05)
+    assert of_attention.preference(found) == pytest.approx(0.85)
+
+
+def test_lemma1_at_initialisation_against_its_prediction() -> None:
+    """The made-up share is 1; the prediction is the mean over entries, row i with i of them."""
+    arrays = {"lemma1_share": np.ones((3, 3))}
+    emb_mlp = run(0.3, 0, learning(small=False), arrays=arrays)
+    with pytest.raises(InputError, match="no attention"):
+        of_attention.lemma1_excess(emb_mlp, 0.1)
+    for norm, source in (("post", "position"), ("pre", "layer_norm"), ("none", "position")):
+        model = TransformerConfig(norm=norm, d_m=200)
+        config = emb_mlp.config.model_copy(update={"model": model})
+        shares = [
+            average_attention_probability(0.1, 200, 0.3, i, source=source)
+            for i in range(2, TASK.length + 1)
+            for _ in range(i)
+        ]
+        found = dataclasses.replace(emb_mlp, config=config)
+        assert of_attention.lemma1_excess(found, 0.1) == pytest.approx(1 - np.mean(shares))
+        assert 0.1 < of_attention.lemma1_excess(found, 0.1) < 1
+
+
+def test_window_is_the_key_and_the_anchors() -> None:
+    """Mass at each place by hand: the key at p is place p counted from 0, the anchors follow it."""
+    L, q = TASK.length, TASK.n_anchors
+    rows = np.zeros((3, L - q, L))
+    for p in range(L - q):
+        rows[:, p, p], rows[:, p, p + q], rows[:, p, (p + q + 1) % L] = 0.3, 0.2, 0.5
+    found = run(0.8, 0, learning(small=True), arrays={"last_attention": rows})
+    assert of_attention.window_mass(found) == pytest.approx(0.5)
+    assert cliff_sequence(1e-3, L, 3, q)[2:5] == pytest.approx([0, 0, 0])
+
+
+def ranks(slopes: dict[str, float]) -> dict[tuple[str, float], Observations]:
+    return {
+        ("", rate): run(
+            rate,
+            0,
+            learning(small=True),
+            arrays={f"effective_rank/{name}": np.full(3, 50 + s * rate) for name, s in slopes.items()},
+        )
+        for rate in (0.3, 0.5, 0.8)
+    }
+
+
+def test_the_weakest_matrix_decides() -> None:
+    assert weakest_rank_trend(ranks({"a": -1.0, "b": -2.0})) == pytest.approx(-1)
+    assert weakest_rank_trend(ranks({"a": -1.0, "b": 2.0})) == pytest.approx(1)
+    assert share_of_falling(ranks({"a": -1.0, "b": 2.0}), -0.7) == 0.5
+    assert math.isnan(weakest_rank_trend(ranks({})))
+
+
+def test_outputs_before_memorising() -> None:
+    accuracy = {"mem": ramp(5)}
+    found = run(0.8, 0, accuracy, task=RANGES)
+    assert before_memorising(found) == 3
+    assert before_memorising(run(0.8, 0, {"mem": ramp(2)}, task=RANGES)) is None
+    assert math.isnan(least_own_mass(found, None))
+    assert math.isnan(greatest_foreign_mass(found, None))
+    law = np.full((3, RANGES.vocab_size), 1 / RANGES.vocab_size)
+    arrays = {f"outputs/{m.name}": law for m in RANGES.mappings}
+    arrays |= {f"label_mass/{m.name}": np.full(3, 0.1 * i) for i, m in enumerate(RANGES.mappings, 4)}
+    even = run(0.8, 0, accuracy, task=RANGES, arrays=arrays)
+    assert least_own_mass(even, 3) == pytest.approx(0.4)
+    assert greatest_foreign_mass(even, 3) == pytest.approx(60 / 120)
+
+
+def test_interventions_are_looked_at_when_the_plain_run_is_early() -> None:
+    never = learning(small=False) | {"rsn_train": [0.0] * 11}
+    seed = {("plain", 0.8): run(0.8, 0, learning(small=True)), ("shuffled", 0.8): run(0.8, 0, never)}
+    assert matched_epoch(seed, "shuffled") == 3
+    sparse = dataclasses.replace(seed["shuffled", 0.8], epochs=(0, 2, 10))
+    assert matched_epoch({**seed, ("shuffled", 0.8): sparse}, "shuffled") == 2
+
+
+def test_what_was_not_observed_is_said() -> None:
+    bare = run(0.8, 0, learning(small=True), arrays=of_embeddings(["random"] * 3, 0))
+    with pytest.raises(InputError, match="observable"):
+        of_attention.value_gap(bare)
+    del bare.arrays["frozen_direction"]
+    with pytest.raises(InputError, match="observable"):
+        from_frozen_flow(bare, REASONING)
+    assert embedding("random", 0).shape == (TASK.vocab_size, 400)

@@ -1,0 +1,189 @@
+"""When data sets are fitted, what is early, where the bias crosses: by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.validate.claims.synthetic import SCAN, TIMES, learning, losses, ramp, run
+from theory import InputError
+from validate.claims.measures.learning import (
+    best_test_accuracy,
+    bias_gap,
+    crossover,
+    first_loss_lead,
+    least_gain,
+    least_lead,
+    loss_lead,
+    share_gaining,
+    spike,
+    spike_at,
+    trend,
+    unlike,
+    unlike_at_least,
+)
+from validate.claims.measures.order import isotonic, scrambled, spearman
+from validate.claims.measures.times import (
+    bias,
+    chance_loss,
+    curve,
+    doublings,
+    early_epoch,
+    fitted_time,
+    mean_over_run,
+)
+from validate.observe import Observations
+
+NEVER = [0.0] * 11
+
+
+def of(**accuracy: list[float]) -> Observations:
+    return run(0.8, 0, accuracy)
+
+
+def test_fitted_time_is_interpolated_and_censored_at_the_end() -> None:
+    found = of(mem=[0, 0, 0.25, 0.75, *[1.0] * 7], rsn_train=NEVER, rsn_test=[0.5] * 11)
+    assert fitted_time(found, "mem") == pytest.approx(2.5)
+    assert fitted_time(found, "rsn_train") == 10
+    assert fitted_time(found, "rsn_test") == 0
+    assert doublings(found, "rsn_train", "mem") == pytest.approx(2)  # at least: 10 / 2.5
+    assert doublings(found, "mem", "rsn_train") == pytest.approx(-2)
+    assert math.isnan(doublings(found, "mem", "rsn_test"))
+
+
+@given(st.floats(1.5, 8.5), st.floats(1.5, 8.5))
+def test_doublings_is_the_log_ratio(slow: float, fast: float) -> None:
+    found = of(mem=ramp(slow), rsn_train=ramp(fast))
+    assert doublings(found, "mem", "rsn_train") == pytest.approx(math.log2(slow / fast), abs=1e-9)
+
+
+def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> None:
+    assert early_epoch(of(rsn_train=ramp(1.2))) == 3
+    assert early_epoch(of(rsn_train=ramp(3))) == 3
+    assert early_epoch(of(rsn_train=ramp(3.5))) == 10
+    assert early_epoch(of(rsn_train=NEVER)) == 10
+
+
+def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
+    with pytest.raises(InputError, match="no data set of the run") as refusal:
+        curve(of(mem=NEVER), "accuracy", "rsn_test")
+    assert refusal.value.argument == "observable"
+
+
+def test_mean_over_run_is_the_trapezoid() -> None:
+    found = of(mem=NEVER)
+    assert mean_over_run(found, TIMES) == pytest.approx(5)
+    assert mean_over_run(found, TIMES**2) == pytest.approx(33.5)
+
+
+def test_bias_is_the_difference_of_areas() -> None:
+    found = of(mem=ramp(8), rsn_test=ramp(2))
+    assert bias(found) == pytest.approx(0.6)
+    assert bias(of(mem=ramp(2), rsn_test=ramp(8))) == pytest.approx(-0.6)
+
+
+def test_unlike_asks_for_both_and_its_control_for_one() -> None:
+    both = of(mem=ramp(8), rsn_train=ramp(2))
+    assert unlike(both) == unlike_at_least(both) == pytest.approx(2)
+    one, none = of(mem=NEVER, rsn_train=ramp(2.5)), of(mem=NEVER, rsn_train=NEVER)
+    assert math.isnan(unlike(one))
+    assert unlike_at_least(one) == pytest.approx(2)
+    assert math.isnan(unlike(none))
+    assert math.isnan(unlike_at_least(none))
+
+
+def test_best_test_accuracy_is_over_the_whole_run() -> None:
+    assert best_test_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+
+
+def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
+    """A seed's runs with given biases: constant accuracies."""
+    return {
+        ("", rate): run(rate, 0, {"mem": [max(-b, 0.0)] * 11, "rsn_test": [max(b, 0.0)] * 11})
+        for rate, b in zip(SCAN, biases, strict=True)
+    }
+
+
+def test_crossover_is_where_the_bias_changes_sign() -> None:
+    seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
+    assert crossover(seed) == pytest.approx(0.55)
+    assert trend(seed) == pytest.approx(1)
+    assert math.isnan(crossover(scan([0.1] * 7)))
+    assert math.isnan(crossover(scan([-0.1] * 7)))
+    # Two changes of sign: 0.1 and −0.3 are pooled to −0.1.
+    assert crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
+
+
+@pytest.mark.statistical
+def test_crossover_is_found_in_noise() -> None:
+    """β = γ − 0.6 with noise of 0.05: the mean over 200 seeds lies within four standard errors."""
+    rng = np.random.default_rng(0)
+    noise = 0.05 * rng.standard_normal((200, 7))
+    found = [crossover(scan(list(np.array(SCAN) - 0.6 + row))) for row in noise]
+    error = np.std(found, ddof=1) / math.sqrt(len(found))
+    assert abs(np.mean(found) - 0.6) < 4 * error + 0.003  # pooling shifts it by a little
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8))
+def test_isotonic_is_monotone_keeps_the_mean_and_is_nearest(values: list[float]) -> None:
+    fitted = isotonic(np.array(values))
+    assert (np.diff(fitted) >= -1e-12).all()
+    assert fitted.mean() == pytest.approx(np.mean(values), abs=1e-9)
+    # The nearest point of a cone: the residual is orthogonal to it.
+    assert float((np.array(values) - fitted) @ fitted) == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
+def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
+    order = scrambled(n)
+    assert sorted(order.tolist()) == list(range(n))
+    pairs = np.triu_indices(n, 1)
+    before = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))[pairs]
+    after = np.abs(np.subtract.outer(order, order))[pairs]
+    assert abs(spearman(np.arange(n), order)) <= 0.5
+    assert abs(spearman(before, after)) <= 0.25
+
+
+def test_spike_is_the_rise_above_the_lowest_loss_before() -> None:
+    accuracy = {"mem": ramp(8), "rsn_train": ramp(2)}
+    unit = chance_loss(run(0.8, 0, accuracy))
+    loss = {"mem": [4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1.0], "rsn_train": [4, 2, 3, 1, 0.5, 2.5, 0, 0, 0, 0, 0.0]}
+    assert spike(run(0.8, 0, accuracy, loss=loss)) == pytest.approx(2 / unit)
+    calm = {part: losses(values) for part, values in accuracy.items()}
+    rates = {"a": (1e-5, calm), "b": (1e-4, calm), "c": (1e-3, loss)}
+    seed = {
+        (name, 0.8): run(0.8, 0, accuracy, loss=given, learning_rate=rate)
+        for name, (rate, given) in rates.items()
+    }
+    assert spike_at(1.0)(seed) == pytest.approx(2 / unit)
+    assert spike_at(0.5)(seed) == 0
+
+
+def test_rates_that_learned_nothing_say_nothing() -> None:
+    nothing = {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}
+    seed = {
+        ("slow", 0.3): run(0.3, 0, nothing),
+        ("slow", 0.8): run(0.8, 0, nothing),
+        ("good", 0.3): run(0.3, 0, learning(small=False)),
+        ("good", 0.8): run(0.8, 0, learning(small=True)),
+    }
+    assert least_lead(seed) == pytest.approx(math.log2(8 / 2.5))
+    assert least_gain(seed) > 0.5
+    assert share_gaining(seed) == 1
+    silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
+    assert math.isnan(least_lead(silent))
+    assert math.isnan(least_gain(silent))
+    assert math.isnan(share_gaining(silent))
+
+
+def test_differences_of_losses_and_biases() -> None:
+    loss = {"mem1": [3.0] * 11, "mem2": [3.0] + [1.0] * 10}
+    found = run(0.8, 0, {"mem1": NEVER, "mem2": NEVER}, loss=loss)
+    assert first_loss_lead(found, "mem1", "mem2") == 0
+    assert loss_lead(found, "mem1", "mem2") == pytest.approx(1.9 / chance_loss(found))
+    seed = {("adamw", r): run(r, 0, learning(small=r == 0.8)) for r in (0.3, 0.8)}
+    assert bias_gap(seed) == pytest.approx(bias(seed["adamw", 0.8]) - bias(seed["adamw", 0.3]))

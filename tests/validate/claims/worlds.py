@@ -1,0 +1,165 @@
+"""For each claim that needs runs, a world in which it holds and one in which it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tests.validate.claims.synthetic import (
+    EPOCHS,
+    MEMORIES,
+    RANGES,
+    SCAN,
+    TASK,
+    embedding,
+    learning,
+    looks,
+    losses,
+    of_embeddings,
+    ramp,
+    run,
+    world,
+)
+from theory import Lookup, Mapping, Shift, Task
+from validate.claims.measures.order import scrambled
+from validate.observe import Observations
+from validate.observe.embedding import embedding_geometry
+
+World = Callable[[bool], Any]
+RATES = {"lr1": 1e-5, "lr2": 1e-4, "lr3": 1e-3}
+
+
+def by_scale(shape: str = "laws") -> World:
+    """Small initial weights look small; in the opposite world large ones do."""
+
+    def made(holds: bool) -> Any:
+        return world(lambda _, rate, seed: looks(rate, seed, small=(rate > 0.55) is holds, shape=shape))
+
+    return made
+
+
+def scan(holds: bool) -> Any:
+    """The bias grows with γ and ranks fall; or the other way round."""
+
+    def build(_: str, rate: float, seed: int) -> Observations:
+        place = SCAN.index(rate) if holds else len(SCAN) - 1 - SCAN.index(rate)
+        memory, test = ramp(2.1 + 0.9 * place), ramp(7.3 - 0.8 * place)
+        ranks = np.array([[50.0 + scrambled(len(SCAN))[place]], [60.0 - place], [50.0 - 2 * place]])
+        arrays = {f"effective_rank/{name}": ranks[:, 0] + seed for name in ("W_E", "0.W_V")}
+        return run(rate, seed, {"mem": memory, "rsn_train": ramp(2), "rsn_test": test}, arrays=arrays)
+
+    return world(build)
+
+
+def ranges(holds: bool) -> Any:
+    """Each group's outputs are uniform on its own labels; or on the widest range."""
+
+    def build(_: str, rate: float, seed: int) -> Observations:
+        arrays = {}
+        for mapping in RANGES.mappings:
+            labels = RANGES.label_range(mapping if holds else RANGES.mappings[-1])
+            law = np.zeros(RANGES.vocab_size)
+            law[labels.start : labels.stop] = 1 / len(labels)
+            own = RANGES.label_range(mapping)
+            arrays[f"outputs/{mapping.name}"] = np.stack([law] * len(EPOCHS))
+            arrays[f"label_mass/{mapping.name}"] = np.full(len(EPOCHS), law[own.start : own.stop].sum())
+        return run(rate, seed, {"mem": ramp(8)}, task=RANGES, arrays=arrays)
+
+    return world(build)
+
+
+def memories(holds: bool) -> Any:
+    """The table of windows is learned first; or last."""
+
+    def build(_: str, rate: float, seed: int) -> Observations:
+        late, early = ramp(8), ramp(2)
+        accuracy = {"mem1": late, "mem2": early} if holds else {"mem1": early, "mem2": late}
+        return run(rate, seed, {"mem": late, **accuracy}, task=MEMORIES)
+
+    return world(build)
+
+
+def rates(holds: bool) -> Any:
+    """The bias at every rate and a spike at the highest; or the reverse and a spike at the middle one."""
+
+    def build(variant: str, rate: float, seed: int) -> Observations:
+        accuracy = learning(small=(rate > 0.55) is holds)
+        loss = {part: losses(values) for part, values in accuracy.items()}
+        if variant == ("lr3" if holds else "lr2"):
+            loss["mem"][10] = 5.0
+        return run(rate, seed, accuracy, loss=loss, learning_rate=RATES.get(variant, 1e-4))
+
+    return world(build, tuple(RATES))
+
+
+def optimisers(holds: bool) -> Any:
+    """AdamW knows nothing of γ and SGD does; or both do."""
+
+    def build(variant: str, rate: float, seed: int) -> Observations:
+        same = holds and variant == "adamw"
+        small = same or rate > 0.55
+        return looks(rate, seed, small=small)
+
+    return world(build)
+
+
+def shuffled(holds: bool) -> Any:
+    """Shuffled labels leave the geometry and take the rule; or take the geometry and leave the rule."""
+
+    def build(variant: str, rate: float, seed: int) -> Observations:
+        kind = "laws" if holds or variant == "plain" else "random"
+        arrays = of_embeddings(["random", kind, kind], seed)
+        return run(rate, seed, learning(small=variant == "plain" or not holds), arrays=arrays)
+
+    return world(build)
+
+
+def moved(holds: bool) -> Any:
+    """The embedding follows the moved labels; or stays with the plain ones."""
+    anchors = np.array(TASK.reasoning_anchors)
+    stands_for = anchors[scrambled(len(anchors))]
+    table = dict(zip(anchors.tolist(), stands_for.tolist(), strict=True))
+    task = Task(
+        keys=TASK.keys,
+        mappings=[
+            Mapping(TASK.memory_anchors, Lookup(), "memory"),
+            Mapping(anchors, Shift(table), "reasoning"),
+        ],
+        n_anchors=2,
+        length=9,
+        vocab_size=TASK.vocab_size,
+    )
+    swapped = np.arange(TASK.vocab_size)
+    swapped[anchors] = stands_for
+
+    def build(variant: str, rate: float, seed: int) -> Observations:
+        arrays = of_embeddings(["random", "laws", "laws"], seed)
+        if variant == "moved" and holds:
+            found = embedding_geometry(embedding("laws", seed)[swapped], TASK)
+            arrays |= {name: np.stack([found[name]] * 3) for name in ("gram", "norms")}
+        used = task if variant == "moved" else TASK
+        return run(rate, seed, learning(small=True), task=used, arrays=arrays)
+
+    return world(build)
+
+
+def frozen(holds: bool) -> Any:
+    """Predicted embeddings are enough; or random ones are."""
+    return world(lambda v, rate, seed: run(rate, seed, learning(small=(v == "frozen") is holds)))
+
+
+WORLDS: dict[int, World] = {
+    **dict.fromkeys((1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 17), by_scale()),
+    9: by_scale("eq. 14"),
+    3: scan,
+    14: scan,
+    15: ranges,
+    16: memories,
+    18: rates,
+    21: optimisers,
+    22: shuffled,
+    23: moved,
+    24: frozen,
+}

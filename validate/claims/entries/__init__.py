@@ -1,0 +1,1 @@
+"""The ledger's entries, grouped by what they are about."""

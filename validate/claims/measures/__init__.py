@@ -1,0 +1,1 @@
+"""Measures: pure functions from a run's observations, or a seed's, to a number."""

@@ -1,0 +1,105 @@
+"""Measures of what attention does, and of the value matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.model_config import EmbMLPConfig, TransformerConfig
+from theory import InputError, Task, average_attention_probability, predict_value_growth
+from theory.attention import Source
+from validate.claims.measures.geometry import When
+from validate.claims.measures.order import scrambled, spearman
+from validate.claims.measures.times import early_epoch, first_epoch
+from validate.observe import Observations
+from validate.observe.attention import LEMMA1_EPSILONS
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:
+    """Return the share of first attention entries within ε of 1/i."""
+    return float(run.at("lemma1_share", when(run))[LEMMA1_EPSILONS.index(epsilon)])
+
+
+def lemma1_excess(run: Observations, epsilon: float) -> float:
+    """Return that share at initialisation minus the one that theory gives for these weights."""
+    model = run.config.model
+    if isinstance(model, EmbMLPConfig):
+        raise InputError("observable", "lemma1_share", "the Emb-MLP has no attention", "take another model")
+    source: Source = "layer_norm" if model.norm == "pre" else "embedding"
+    if model.norm != "pre" and model.positions == "learned":
+        source = "position"
+    width = model.d_m if isinstance(model, TransformerConfig) else run.task.vocab_size
+    rate = run.config.init_rate
+    rows = range(2, run.task.length + 1)
+    expected = [average_attention_probability(epsilon, width, rate, i, source=source) for i in rows]
+    return lemma1_share(run, epsilon, first_epoch) - float(np.average(expected, weights=list(rows)))
+
+
+def average_error(run: Observations, when: When = early_epoch) -> float:
+    """Return the largest deviation from 1/i of the first attention averaged over sequences."""
+    attention = run.at("first_attention", when(run))
+    length = len(attention)
+    average = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+    return float(np.abs(attention - average).max())
+
+
+def value_gap(run: Observations, when: When = early_epoch) -> float:
+    """Return the first singular value of W_V over the second."""
+    values = run.at("singular/0.W_V", when(run))
+    return float(values[0] / values[1])
+
+
+def alignment(run: Observations, kind: str, when: When = early_epoch) -> float:
+    """Return the mean |cosine| of the "reasoning" or "memory" anchors with W_V's top left singular vector."""
+    tokens = run.task.reasoning_anchors if kind == "reasoning" else run.task.memory_anchors
+    cosines = run.at("wv_direction", when(run))
+    return float(np.mean([abs(cosines[run.tokens.index(token)]) for token in tokens]))
+
+
+def preference(run: Observations, when: When = early_epoch) -> float:
+    """Return how differently the two kinds of anchor lie to W_V's top left singular vector."""
+    return abs(alignment(run, "reasoning", when) - alignment(run, "memory", when))
+
+
+def theorem2_selectivity() -> float:
+    """Return reasoning over memory alignment as Theorem 2 predicts it for the paper's task."""
+    return predict_value_growth(Task.paper()).selectivity
+
+
+def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return at which share of key places the steepest fall is the one right after the window.
+
+    Of the last row of attention logits, averaged over sequences with the key there. The last key place is
+    left out: nothing follows its window.
+    """
+    rows, q = _by_place(run, "last_logits", when, scramble), run.task.n_anchors
+    return float(np.mean([np.diff(row).argmin() == p + q for p, row in list(enumerate(rows))[:-1]]))
+
+
+def window_mass(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return the attention of the last place to key and anchors, averaged over the places of the key."""
+    rows, q = _by_place(run, "last_attention", when, scramble), run.task.n_anchors
+    return float(np.mean([row[p : p + q + 1].sum() for p, row in enumerate(rows)]))
+
+
+def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return how the logits go with the place up to the key: mean Spearman over key places with three."""
+    rows = list(enumerate(_by_place(run, "last_logits", when, False)))[2:]
+    found = []
+    for p, row in rows:
+        places = scrambled(p + 1) if scramble else np.arange(p + 1)
+        found.append(spearman(places, row[: p + 1]))
+    return float(np.mean(found))
+
+
+def positions_rise(run: Observations, when: When = early_epoch) -> float:
+    """Return Spearman's correlation of place and logit from positions alone, without the last place."""
+    logits = run.at("last_logits_positions", when(run))[:-1]
+    return spearman(np.arange(len(logits)), logits)
+
+
+def _by_place(run: Observations, name: str, when: When, scramble: bool) -> FloatArray:
+    rows = run.at(name, when(run))
+    return rows[scrambled(len(rows))] if scramble else rows

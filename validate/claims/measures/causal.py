@@ -1,0 +1,72 @@
+"""Measures of interventions: one seed's intervened runs beside its plain one.
+
+They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no
+intervention touches, would decide a correlation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theory import off_diagonal
+from validate.claims.measures.geometry import FloatArray, at, correlation, from_uniform, shuffled, skill
+from validate.claims.measures.learning import Seed
+from validate.claims.measures.order import scrambled
+from validate.claims.measures.times import early_epoch
+from validate.claims.statements import SMALL
+from validate.compare import measures
+from validate.observe import Observations
+
+
+def matched_epoch(seed: Seed, variant: str) -> int:
+    """Return the snapshot of a variant at the time when the plain run of the same seed is early.
+
+    The rule for "early" asks for reasoning accuracy, which an intervention may take away: time is taken
+    from the plain run, and the last snapshot up to it is used.
+    """
+    early = early_epoch(seed["plain", SMALL])
+    return max(epoch for epoch in seed[variant, SMALL].epochs if epoch <= early)
+
+
+def same_geometry(seed: Seed, variant: str, *, scramble: bool = False) -> float:
+    """Return Pearson's correlation between a variant's and the plain run's cosines."""
+    plain, changed = seed["plain", SMALL], seed[variant, SMALL]
+    tokens = plain.task.reasoning_anchors
+    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
+    ours = changed.cosines(tokens, matched_epoch(seed, variant))[np.ix_(order, order)]
+    theirs = plain.cosines(tokens, early_epoch(plain))
+    return float(measures(off_diagonal(ours), off_diagonal(theirs))["pearson"])
+
+
+def geometry_change(seed: Seed, variant: str) -> float:
+    """Return the root mean square difference of a variant's and the plain run's cosines."""
+    plain, changed = seed["plain", SMALL], seed[variant, SMALL]
+    tokens = plain.task.reasoning_anchors
+    difference = changed.cosines(tokens, matched_epoch(seed, variant)) - plain.cosines(
+        tokens, early_epoch(plain)
+    )
+    return float(np.sqrt(np.mean(off_diagonal(difference) ** 2)))
+
+
+def follows_own_labels(seed: Seed, variant: str, *, scramble: bool = False) -> float:
+    """Return Pearson's correlation of a variant's cosines with those that its own task's labels predict."""
+    run = seed[variant, SMALL]
+    predict = shuffled(from_uniform) if scramble else from_uniform
+    return correlation(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+
+
+def own_labels_better(seed: Seed, variant: str, other: str) -> float:
+    """Return by how much P^s − u of a variant's own task predicts its cosines better than another task's.
+
+    The difference of the two skills, of ``geometry.skill``.
+    """
+    run = seed[variant, SMALL]
+
+    def theirs(_: Observations, tokens: tuple[int, ...]) -> FloatArray:
+        return from_uniform(seed[other, SMALL], tokens)
+
+    skills = [
+        skill(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+        for predict in (from_uniform, theirs)
+    ]
+    return skills[0] - skills[1]

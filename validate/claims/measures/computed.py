@@ -1,0 +1,165 @@
+"""Measures of the theory alone: no run is needed, each "seed" is a draw of random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import (
+    TANH,
+    CountPopulation,
+    EmbMLPParameters,
+    Mapping,
+    Sum,
+    Task,
+    build_construction,
+    cliff_sequence,
+    count_population,
+    fit_exponent,
+    frozen_direction,
+    gaussian_embedding,
+    gradient_orders,
+    inner_product_difference,
+    label_law_embedding,
+    linear_plateau,
+    mass_outside,
+    token_ratio,
+)
+from theory.population_gradient import population_field
+from validate.claims.measures.order import scrambled
+from validate.claims.statements import Measure
+
+FloatArray = npt.NDArray[np.float64]
+DRAWS = 3
+D_M, D_F = 200, 512
+"""Widths of the paper's Emb-MLP."""
+SCALES = (0.05, 0.1, 0.2)
+"""Factors on weights of γ = 1/2, at which the next order is small beside the leading error."""
+MASS = 1e-3
+WIDTHS = (400, 800, 1600)
+
+
+def each_draw(function: Callable[[int], float], draws: int = DRAWS) -> Measure:
+    """Return the measure that needs no runs and has one value for each of some draws."""
+    return lambda sample: [function(draw) for draw in range(draws)]
+
+
+# --- Proposition 1 --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def population(length: int = 3) -> CountPopulation:
+    """Return the whole population of the Emb-MLP setting, memory labels by their law."""
+    return count_population(Task.paper(length=length))
+
+
+def weights(gamma: float, seed: int) -> EmbMLPParameters:
+    """Draw the paper's Emb-MLP at an initialisation rate."""
+    size = population().vocab_size
+    return EmbMLPParameters.draw(size, d_m=D_M, d_f=D_F, gamma=gamma, rng=np.random.default_rng(seed))
+
+
+def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
+    """Return the relative error of eq. 5 against the exact gradient of W_emb, tanh.
+
+    ``scramble`` gives every token the label law of another one.
+    """
+    exact = population_field(population(), TANH)(parameters.matrices).W_emb
+    C = population().token_label_matrix()
+    if scramble:
+        leading = frozen_direction(C[scrambled(len(C))], parameters)
+    else:
+        leading = gradient_orders(population(), parameters, TANH).terms[0]
+    return float(np.linalg.norm(leading - exact) / np.linalg.norm(exact))
+
+
+@lru_cache(maxsize=64)
+def error_order(seed: int, *, scramble: bool = False) -> float:
+    """Return the power of the weights' scale with which the error of eq. 5 falls."""
+    drawn = weights(0.5, seed)
+    errors = [leading_error(drawn.scaled(scale), scramble=scramble) for scale in SCALES]
+    return fit_exponent(SCALES, errors).value
+
+
+# --- bound (13) -----------------------------------------------------------------------------------------
+
+
+def bounded_task(width: int, q: int) -> Task:
+    """Return a task whose labels fit any of the vocabularies, with ten keys and ten reasoning anchors."""
+    mapping = Mapping(range(10), Sum(), "reasoning")
+    return Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
+
+
+def bound_ratio(width: int, q: int, gamma: float, seed: int, *, steeper: float = 0.0) -> float:
+    """Return the largest difference of inner products over the bound of (13), its constant left out.
+
+    Theorem 1's side and the exact one each have a noise of their own, of the initial weights' size, and
+    C1 = 1. ``steeper`` lowers the bound by that power of d_m.
+    """
+    task = bounded_task(width, q)
+    anchors = task.reasoning_anchors
+    rate = task.length / token_ratio(task, anchors[0])
+    rng = np.random.default_rng([seed, width, q])
+    sides = [make(task, anchors, learning_rate=rate) for make in (gaussian_embedding, label_law_embedding)]
+    noise = rng.standard_normal((2, *sides[0].shape)) * width**-gamma
+    largest = np.abs(inner_product_difference(sides[0] + noise[0], sides[1] + noise[1])).max()
+    bound = (width ** (1 - gamma) * q**-0.5 + width**-gamma) * width**-steeper
+    return float(largest / bound)
+
+
+def ratio_exponent_in_width(seed: int, gamma: float, *, steeper: float = 0.0) -> float:
+    """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
+    ratios = [bound_ratio(width, 4, gamma, seed, steeper=steeper) for width in WIDTHS]
+    return fit_exponent(WIDTHS, ratios).value
+
+
+def largest_ratio(seed: int, gamma: float) -> float:
+    """Return the largest ratio over the widths and over 4 to 32 anchors in a sequence."""
+    return max(bound_ratio(width, q, gamma, seed) for width in WIDTHS for q in (4, 8, 16, 32))
+
+
+# --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
+
+
+def cliff_mass(seed: int, *, steepness: float = 1.0) -> float:
+    """Return the greatest mass outside the window over ε, of cliff sequences for all key places.
+
+    Over ε = 10^-1 to 10^-6 and lengths to 32, for q = 1 + ``seed`` anchors. ``steepness`` multiplies the
+    sequences.
+    """
+    q = 1 + seed
+    ratios = [
+        float(mass_outside(steepness * cliff_sequence(mass, length, p, q), p, q)) / mass
+        for mass in 10.0 ** -np.arange(1, 7)
+        for length in range(q + 2, 33)
+        for p in range(1, length - q + 1)
+    ]
+    return float(max(ratios))
+
+
+def construction_mass(seed: int, kind: str) -> float:
+    """Return the greatest mass outside the window over ε of the construction for the paper's task.
+
+    Over sequences of one kind, "reasoning" or "memory", forty for every key place but the last, where the
+    window ends the sequence and positions alone would do.
+    """
+    task = Task.paper()
+    anchors = task.reasoning_anchors if kind == "reasoning" else task.memory_anchors
+    rng = np.random.default_rng(seed)
+    construction = build_construction(task, mass=MASS)
+    largest = 0.0
+    for p in range(1, task.length - task.n_anchors):
+        sequences = rng.choice(task.keys, (40, task.length))
+        sequences[:, p : p + task.n_anchors] = rng.choice(anchors, (40, task.n_anchors))
+        masses = mass_outside(construction.last_row(sequences), np.full(40, p), task.n_anchors)
+        largest = max(largest, float(masses.max()))
+    return largest / MASS
+
+
+def plateau_of_linear_readout() -> float:
+    """Return the least plateau error, in steps, of a read-out linear in the tag, for the paper's task."""
+    task = Task.paper()
+    return linear_plateau(task.length, task.n_anchors)

@@ -1,0 +1,245 @@
+"""Measures of how embeddings lie to each other, and of what predicts it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import (
+    InputError,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    fit_width,
+    marginal_distribution,
+    off_diagonal,
+)
+from validate.claims.measures.order import scrambled, spearman
+from validate.claims.measures.times import early_epoch, last_epoch
+from validate.claims.statements import LARGE, SMALL, Cell, Sample
+from validate.compare import measures
+from validate.observe import Observations
+from validate.predictors import training_laws
+
+FloatArray = npt.NDArray[np.float64]
+Tokens = tuple[int, ...]
+When = Callable[[Observations], int]
+Predict = Callable[[Observations, Tokens], FloatArray]
+"""From a run and some of its anchors to a cosine matrix."""
+
+
+def at(epoch: int) -> When:
+    """Return the rule that always says one epoch."""
+    return lambda _: epoch
+
+
+def distances(tokens: Sequence[int]) -> FloatArray:
+    """Return |s_i − s_j| of every pair, each once."""
+    values = np.array(tokens, np.float64)
+    return off_diagonal(np.abs(values[:, None] - values))
+
+
+def distance_correlation(tokens: Sequence[int], cosines: FloatArray) -> float:
+    """Return Spearman's correlation between |s_i − s_j| and the cosine over all pairs."""
+    return spearman(distances(tokens), off_diagonal(cosines))
+
+
+def neighbour_excess(tokens: Sequence[int], cosines: FloatArray) -> float:
+    """Return the mean cosine of the nearest pairs minus that of the farthest."""
+    apart, pairs = distances(tokens), off_diagonal(cosines)
+    return float(pairs[apart == apart.min()].mean() - pairs[apart == apart.max()].mean())
+
+
+def ordering(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return how the reasoning anchors' cosine goes with their distance: −1 if it always falls."""
+    tokens = run.task.reasoning_anchors
+    cosines = run.cosines(tokens, when(run))
+    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
+    return distance_correlation(tokens, cosines[np.ix_(order, order)])
+
+
+def share_of_fall(run: Observations, when: When = early_epoch) -> float:
+    """Return the fall of the cosine with distance as a multiple of the fall that P^s − u predicts."""
+    tokens = run.task.reasoning_anchors
+    predicted = neighbour_excess(tokens, from_uniform(run, tokens))
+    return neighbour_excess(tokens, run.cosines(tokens, when(run))) / predicted
+
+
+def mean_cosine(run: Observations, tokens: Tokens, when: When = early_epoch) -> float:
+    """Return the mean cosine over the pairs of some anchors."""
+    return float(off_diagonal(run.cosines(tokens, when(run))).mean())
+
+
+def mean_size(run: Observations, tokens: Tokens, when: When = early_epoch) -> float:
+    """Return the mean absolute cosine over the pairs of some anchors."""
+    return float(np.abs(off_diagonal(run.cosines(tokens, when(run)))).mean())
+
+
+def memory_excess(run: Observations, when: When = early_epoch) -> float:
+    """Return how much more alike the memory anchors are than the reasoning anchors, in mean cosine."""
+    groups = run.task.memory_anchors, run.task.reasoning_anchors
+    return mean_cosine(run, groups[0], when) - mean_cosine(run, groups[1], when)
+
+
+def memory_gap(seed: Mapping[Cell, Observations], when: When = last_epoch) -> float:
+    """Return how far the mean cosines among memory anchors at γ = 0.8 and 0.3 of one variant are apart."""
+    by = {rate: mean_cosine(run, run.task.memory_anchors, when) for (_, rate), run in seed.items()}
+    return abs(by[SMALL] - by[LARGE])
+
+
+# --- what predicts cosines ------------------------------------------------------------------------------
+
+
+def from_uniform(run: Observations, tokens: Tokens) -> FloatArray:
+    """Predict by P^s − u of the training distribution."""
+    return cosine_matrix(laws(run.task, tokens) - 1 / run.task.vocab_size)
+
+
+def from_marginal(run: Observations, tokens: Tokens) -> FloatArray:
+    """Predict by P^s − P̄, the drive once the common part of the labels is fitted."""
+    return cosine_matrix(laws(run.task, tokens) - marginal_distribution(run.task, held_out=True))
+
+
+def from_counts(run: Observations, tokens: Tokens) -> FloatArray:
+    """Predict by P̂^s − u of the run's own training data."""
+    C = _observed(run, "token_label_matrix_anchors")
+    return cosine_matrix(C[_places(run, tokens)])
+
+
+def from_frozen_flow(run: Observations, tokens: Tokens) -> FloatArray:
+    """Predict by the frozen flow's direction, from the run's own data and initial matrices."""
+    gram = _observed(run, "frozen_direction")
+    sizes = np.sqrt(np.diagonal(gram))
+    chosen = _places(run, tokens)
+    return np.asarray((gram / np.outer(sizes, sizes))[np.ix_(chosen, chosen)])
+
+
+def from_eq14(run: Observations, tokens: Tokens) -> FloatArray:
+    """Predict by eq. 14 with the width that it prints."""
+    return cosine_matrix(eq14_embedding(run.task, tokens))
+
+
+def shuffled(predict: Predict) -> Predict:
+    """Return a predictor that gives every anchor the prediction of another one."""
+
+    def other(run: Observations, tokens: Tokens) -> FloatArray:
+        order = scrambled(len(tokens))
+        return predict(run, tokens)[np.ix_(order, order)]
+
+    return other
+
+
+@lru_cache(maxsize=64)
+def laws(task: Task, tokens: Tokens) -> FloatArray:
+    """Return P^s of the training distribution, shape (n, d)."""
+    return training_laws(task, tokens)
+
+
+# --- prediction against observation ---------------------------------------------------------------------
+
+
+def correlation(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
+    """Return Pearson's correlation of predicted and observed cosines over the pairs of some anchors."""
+    return float(measures(*_both(run, predict, tokens, when))["pearson"])
+
+
+def skill(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
+    """Return 1 − Σ(predicted − observed)² / Σ observed² over pairs.
+
+    1 for a perfect prediction, 0 for one as good as saying that all anchors are orthogonal.
+    """
+    p, o = _both(run, predict, tokens, when)
+    return 1 - float(((p - o) ** 2).sum() / (o**2).sum())
+
+
+def lowest_row_correlation(run: Observations, predict: Predict, when: When = early_epoch) -> float:
+    """Return the lowest over reasoning anchors of Pearson's correlation of a row without its diagonal."""
+    tokens = run.task.reasoning_anchors
+    n = len(tokens)
+    off = ~np.eye(n, dtype=bool)
+    rows = [m[off].reshape(n, n - 1) for m in (predict(run, tokens), run.cosines(tokens, when(run)))]
+    return float(measures(*rows)["pearson"].min())
+
+
+def near_error(run: Observations, predict: Predict, when: When = early_epoch) -> float:
+    """Return the root mean square error over reasoning anchors at most half the greatest distance apart."""
+    tokens = run.task.reasoning_anchors
+    apart = distances(tokens)
+    p, o = _both(run, predict, tokens, when)
+    near = apart <= apart.max() / 2
+    return float(np.sqrt(np.mean((p - o)[near] ** 2)))
+
+
+def share_of_snapshots(run: Observations, predict: Predict, least: float) -> float:
+    """Return at which share of the snapshots after the first every row correlates at least so much."""
+    later = run.epochs[1:]
+    return float(np.mean([lowest_row_correlation(run, predict, at(epoch)) >= least for epoch in later]))
+
+
+def fitted_width(run: Observations, when: When = early_epoch) -> float:
+    """Return the width of eq. 14 that fits a run's own reasoning anchors best."""
+    tokens = run.task.reasoning_anchors
+    return fit_width(run.task, tokens, run.cosines(tokens, when(run)))
+
+
+def explained_by_others_width(
+    sample: Sample, *, when: When = early_epoch, scramble: bool = False
+) -> list[float]:
+    """Return for each run the share of the pairs' variance that eq. 14 explains, fitted on the others.
+
+    1 − Σ(predicted − observed)² / Σ(observed − mean)²; its width is fitted to the other seeds' cosines, so
+    that no run is judged by a fit to itself. NaN for a single run. ``scramble`` deals the observed rows out
+    in another order, for the fit as well.
+    """
+    (runs,) = sample.values()
+    tokens = runs[0].task.reasoning_anchors
+    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
+    matrices = [run.cosines(tokens, when(run))[np.ix_(order, order)] for run in runs]
+    found = []
+    for i, matrix in enumerate(matrices):
+        others = [m for j, m in enumerate(matrices) if j != i]
+        if not others:
+            return [math.nan]
+        width = fit_width(runs[0].task, tokens, np.array(others))
+        predicted = cosine_matrix(eq14_embedding(runs[0].task, tokens, width=width))
+        found.append(explained(off_diagonal(predicted), off_diagonal(matrix)))
+    return found
+
+
+def explained(predicted: FloatArray, observed: FloatArray) -> float:
+    """Return 1 − Σ(predicted − observed)² / Σ(observed − mean)²."""
+    return 1 - float(((predicted - observed) ** 2).sum() / ((observed - observed.mean()) ** 2).sum())
+
+
+def plane_order(run: Observations, group: str, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return how distance in the plane of the first two components goes with numerical distance (Fig. 5B).
+
+    Spearman's correlation over all pairs of the keys or the reasoning anchors. The components are those of
+    the whole embedding. An order along a bent line counts as well as one along a straight one.
+    """
+    tokens = run.task.keys if group == "keys" else run.task.reasoning_anchors
+    place = {token: i for i, token in enumerate(run.tokens)}
+    points = run.at("pca", when(run))[[place[t] for t in tokens], :2]
+    if scramble:
+        points = points[scrambled(len(points))]
+    gaps = np.linalg.norm(points[:, None] - points, axis=-1)
+    return spearman(distances(tokens), off_diagonal(gaps))
+
+
+def _both(run: Observations, predict: Predict, tokens: Tokens, when: When) -> tuple[FloatArray, FloatArray]:
+    return off_diagonal(predict(run, tokens)), off_diagonal(run.cosines(tokens, when(run)))
+
+
+def _places(run: Observations, tokens: Tokens) -> list[int]:
+    return [run.task.anchors.index(token) for token in tokens]
+
+
+def _observed(run: Observations, name: str) -> FloatArray:
+    """Return an observable that has no snapshots."""
+    if name not in run.arrays:
+        raise InputError("observable", name, f"not observed in the run {run.label}", "observe it again")
+    return run.arrays[name]

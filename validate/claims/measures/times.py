@@ -1,0 +1,108 @@
+"""When: the rule for "early", the times at which data sets are fitted, and means over a run.
+
+Time is Σ learning rate, the time of the gradient flow; at a constant learning rate it is proportional to
+steps. *Early* is the first snapshot at or after the evaluation at which the reasoning training accuracy
+first reaches ``HALF``, and the last snapshot of a run in which it never does. The rule is the same for all
+claims and was fixed before there were runs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import InputError
+from validate.observe import Observations
+
+FloatArray = npt.NDArray[np.float64]
+HALF = 0.5
+"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
+
+
+def curve(
+    observations: Observations, kind: Literal["accuracy", "loss"], part: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return Σ learning rate and a data set's accuracy or loss (NaN where it is not finite)."""
+    lines = observations.metrics
+    if part not in lines[0][kind]:
+        raise InputError(
+            "observable", part, "no data set of the run", f"choose one of {', '.join(lines[0][kind])}"
+        )
+    values = [math.nan if line[kind][part] is None else line[kind][part] for line in lines]
+    return np.array([line["sum_learning_rate"] for line in lines]), np.array(values)
+
+
+def early_epoch(observations: Observations) -> int:
+    """Return the epoch of the early snapshot."""
+    _, accuracy = curve(observations, "accuracy", "rsn_train")
+    reached = np.flatnonzero(accuracy >= HALF)
+    if not reached.size:
+        return observations.epochs[-1]
+    first = observations.metrics[reached[0]]["epoch"]
+    return next((e for e in observations.epochs if e >= first), observations.epochs[-1])
+
+
+def last_epoch(observations: Observations) -> int:
+    """Return the epoch of the last snapshot."""
+    return observations.epochs[-1]
+
+
+def first_epoch(observations: Observations) -> int:
+    """Return the epoch of the first snapshot: before training."""
+    return observations.epochs[0]
+
+
+def fitted_time(observations: Observations, part: str) -> float:
+    """Return when a data set's accuracy first reaches ``HALF``, and the run's end if it never does.
+
+    Between two evaluations the accuracy is taken to be linear.
+    """
+    times, accuracy = curve(observations, "accuracy", part)
+    reached = np.flatnonzero(accuracy >= HALF)
+    if not reached.size:
+        return float(times[-1])
+    k = int(reached[0])
+    if k == 0:
+        return float(times[0])
+    share = (HALF - accuracy[k - 1]) / (accuracy[k] - accuracy[k - 1])
+    return float(times[k - 1] + share * (times[k] - times[k - 1]))
+
+
+def is_fitted(observations: Observations, part: str) -> bool:
+    """Return whether a data set is fitted at any evaluation."""
+    return bool((curve(observations, "accuracy", part)[1] >= HALF).any())
+
+
+def doublings(observations: Observations, slow: str, fast: str) -> float:
+    """Return log2 of the ratio of the times at which two data sets are fitted.
+
+    A data set that is not fitted by the end counts as fitted then. For ``slow`` this makes the number too
+    small, for ``fast`` it makes it at most 0: a positive number is never more than the truth.
+    """
+    times = fitted_time(observations, slow), fitted_time(observations, fast)
+    return math.log2(times[0] / times[1]) if min(times) > 0 else math.nan
+
+
+def mean_over_run(observations: Observations, values: FloatArray) -> float:
+    """Return the mean over the run, in Σ learning rate, of what was measured at its evaluations."""
+    times, _ = curve(observations, "accuracy", next(iter(observations.metrics[0]["accuracy"])))
+    span = times[-1] - times[0]
+    return float(np.trapezoid(values, times) / span) if span > 0 else math.nan
+
+
+def bias(observations: Observations) -> float:
+    """Return the reasoning bias of a run: the mean over it of reasoning test minus memory accuracy.
+
+    In [−1, 1]: positive where held-out sums are solved before the table is memorised.
+    """
+    _, test = curve(observations, "accuracy", "rsn_test")
+    _, memory = curve(observations, "accuracy", "mem")
+    return mean_over_run(observations, test - memory)
+
+
+def chance_loss(observations: Observations) -> float:
+    """Return ln N_Z, the loss of a model that knows which tokens are labels and nothing else."""
+    return math.log(len(observations.task.keys))

@@ -1,0 +1,191 @@
+"""What a claim is: conditions with thresholds fixed beforehand, and the controls that have to fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from validate.stats import ANY
+
+Cell = tuple[str, float]
+"""A variant of a study ("" where it has none) and γ."""
+Sample = Mapping[Cell, Sequence[Any]]
+"""The runs that a measure is about: for each cell one run a seed, sorted by seed."""
+Measure = Callable[[Sample], Sequence[float]]
+"""From the runs to one number a seed."""
+Role = Literal["claim", "control", "note"]
+Relation = Literal[">=", "<=", ">", "<"]
+R = TypeVar("R")
+SMALL, LARGE = 0.8, 0.3
+"""The γ of small initial weights, and that of large ones."""
+ALL_RATES: tuple[float, ...] = ()
+ALL_VARIANTS: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The runs that a condition is about.
+
+    Attributes
+    ----------
+    study : str
+    init_rates : tuple of float
+        γ; ``ALL_RATES`` for every γ of the study.
+    variants : tuple of str
+        Variants of the study; "" where it has none, ``ALL_VARIANTS`` for each.
+    least_rates : int
+        How many values of γ the measure needs at least.
+    """
+
+    study: str
+    init_rates: tuple[float, ...] = ALL_RATES
+    variants: tuple[str, ...] = ("",)
+    least_rates: int = 1
+
+    def __str__(self) -> str:
+        rates = ", ".join(f"{rate:g}" for rate in self.init_rates) or "all"
+        variants = ", ".join(name for name in self.variants if name) or ("" if self.variants else "all")
+        return f"{self.study}{f' ({variants})' if variants else ''}, γ = {rates}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One measure against one threshold.
+
+    Attributes
+    ----------
+    what : str
+        The measure in words.
+    measure : callable
+        From the runs to one number a seed; from an empty sample if ``needs`` is None.
+    relation : {">=", "<=", ">", "<"}
+    threshold : float
+        NaN for a note.
+    within : tuple of float
+        The values that the measure can take.
+    reason : str
+        Why the threshold is where it is.
+    needs : Needs or None
+        The runs; None for what is computed without any.
+    role : {"claim", "control", "note"}
+        A control has to miss its threshold: it measures the same where the claimed effect must be absent.
+        A note is reported and decides nothing.
+    part : str
+        Which part of the claim it belongs to; a part stands or falls with its own controls.
+    """
+
+    what: str
+    measure: Measure
+    relation: Relation = ">="
+    threshold: float = math.nan
+    within: tuple[float, float] = ANY
+    reason: str = ""
+    needs: Needs | None = None
+    role: Role = "claim"
+    part: str = ""
+
+    @property
+    def init_rate(self) -> float | None:
+        """γ of the runs, where they have one in common."""
+        rates = self.needs.init_rates if self.needs else ()
+        return rates[0] if len(rates) == 1 else None
+
+    def met(self, value: float) -> bool:
+        """Return whether a value meets the threshold; an undefined one does not."""
+        if self.relation == ">=":
+            return value >= self.threshold
+        if self.relation == "<=":
+            return value <= self.threshold
+        return value > self.threshold if self.relation == ">" else value < self.threshold
+
+
+def with_control(
+    condition: Condition,
+    reason: str,
+    *,
+    needs: Needs | None = None,
+    measure: Measure | None = None,
+    what: str = "",
+) -> tuple[Condition, Condition]:
+    """Return a condition and its own control, which has the same threshold.
+
+    Parameters
+    ----------
+    condition : Condition
+    reason : str
+        Why the control has to fail.
+    needs : Needs, optional
+        The control's runs; the condition's own by default.
+    measure : callable, optional
+        The control's measure; the condition's own by default.
+    what : str, optional
+        That measure in words.
+    """
+    own = replace(condition, part=condition.part or f"{condition.what}; {condition.needs}")
+    control = replace(
+        own,
+        what=what or own.what,
+        role="control",
+        reason=reason,
+        needs=needs or own.needs,
+        measure=measure or own.measure,
+    )
+    return own, control
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, and what has to be measured for it to hold.
+
+    Attributes
+    ----------
+    name : str
+        In a few words.
+    statement : str
+        In one sentence.
+    conditions : tuple of Condition
+    number : int
+        In the ledger; 0 outside of it.
+    section : str
+        Where the paper says so.
+    opposing : bool
+        Whether it is said against the paper.
+    """
+
+    name: str
+    statement: str
+    conditions: tuple[Condition, ...]
+    number: int = 0
+    section: str = ""
+    opposing: bool = False
+
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """The studies whose runs it needs, each once."""
+        return tuple(dict.fromkeys(c.needs.study for c in self.conditions if c.needs))
+
+
+def each(function: Callable[[R], float]) -> Measure:
+    """Return the measure that applies a function to every run of one cell."""
+
+    def measure(sample: Sample) -> list[float]:
+        (runs,) = sample.values()
+        return [function(run) for run in runs]
+
+    return measure
+
+
+def each_seed(function: Callable[[Mapping[Cell, R]], float]) -> Measure:
+    """Return the measure that applies a function to a seed's runs at all cells.
+
+    Seeds that a cell lacks are left out: the comparison is within a seed.
+    """
+
+    def measure(sample: Sample) -> list[float]:
+        by_seed = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
+        shared = sorted(set.intersection(*(set(found) for found in by_seed.values())))
+        return [function({cell: found[seed] for cell, found in by_seed.items()}) for seed in shared]
+
+    return measure

@@ -1,0 +1,93 @@
+"""anchorflow claims: the paper's claims, one by one, with verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from validate.commands.parsing import parse
+
+if TYPE_CHECKING:
+    from validate.claims import Claim
+    from validate.claims.evidence import Evidence
+
+EXAMPLE = "anchorflow claims 1 2 --verbose"
+
+
+@dataclasses.dataclass
+class Options:
+    """Judge the paper's claims by the runs that are kept, with thresholds that were fixed beforehand.
+
+    Every claim holds, holds in part, does not hold, or is not tested; docs/claims.md says what that means.
+    The exit code is 1 if a claim of the paper does not hold or an opposing one does, 0 otherwise.
+    """
+
+    numbers: Annotated[tuple[int, ...], tyro.conf.Positional, tyro.conf.arg(metavar="N")] = ()
+    """The claims to judge; all of them if none is named."""
+    run: bool = False
+    """Train the runs that are missing, after saying how long it will take."""
+    runs: tuple[Path, ...] = ()
+    """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs."""
+    verbose: bool = False
+    """Show every condition, control and note."""
+    kept: Path | None = None
+    """The folder of the kept observations; by default the one in the package."""
+    root: Path = Path("runs/studies")
+    """The folder that --run trains into."""
+    workers: int = 0
+    """Processes side by side for --run; 0 takes one for each core."""
+    json: bool = False
+    """Print the findings as JSON on standard output."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Judge, after training what is missing if asked to."""
+    options = parse(Options, "claims", arguments, EXAMPLE)
+    from validate.claims import judge_claims, ledger
+    from validate.claims.evidence import Evidence, studies_in
+    from validate.claims.presentation import to_json
+    from validate.console import print_json
+    from validate.observe import KEPT
+
+    claims = ledger(options.numbers)
+    evidence = Evidence(studies_in(options.runs), options.kept or KEPT)
+    if options.run:
+        evidence = _with_missing_runs(claims, evidence, options)
+    findings = judge_claims(claims, evidence.find)
+    document = to_json(findings)
+    if options.json:
+        print_json(document)
+    else:
+        _print(document["claims"], options.verbose)
+    return int(any(finding.against_the_paper for finding in findings))
+
+
+def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Options) -> Evidence:
+    """Train every study that some condition lacks runs of, and read those studies from their run folders."""
+    from validate.studies import load_study, run_study
+
+    lacking = dict.fromkeys(
+        c.needs.study for claim in claims for c in claim.conditions if c.needs and not evidence.has(c.needs)
+    )
+    if lacking:
+        run_study([load_study(name) for name in lacking], options.root, options.workers)
+    places = {**evidence.places, **dict.fromkeys(lacking, options.root)}
+    return dataclasses.replace(evidence, places=places)
+
+
+def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
+    from validate.claims.presentation import HEADER, condition_rows, row
+    from validate.console import print_table, say
+
+    print_table("the paper's claims", HEADER, [row(claim) for claim in claims])
+    header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
+    for claim in claims if verbose else []:
+        title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
+        print_table(title, header, condition_rows(claim))
+    missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
+    if missing:
+        say(f"runs are missing; make them: anchorflow claims {' '.join(missing)} --run")
