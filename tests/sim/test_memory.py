@@ -17,7 +17,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "transformer": {
         "model": {"kind": "transformer", "d_m": 512, "d_f": 2048},
         "task": "paper",
-        "data": {"source": "draw", "n_sequences": 2000},
+        "data": {"source": "draw", "n_sequences": 400},
         "training": {"epochs": 2, "snapshot_tensors": "all"},
     },
 }
