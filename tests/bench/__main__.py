@@ -37,7 +37,7 @@ def main() -> None:
 def training_table(found: dict[str, Any]) -> list[str]:
     """Return lines: steps per second of all processes together, and the two ratios."""
     lines = [
-        f"training, {found['processes']} processes of one thread each, {found['rounds']} rounds: median [range]",
+        f"training, {found['processes']} one-threaded processes, {found['rounds']} rounds: median [range]",
         f"{'':24}{'plain loop':>19}{'engine':>21}{'matmul limit':>21}{'ratio':>18}{'share of limit':>20}",
     ]
     for name in MODELS:
