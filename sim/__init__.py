@@ -10,10 +10,11 @@ from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sim.config import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
+    from sim.cost import Cost, estimate, seconds_per_epoch
     from sim.data import Dataset, build_dataset
     from sim.engine import Trainer
     from sim.initial import build, initial_std
-    from sim.launch import Cost, default_workers, estimate, seconds_per_epoch, train, train_members
+    from sim.launch import default_workers, train, train_members
     from sim.matmul import RouteReport, choose_route, matmul_route
     from sim.model_config import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
     from sim.models import emb_mlp, label_logits
@@ -34,14 +35,8 @@ __getattr__ = lazy_names(
             "make_run_config",
         ),
         "sim.data": ("Dataset", "build_dataset"),
-        "sim.launch": (
-            "Cost",
-            "default_workers",
-            "estimate",
-            "seconds_per_epoch",
-            "train",
-            "train_members",
-        ),
+        "sim.cost": ("Cost", "estimate", "seconds_per_epoch"),
+        "sim.launch": ("default_workers", "train", "train_members"),
         "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
         "sim.initial": ("build", "initial_std"),
         "sim.model_config": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.config import RunConfig
-from sim.launch import check_device, default_workers, estimate, pending_runs, train
+from sim.cost import estimate
+from sim.launch import check_device, default_workers, pending_runs, train
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress

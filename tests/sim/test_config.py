@@ -100,7 +100,7 @@ def test_a_transformer_starts_from_the_papers_sizes() -> None:
     model = TransformerConfig()
     assert (model.n_layers, model.n_heads, model.d_m, model.d_f, model.d_k) == (2, 1, 200, 512, 64)
     found = sources(make_run_config({"model": {"kind": "transformer"}}).members()[0])
-    assert {key for key, tag in found.items() if key.startswith("model.") and tag == "paper"} == {
-        f"model.{name}" for name in ("kind", "n_layers", "n_heads", "d_m", "d_f", "d_k", "positions", "loss")
-    }
+    sizes = {"kind", "n_layers", "n_heads", "d_m", "d_f", "d_k", "positions", "loss", "initial_embedding"}
+    ours = {key.removeprefix("model.") for key, tag in found.items() if tag == "paper"}
+    assert {name for name in ours if "." not in name} == sizes
     assert {found[f"model.{name}"] for name in ("norm", "biases", "activation", "norm_epsilon")} == {"chosen"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sim.config import make_member_config
-from sim.launch import Cost, seconds_per_epoch
+from sim.cost import Cost, seconds_per_epoch
 from sim.provenance import peak_memory_mib
 from sim.run import Run
 from sim.run_folder import is_begun, read_config, read_json

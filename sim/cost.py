@@ -1,0 +1,97 @@
+"""What training will cost, from a few steps on throw-away state on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import safetensors.numpy
+import torch
+
+from sim.config import MemberConfig, RunConfig
+from sim.device_loop import BLOCK
+from sim.engine import Trainer
+from sim.matmul import matmul_route
+from sim.memory import keep_freed_memory
+from sim.provenance import peak_memory_mib
+from sim.session import choose_member_route
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some runs are expected to cost.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time.
+    memory_mib : float
+        Resident memory of one process, measured on throw-away state in this one.
+    processes : int
+        Processes side by side.
+    """
+
+    seconds: float
+    memory_mib: float
+    processes: int
+
+
+def estimate(config: RunConfig, workers: int, steps: int = 30, device: str = "cpu") -> Cost:
+    """Return what training will cost, from a few steps on throw-away state on this machine.
+
+    On a GPU the members train together; the memory is then the device's.
+    """
+    members = config.members()
+    if device != "cpu":
+        return _estimate_on_device(config, device)
+    seconds = seconds_per_epoch(members[0], steps)
+    processes = min(workers, len(members))
+    rounds = -(-len(members) // processes)
+    return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
+
+
+def _estimate_on_device(config: RunConfig, device: str) -> Cost:
+    trainer = Trainer(config.members(), device)
+    steps = min(3 * BLOCK, trainer.steps_per_epoch)
+    trainer.advance(steps // 2)  # The first blocks are recorded.
+    start = time.perf_counter()
+    trainer.advance(steps)
+    seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
+    start = time.perf_counter()
+    trainer.evaluate()
+    evaluation = (time.perf_counter() - start) / config.training.evaluate_every
+    memory = torch.cuda.max_memory_reserved(device) / 2**20
+    return Cost((seconds + evaluation) * config.training.epochs, memory, 1)
+
+
+def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
+    """Return the time of one of a member's epochs, from a few steps on throw-away state."""
+    keep_freed_memory()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        trainer = Trainer([member])
+        with matmul_route(choose_member_route(member, trainer.task).route):
+            seconds = _seconds_per_epoch(trainer, steps)
+            # What a checkpoint takes is part of the peak: every tensor and moment, twice.
+            safetensors.numpy.save(trainer.checkpoint(0)[0])
+            return seconds
+    finally:
+        torch.set_num_threads(before)
+
+
+def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
+    """Return the time of an epoch with its share of evaluation."""
+    training = trainer.training
+    size = trainer.n_train if training.batch_size == "full" else int(training.batch_size)
+    rows = torch.arange(min(size, trainer.n_train)).view(1, -1)
+    steps = min(steps, 3) if training.batch_size == "full" else steps
+    trainer.step(rows)
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.step(rows)
+    step = (time.perf_counter() - start) / steps
+    start = time.perf_counter()
+    trainer.evaluate()
+    evaluation = time.perf_counter() - start
+    return step * trainer.steps_per_epoch + evaluation / training.evaluate_every
