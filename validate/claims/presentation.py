@@ -64,7 +64,7 @@ def row(claim: Claimed) -> list[str]:
         str(claim["number"]),
         claim["name"] + (" (opposing)" if claim["opposing"] else ""),
         verdict_text(claim),
-        *_measured(first),
+        *measured(first),
         first["runs"],
         settings(first),
     ]
@@ -73,7 +73,7 @@ def row(claim: Claimed) -> list[str]:
 def condition_rows(claim: Claimed) -> list[list[str]]:
     """Return a line for every condition of a claim, what it is and what became of it."""
     return [
-        [c["state"], c["role"], *_measured(c), c["runs"], c["missing"] or c["reason"]]
+        [c["state"], c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
         for c in claim["conditions"]
     ]
 
@@ -108,7 +108,7 @@ def markdown(claims: Sequence[Claimed]) -> str:
     header = ("", "claim", "verdict", "first condition", "mean [95 %]", "n")
     lines = [_line(header), _line(["---"] * len(header))]
     for claim in claims:
-        what, threshold, estimate, n = _measured(headline(claim))
+        what, threshold, estimate, n = measured(headline(claim))
         cells = (
             str(claim["number"]),
             claim["statement"],
@@ -126,14 +126,15 @@ def number(value: float) -> str:
     return f"{value:.3f}" if value == 0 or 0.1 <= abs(value) < 1000 else f"{value:.2g}"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _measured(condition: Claimed) -> list[str]:
+def measured(condition: Claimed) -> list[str]:
+    """Return a condition's measure, threshold, estimate and number of seeds as text."""
     threshold = "" if condition["role"] == "note" else f"{condition['relation']} {condition['threshold']:g}"
     estimate = condition["estimate"]
     return [condition["measure"], threshold, _interval(**estimate), str(estimate["n"])]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _interval(mean: float | None, low: float | None, high: float | None, **_: int) -> str:
