@@ -30,7 +30,9 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; font-size: .95rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; text-align: left; border-bottom: 1px solid #d8dee4; vertical-align: top; }
-td.number { text-align: right; white-space: nowrap; }
+td.number { text-align: right; }
+td.number, td[data-label^="mean"], td[data-label="threshold"] { white-space: nowrap; }
+.plain td { overflow-wrap: anywhere; }
 figure { margin: 1.6rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption, .note { font-size: .9rem; color: #424a53; }
 .yes { color: #11632d; font-weight: 600; } .no { color: #a40e26; font-weight: 600; }
@@ -43,8 +45,8 @@ pre { font-size: .8rem; overflow-x: auto; background: #f6f8fa; padding: .6rem; }
   .cards tr { border: 1px solid #d0d7de; border-radius: .4rem; margin: .6rem 0; padding: .3rem .2rem; }
   .cards td, .cards td.number { border: 0; padding: .15rem .6rem; text-align: left; white-space: normal; }
   .cards td:empty { display: none; }
-  .cards td::before { content: attr(data-label); color: #57606a; font-size: .8rem; display: block; }
-  .scroll.picture img { min-width: 44rem; max-width: none; }
+  .cards td:not([data-label=""])::before { content: attr(data-label) ": "; color: #57606a; }
+  .scroll.picture img { max-width: none; }
   .wide { min-width: 40rem; }
 }
 """

@@ -28,12 +28,13 @@ def table(
     numbers : int, optional
         How many of the last columns are aligned as numbers.
     cards : bool, optional
-        Whether a phone shows each row as a card with labelled lines, and does not scroll sideways.
+        Whether a phone shows each row as a card with labelled lines. A table of numbers scrolls sideways
+        there; any other wraps.
     """
     first = len(header) - numbers
     lines = ["".join(_cell(c, header[i], i >= first) for i, c in enumerate(row)) for row in rows]
     head = "".join(f'<th scope="col">{escape(h)}</th>' for h in header)
-    kind = "cards" if cards else "wide"
+    kind = "cards" if cards else "wide" if numbers else "plain"
     content = f"<thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody>"
     return f'<div class="scroll"><table class="{kind}">{content}</table></div>'
 

@@ -7,16 +7,19 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from validate.claims.presentation import condition_rows, headline, measured, verdict_text
+from validate.claims.presentation import condition_rows, headline, measured
 from validate.html_parts import details, heading, note, table, text_table
 from validate.predictors import predictor_notes
-from validate.rungs import LEFT_OUT
+from validate.rungs import LEFT_OUT, STEPS, WHOLE
 
 if TYPE_CHECKING:
+    from validate.claims import Outcome
     from validate.report import Report
     from validate.report_figures import ReportFigure
 
 _COLOURS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not tested": "note"}
+_PIXELS_PER_INCH = 96
+"""How large figures are shown: a phone scrolls sideways over wide ones, and shows a panel at a time."""
 _STATES = ("met", "not met", "void", "not tested")
 
 
@@ -66,13 +69,14 @@ def claims_section(report: Report) -> str:
     small = (
         "The ledger's claims, judged by these runs alone with the ledger's thresholds. A claim holds if all "
         "of its conditions are met; a met condition is void if its control, which has to fail, does not. "
-        "Conditions whose runs are not among these are not tested."
+        "Conditions whose runs are not among these are not tested. Not clear: an interval over seeds crosses "
+        "its threshold, or there is one seed and no interval."
     )
     parts = [heading("claims", "The paper's claims"), note(small), _stand_ins(report)]
     if tested:
         header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
         parts.append(table(header, [_claim_row(c) for c in tested], cards=True))
-        parts += [_conditions(c) for c in tested]
+        parts.append(details("every condition, control and note", "".join(map(_conditions, tested))))
     else:
         parts.append("<p>These runs answer none of the claims.</p>")
     untested = [[str(c["number"]), c["statement"], c["conditions"][0]["missing"]] for c in rest]
@@ -82,10 +86,11 @@ def claims_section(report: Report) -> str:
 
 def _stand_ins(report: Report) -> str:
     """Say where runs stand for a study with other settings than its own."""
+    measured_on = {o.condition.needs.study for o in _measured(report) if o.condition.needs}
     lines = [
         f"{m.study}{f' ({m.variant})' if m.variant else ''}: {'; '.join(m.differences)}"
         for m in report.matches
-        if m.differences
+        if m.differences and m.study in measured_on
     ]
     if not lines:
         return ""
@@ -96,15 +101,20 @@ def _stand_ins(report: Report) -> str:
     )
 
 
+def _measured(report: Report) -> list[Outcome]:
+    return [o for finding in report.findings for o in finding.outcomes if not o.missing]
+
+
 def _claim_row(claim: dict[str, Any]) -> list[str]:
     states = Counter(c["state"] for c in claim["conditions"] if c["role"] == "claim")
     counts = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
     what, threshold, estimate, n = measured(headline(claim))
     name = claim["name"] + (" (opposing)" if claim["opposing"] else "")
+    unsure = "" if claim["clear"] or claim["verdict"] == "not tested" else " (not clear)"
     return [
         str(claim["number"]),
-        f"{escape(name)}<br>{escape(claim['statement'])}",
-        f'<span class="{_COLOURS[claim["verdict"]]}">{escape(verdict_text(claim))}</span>',
+        f"<strong>{escape(name)}</strong><br>{escape(claim['statement'])}",
+        f'<span class="{_COLOURS[claim["verdict"]]}">{claim["verdict"]}</span>{unsure}',
         counts,
         *(escape(cell) for cell in (what, threshold, estimate, n)),
     ]
@@ -112,8 +122,8 @@ def _claim_row(claim: dict[str, Any]) -> list[str]:
 
 def _conditions(claim: dict[str, Any]) -> str:
     header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
-    title = f"Claim {claim['number']}: every condition, control and note"
-    return details(title, text_table(header, condition_rows(claim), cards=True))
+    title = f"<h3>{claim['number']}. {escape(claim['name'])}</h3>"
+    return title + text_table(header, condition_rows(claim), cards=True)
 
 
 def figures_section(report: Report) -> str:
@@ -128,12 +138,12 @@ def figures_section(report: Report) -> str:
 
 def _figure(figure: ReportFigure) -> str:
     data = base64.b64encode(figure.png).decode()
-    image = f'<img alt="{escape(figure.alt)}" src="data:image/png;base64,{data}">'
+    width = round(_PIXELS_PER_INCH * figure.figure.get_figwidth())
+    image = f'<img width="{width}" alt="{escape(figure.alt)}" src="data:image/png;base64,{data}">'
     title = f"<strong>{escape(figure.title)}.</strong> " if figure.title else ""
-    small = f" {escape(figure.note)}." if figure.note else ""
     listed = "".join(f"<li>{escape(line)}</li>" for line in figure.numbers)
     numbers = details("its numbers", f'<ul class="note">{listed}</ul>') if listed else ""
-    caption = f"<figcaption>{title}{escape(figure.caption)}{small}</figcaption>"
+    caption = f"<figcaption>{title}{escape(figure.caption)}</figcaption>"
     return f'<figure><div class="scroll picture">{image}</div>{caption}{numbers}</figure>'
 
 
@@ -143,17 +153,17 @@ def error_budget_section(report: Report) -> str:
     if not report.distances:
         return title + note("The ladder of flows is the Emb-MLP's, and none of these runs is one.")
     last = report.last_epochs()
-    parts = [title, note(LEFT_OUT)]
+    steps = [[f"{lower} → {upper}", cause] for lower, upper, cause in (*STEPS, *WHOLE)]
+    parts = [title, text_table(["from → to", "what lies between"], steps, cards=True), note(LEFT_OUT)]
     for setting, epoch in last.items():
         rows = [
-            [d.group, d.step, d.cause, str(d.rmse), str(d.largest)]
+            [d.group, d.step, str(d.rmse), str(d.largest)]
             for d in report.distances
             if (d.setting, d.epoch) == (setting, epoch)
         ]
         if rows:
             parts.append(f"<h3>{escape(setting)}, epoch {epoch}</h3>")
-            header = ["anchors", "from → to", "what lies between", "RMSE", "largest"]
-            parts.append(text_table(header, rows, numbers=2, cards=True))
+            parts.append(text_table(["anchors", "from → to", "RMSE", "largest"], rows, numbers=2))
     return "".join(parts)
 
 

@@ -20,7 +20,7 @@ from validate.observe import Observations
 from validate.rungs import STEPS, RungDistance
 from validate.settings import Setting
 
-MOST_PIXELS = 1500
+MOST_PIXELS = 1300
 """The widest picture, in pixels: wide sheets are drawn at fewer pixels an inch."""
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
@@ -63,13 +63,13 @@ class ReportFigure:
     @property
     def alt(self) -> str:
         """What stands for the picture where it is not seen."""
-        return ". ".join(text.rstrip(".") for text in (self.title, self.caption) if text) + "."
+        return ". ".join(text.rstrip(".") for text in (self.title, self.caption, self.note) if text) + "."
 
     @cached_property
     def png(self) -> bytes:
         """The figure as PNG, rendered once for the page and the file."""
         buffer = io.BytesIO()
-        dpi = min(150.0, MOST_PIXELS / self.figure.get_figwidth())
+        dpi = min(130.0, MOST_PIXELS / self.figure.get_figwidth())
         self.figure.savefig(buffer, format="png", dpi=dpi)
         return buffer.getvalue()
 
