@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from validate.claims.presentation import condition_rows, headline, measured
+from validate.claims.presentation import (
+    condition_rows,
+    headline,
+    is_measured,
+    measured,
+    qualification,
+    states_text,
+)
 from validate.html_parts import details, heading, note, table, text_table
 from validate.predictors import predictor_notes
 from validate.rungs import LEFT_OUT, STEPS, WHOLE
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
 _COLOURS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not tested": "note"}
 _PIXELS_PER_INCH = 96
 """How large figures are shown: a phone scrolls sideways over wide ones, and shows a panel at a time."""
-_STATES = ("met", "not met", "void", "not tested")
 
 
 def summary(report: Report) -> str:
@@ -64,7 +69,7 @@ def verdicts_section(report: Report) -> str:
 def claims_section(report: Report) -> str:
     """Return the ledger: what these runs say of the paper's claims, and what they do not."""
     claims = report.claims()
-    tested = [c for c in claims if any(o["missing"] is None for o in c["conditions"])]
+    tested = [c for c in claims if is_measured(c)]
     rest = [c for c in claims if c not in tested]
     small = (
         "The ledger's claims, judged by these runs alone with the ledger's thresholds. A claim holds if all "
@@ -106,16 +111,13 @@ def _measured(report: Report) -> list[Outcome]:
 
 
 def _claim_row(claim: dict[str, Any]) -> list[str]:
-    states = Counter(c["state"] for c in claim["conditions"] if c["role"] == "claim")
-    counts = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
     what, threshold, estimate, n = measured(headline(claim))
     name = claim["name"] + (" (opposing)" if claim["opposing"] else "")
-    unsure = "" if claim["clear"] or claim["verdict"] == "not tested" else " (not clear)"
     return [
         str(claim["number"]),
         f"<strong>{escape(name)}</strong><br>{escape(claim['statement'])}",
-        f'<span class="{_COLOURS[claim["verdict"]]}">{claim["verdict"]}</span>{unsure}',
-        counts,
+        f'<span class="{_COLOURS[claim["verdict"]]}">{claim["verdict"]}</span>{qualification(claim)}',
+        states_text(claim),
         *(escape(cell) for cell in (what, threshold, estimate, n)),
     ]
 

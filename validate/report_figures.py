@@ -27,6 +27,7 @@ MOST_SETTINGS = 12
 OVER_RATES = (10, 11, 12, 13)
 """The figures of large initial weights, beside small ones, and those over γ."""
 _COLUMNS = 3
+_MOST_LETTERS = 80
 
 
 @dataclass
@@ -290,4 +291,4 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
 
 def _slug(text: str) -> str:
     plain = "".join(c if c.isalnum() or c in "._-" else " " for c in text.replace("γ = ", "gamma"))
-    return "_".join(plain.split())
+    return "_".join(plain.split())[:_MOST_LETTERS]

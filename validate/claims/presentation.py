@@ -97,6 +97,26 @@ def verdict_text(claim: Claimed) -> str:
     return text if claim["clear"] else f"{text}, not clear"
 
 
+def states_text(claim: Claimed) -> str:
+    """Return how many conditions of a claim are in each state: "3 met, 1 void, 4 not tested"."""
+    states = Counter(c["state"] for c in claim["conditions"] if c["role"] == "claim")
+    order = ("met", "not met", "void", "not tested")
+    return ", ".join(f"{states[state]} {state}" for state in order if states[state])
+
+
+def qualification(claim: Claimed) -> str:
+    """Return what a verdict leaves open: ", as far as tested, not clear", or nothing."""
+    if claim["verdict"] == "not tested":
+        return ""
+    untested = any(c["state"] == "not tested" for c in claim["conditions"] if c["role"] == "claim")
+    return ", as far as tested" * untested + ", not clear" * (not claim["clear"])
+
+
+def is_measured(claim: Claimed) -> bool:
+    """Return whether any condition, control or note of a claim was measured."""
+    return any(c["missing"] is None for c in claim["conditions"])
+
+
 def settings(condition: Claimed) -> str:
     """Return how many settings of the runs come from where: "10 paper, 6 sibling, 12 chosen"."""
     counts = Counter(condition["sources"].values())
