@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -229,3 +231,27 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
     names = {f["name"] for f in found["figures"]}
     assert {"fig03_learning", "fig4b_label_distributions"} <= names
     assert all(r["estimate"]["low"] is None for r in found["comparison"])
+
+
+@pytest.mark.long
+def test_a_browser_shows_the_page_without_an_error(written: Path, tmp_path: Path) -> None:
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no Chromium or Chrome on this machine")
+    picture = tmp_path / "page.png"
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    shown = subprocess.run(
+        [
+            browser,
+            *flags,
+            "--window-size=390,844",
+            f"--screenshot={picture}",
+            (written / "report.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert picture.stat().st_size > 5_000
+    assert "CONSOLE" not in shown.stderr
