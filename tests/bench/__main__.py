@@ -1,26 +1,93 @@
-"""make bench: every benchmark once, as a table and as runs/bench.json. Benchmarks are not tests."""
+"""make bench: every benchmark once, as tables and as runs/bench.json. Benchmarks are not tests."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 from sim.files import write_json
 from sim.provenance import machine, now, software
 from tests.bench import bench_flows
+from tests.bench.bench_gpu import bench_gpu
+from tests.bench.bench_scaling import bench_scaling
 from tests.bench.bench_theory import bench_theory
-from tests.bench.bench_train import bench_train
+from tests.bench.bench_train import MODELS, bench_train
 
 OUT = Path("runs/bench.json")
 
 
 def main() -> None:
-    results = {"written": now(), **software(), **machine(), "theory": bench_theory(), "train": bench_train()}
-    print(json.dumps({k: v for k, v in results.items() if k != "versions"}, indent=2))
-    OUT.parent.mkdir(exist_ok=True)
-    write_json(OUT, results)
-    print(f"written to {OUT}\n")
+    """Run all of them; the slowest last, so that what is done is written by then."""
+    results: dict[str, Any] = {"written": now(), **software(), **machine()}
+    print(f"{results['processor']}, {results['versions']['torch']}, commit {results['commit']}\n")
+    for name, bench in (
+        ("train", bench_train),
+        ("scaling", bench_scaling),
+        ("gpu", bench_gpu),
+        ("theory", bench_theory),
+    ):
+        results[name] = bench()
+        OUT.parent.mkdir(exist_ok=True)
+        write_json(OUT, results)
+        print("\n".join(TABLES[name](results[name])), flush=True)
+    print(f"\nwritten to {OUT}\n")
     bench_flows.main([])
+
+
+def training_table(found: dict[str, Any]) -> list[str]:
+    """Return lines: steps per second of all processes together, and the two ratios."""
+    lines = [
+        f"training, {found['processes']} one-threaded processes, {found['rounds']} rounds: median [range]",
+        f"{'':24}{'plain loop':>19}{'engine':>21}{'matmul limit':>21}{'ratio':>18}{'share of limit':>20}",
+    ]
+    for name in MODELS:
+        own = found[name]
+        cells = [_cell(v, ".0f") for v in own["steps_per_second"].values()]
+        ratios = [_cell(own[key], ".2f") for key in ("engine_over_plain_loop", "share_of_matmul_limit")]
+        lines.append(f"{name:24}" + "".join(f"{c:>21}" for c in [*cells, *ratios]))
+    return lines
+
+
+def scaling_table(found: dict[str, Any]) -> list[str]:
+    """Return lines: seconds a step, and how they grow from size to size."""
+    lines = ["", "cost of a step, one process, pre-norm Transformer, batch 100"]
+    for axis, points in found.items():
+        lines.append(f"{axis:>10}{'ms a step':>12}{'ms a member':>13}{'exponent':>10}{'share of limit':>16}")
+        for point in points:
+            exponent = f"{point['exponent']:.2f}" if "exponent" in point else ""
+            times = (1e3 * point[key] for key in ("seconds", "seconds_per_member"))
+            cells = [f"{point['size']:>10}", *(f"{ms:>12.2f}" for ms in times)]
+            lines.append(f"{''.join(cells)}{exponent:>11}{point['share_of_matmul_limit']:>16.2f}")
+    return lines
+
+
+def gpu_table(found: dict[str, Any]) -> list[str]:
+    """Return lines: member-steps per second on the GPU, or why there are none."""
+    if "skipped" in found:
+        return ["", f"GPU: not measured, {found['skipped']}"]
+    lines = ["", f"GPU: {found['device']}"]
+    for name, own in found.items():
+        if name != "device":
+            lines.append(
+                f"{name:>12}: plain loop {_cell(own['plain loop'], '.0f')}, "
+                f"engine {_cell(own['engine'], '.0f')} member-steps per second, "
+                f"ratio {own['engine_over_plain_loop']:.1f}; "
+                f"Fig. 3A {own['minutes_of_fig_3a']:.1f} min, {own['peak_memory_mib']:.0f} MiB"
+            )
+    return lines
+
+
+def theory_table(found: dict[str, Any]) -> list[str]:
+    """Return lines: milliseconds of the label distributions."""
+    rows = [f"{name:40}{_cell(v, '.2f')}" for name, v in found.items() if name != "what"]
+    return ["", found["what"], *rows]
+
+
+def _cell(spread: dict[str, float], form: str) -> str:
+    return f"{spread['median']:{form}} [{spread['min']:{form}}, {spread['max']:{form}}]"
+
+
+TABLES = {"train": training_table, "scaling": scaling_table, "gpu": gpu_table, "theory": theory_table}
 
 
 if __name__ == "__main__":

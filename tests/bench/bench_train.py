@@ -36,25 +36,30 @@ def bench_train(rounds: int = ROUNDS) -> dict[str, Any]:
     """Return for every model the rates in steps per second, medians with their range, and the ratios."""
     workers = default_workers()
     found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
-    # A pool of its own for each model: what one leaves in memory shall not slow the next.
     for name in MODELS:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            found[name] = _bench_model(pool, name, workers, rounds)
+        # Pools of their own: the plain loop shall have neither the engine's memory nor its settings.
+        with (
+            ProcessPoolExecutor(workers, get_context("spawn")) as ours,
+            ProcessPoolExecutor(workers, get_context("spawn")) as plain,
+        ):
+            found[name] = _bench_model(ours, plain, name, workers, rounds)
     return found
 
 
-def _bench_model(pool: ProcessPoolExecutor, name: str, workers: int, rounds: int) -> dict[str, Any]:
-    steps = 60 if "Transformer" in name else 400
-    work: dict[str, Callable[[str, int], float]] = {
-        "plain loop": plain_rate,
-        "engine": engine_rate,
-        "matmul limit": limit_rate,
+def _bench_model(
+    ours: ProcessPoolExecutor, plain: ProcessPoolExecutor, name: str, workers: int, rounds: int
+) -> dict[str, Any]:
+    steps = 150 if "Transformer" in name else 1500
+    work: dict[str, tuple[ProcessPoolExecutor, Callable[[str, int], float]]] = {
+        "plain loop": (plain, plain_rate),
+        "engine": (ours, engine_rate),
+        "matmul limit": (ours, limit_rate),
     }
-    for call in work.values():  # Everything built and warm, in every process.
-        list(pool.map(call, [name] * workers, [3] * workers))
+    for pool, call in work.values():  # Everything built and warm, in every process.
+        list(pool.map(call, [name] * workers, [9] * workers))
     rates: dict[str, list[float]] = {kind: [] for kind in work}
     for _ in range(rounds):
-        for kind, call in work.items():
+        for kind, (pool, call) in work.items():
             rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
     medians = {kind: statistics.median(values) for kind, values in rates.items()}
     return {
@@ -65,7 +70,7 @@ def _bench_model(pool: ProcessPoolExecutor, name: str, workers: int, rounds: int
         "engine_over_plain_loop": _ratio(rates["engine"], rates["plain loop"]),
         "share_of_matmul_limit": _ratio(rates["engine"], rates["matmul limit"]),
         "gigaflop_per_step": operations(_products(name)) / 1e9,
-        "route": pool.submit(route_of, name).result(),
+        "route": ours.submit(route_of, name).result(),
     }
 
 
@@ -95,7 +100,8 @@ def _trainer(name: str) -> Trainer:
 
 @lru_cache
 def _plain(name: str) -> PlainLoop:
-    return PlainLoop(_trainer(name))
+    torch.set_num_threads(1)
+    return PlainLoop(Trainer([_member(name)]))
 
 
 @lru_cache
@@ -127,4 +133,4 @@ def plain_rate(name: str, steps: int) -> float:
 def limit_rate(name: str, steps: int) -> float:
     """Return the steps per second if only the needed products took time, each at its own best."""
     _trainer(name)
-    return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats=max(steps // 4, 3))
+    return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats=max(min(steps // 4, 60), 3))

@@ -69,7 +69,7 @@ class Block(nn.Module):
     def attend(self, x: Tensor) -> Tensor:
         q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), 1)
+        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device), 1)
         weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
         mixed: Tensor = self.W_O(weights @ v)
         return mixed
@@ -97,7 +97,7 @@ class Transformer(nn.Module):
         self.readout = linear(start["W_U"])
 
     def forward(self, tokens: Tensor) -> Tensor:
-        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             x = block(x)
         logits: Tensor = self.readout(self.final(x))
@@ -110,10 +110,12 @@ class PlainLoop:
     Parameters
     ----------
     trainer : Trainer
-        Whose data, start and order of the first epoch it takes; one member, ReLU or tanh, no biases.
+        Whose first member's data, start and order of the first epoch it takes; ReLU or tanh, no biases.
+    device : str, optional
+        Where the model lies; the data come from the host, batch by batch.
     """
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: Trainer, device: str = "cpu") -> None:
         data, t = trainer.datasets[0], trainer.training
         start = {name: p[0].clone() for name, p in trainer.parameters.items()}
         self.model: nn.Module
@@ -126,7 +128,8 @@ class PlainLoop:
             batch_size=int(t.batch_size),
             sampler=trainer.order[0].tolist(),
         )
-        self.clip_norm = t.clip_norm
+        self.clip_norm, self.device = t.clip_norm, device
+        self.model.to(device)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=t.learning_rate, betas=(t.beta1, t.beta2), weight_decay=t.weight_decay
         )
@@ -141,6 +144,7 @@ class PlainLoop:
             except StopIteration:
                 self.batches = iter(self.loader)
                 tokens, labels = next(self.batches)
+            tokens, labels = tokens.to(self.device), labels.to(self.device)
             loss = nn.functional.cross_entropy(self.model(tokens), labels)
             self.optimizer.zero_grad()
             loss.backward()

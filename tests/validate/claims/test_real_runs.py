@@ -65,7 +65,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Observatio
 @pytest.mark.parametrize("claim", [c for c in ledger() if c.studies], ids=lambda claim: str(claim.number))
 def test_every_condition_can_be_measured(claim: Claim, found: dict[str, list[Observations]]) -> None:
     def find(needs: Needs) -> Sample:
-        attention = needs.study in ("transformer", "no-norm", "scan")
+        attention = needs.study in ("transformer", "post-norm", "no-norm", "scan")
         runs = found.get(needs.study) or found["transformer" if attention else "emb-mlp"]
 
         def build(_: str, rate: float, seed: int) -> Observations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -34,11 +35,13 @@ from validate.claims.statements import (
 from validate.observe import Observations
 from validate.stats import COSINE, SHARE, SIZE
 
-_SMALL, _LARGE = Needs("transformer", (SMALL,)), Needs("transformer", (LARGE,))
+_NORMS = ("transformer", "post-norm")
+"""The mechanism is looked for with norms in front of attention and FFN, and with norms behind them."""
 
 
-def _average() -> tuple[Condition, ...]:
-    """Return what claim 10 asks."""
+def _average(study: str) -> tuple[Condition, ...]:
+    """Return what claim 10 asks of a study."""
+    small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
     conditions: list[Condition] = []
     lemma = "Lemma 1 at ε = 0.1: with probability at least 1 − ε"
     for name, measure in (
@@ -46,25 +49,30 @@ def _average() -> tuple[Condition, ...]:
         ("early", partial(lemma1_share, epsilon=0.1)),
     ):
         condition = Condition(
-            f"share of |A_ij − 1/i| <= 0.1, {name}", each(measure), ">=", 0.9, SHARE, lemma, _SMALL
+            f"share of |A_ij − 1/i| <= 0.1, {name}", each(measure), ">=", 0.9, SHARE, lemma, small
         )
-        conditions += with_control(condition, "at γ = 0.3 rows are far from averages", needs=_LARGE)
+        conditions += with_control(condition, "at γ = 0.3 rows are far from averages", needs=large)
     smallest = partial(lemma1_share, epsilon=0.01, when=first_epoch)
     excess = partial(lemma1_excess, epsilon=0.1)
     return (
         *conditions,
-        _note("share of |A_ij − 1/i| <= 0.1 at initialisation minus its predicted value", excess, COSINE),
-        _note("share of |A_ij − 1/i| <= 0.01 at initialisation", smallest, SHARE),
-        _note("largest |A_ij − 1/i| of the mean attention, early", average_error, SHARE),
+        _note(
+            small, "share of |A_ij − 1/i| <= 0.1 at initialisation minus its predicted value", excess, COSINE
+        ),
+        _note(small, "share of |A_ij − 1/i| <= 0.01 at initialisation", smallest, SHARE),
+        _note(small, "largest |A_ij − 1/i| of the mean attention, early", average_error, SHARE),
     )
 
 
-def _note(what: str, measure: Callable[[Observations], float], within: tuple[float, float]) -> Condition:
-    return Condition(what, each(measure), within=within, needs=_SMALL, role="note")
+def _note(
+    needs: Needs, what: str, measure: Callable[[Observations], float], within: tuple[float, float]
+) -> Condition:
+    return Condition(what, each(measure), within=within, needs=needs, role="note")
 
 
-def _value_matrix() -> tuple[Condition, ...]:
-    """Return what claim 11 asks."""
+def _value_matrix(study: str) -> tuple[Condition, ...]:
+    """Return what claim 11 asks of a study."""
+    small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
     reasoning, memory = (partial(alignment, kind=kind) for kind in ("reasoning", "memory"))
     gap = Condition(
         "first over second singular value of W_V, early",
@@ -73,7 +81,7 @@ def _value_matrix() -> tuple[Condition, ...]:
         2.0,
         (1.0, float("inf")),
         "twice; a random matrix of this shape has 1.03",
-        _SMALL,
+        small,
     )
     along = Condition(
         "mean |cosine| of reasoning anchors with W_V's top vector, early",
@@ -82,7 +90,7 @@ def _value_matrix() -> tuple[Condition, ...]:
         0.5,
         SHARE,
         "half-way between orthogonal and parallel",
-        _SMALL,
+        small,
     )
     across = Condition(
         "mean |cosine| of memory anchors with W_V's top vector, early",
@@ -91,28 +99,31 @@ def _value_matrix() -> tuple[Condition, ...]:
         0.25,
         SHARE,
         "half of what counts as aligned",
-        _SMALL,
+        small,
     )
     return (
-        *with_control(gap, "at γ = 0.3 the paper sees no such structure", needs=_LARGE),
-        *with_control(along, "at γ = 0.3 the paper sees no such structure", needs=_LARGE),
+        *with_control(gap, "at γ = 0.3 the paper sees no such structure", needs=large),
+        *with_control(along, "at γ = 0.3 the paper sees no such structure", needs=large),
         *with_control(
             across,
             "reasoning anchors are not orthogonal to it",
             measure=each(reasoning),
             what="mean |cosine| of reasoning anchors with it",
         ),
-        Condition(
-            "Theorem 2's own prediction of the alignments, reasoning over memory",
-            lambda _: [theorem2_selectivity()],
-            within=SIZE,
-            role="note",
-        ),
     )
 
 
-def _cliff() -> tuple[Condition, ...]:
-    """Return what claim 12 asks."""
+_SELECTIVITY = Condition(
+    "Theorem 2's own prediction of the alignments, reasoning over memory",
+    lambda _: [theorem2_selectivity()],
+    within=SIZE,
+    role="note",
+)
+
+
+def _cliff(study: str) -> tuple[Condition, ...]:
+    """Return what claim 12 asks of a study."""
+    small = Needs(study, (SMALL,))
     shifted = "each key place has another one's row"
     share = Condition(
         "share of key places whose steepest fall is right after the anchors, early",
@@ -121,7 +132,7 @@ def _cliff() -> tuple[Condition, ...]:
         0.56,
         SHARE,
         "half-way between chance, one in eight, and always",
-        _SMALL,
+        small,
     )
     mass = Condition(
         "attention of the last place on key and anchors, early",
@@ -130,7 +141,7 @@ def _cliff() -> tuple[Condition, ...]:
         0.67,
         SHARE,
         "half-way between an even spread, a third, and all",
-        _SMALL,
+        small,
     )
     climb = Condition(
         "Spearman of place and logit up to the key, early",
@@ -139,7 +150,7 @@ def _cliff() -> tuple[Condition, ...]:
         0.5,
         COSINE,
         "half-way between no order and a perfect one",
-        _SMALL,
+        small,
     )
     positions = Condition(
         "Spearman of place and logit from positions alone, early",
@@ -148,7 +159,7 @@ def _cliff() -> tuple[Condition, ...]:
         SPEARMAN_7,
         COSINE,
         "eight unconnected values reach it once in thirty times",
-        _SMALL,
+        small,
     )
     return (
         *with_control(
@@ -209,21 +220,21 @@ MECHANISM = (
     Claim(
         "the first attention averages",
         "With small weights the first attention is nearly the average over the places so far.",
-        _average(),
+        tuple(itertools.chain.from_iterable(map(_average, _NORMS))),
         10,
         "3.3, Lemma 1, Fig. 6A-B",
     ),
     Claim(
         "the value matrix marks reasoning anchors",
         "One singular value of W_V stands out, its vector along reasoning and across memory anchors.",
-        _value_matrix(),
+        (*itertools.chain.from_iterable(map(_value_matrix, _NORMS)), _SELECTIVITY),
         11,
         "3.3, Thm. 2, Fig. 6C-D",
     ),
     Claim(
         "the second attention is a cliff",
         "The last place's logits climb to the key and fall after the anchors; the climb is in the positions.",
-        _cliff(),
+        tuple(itertools.chain.from_iterable(map(_cliff, _NORMS))),
         12,
         "App. D, Fig. 15",
     ),

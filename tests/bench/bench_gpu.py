@@ -1,0 +1,65 @@
+"""On a GPU: members together against the plain loop on the same card, and the time of Fig. 3A."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from sim import RunConfig, Trainer, load_preset
+from tests.bench.reference import PlainLoop
+
+MEMBERS = (15, 30, 60)
+FIG_3A_EPOCHS = 1000
+DEVICE = "cuda"
+
+
+def bench_gpu(rounds: int = 5) -> dict[str, Any]:
+    """Return member-steps per second of both, their ratio, and what the paper's Fig. 3A takes in minutes."""
+    if not torch.cuda.is_available():
+        return {"skipped": "torch sees no GPU"}
+    counts = {f"{count} members": _bench_members(count, rounds) for count in MEMBERS}
+    return {"device": torch.cuda.get_device_name(DEVICE), **counts}
+
+
+def _bench_members(count: int, rounds: int) -> dict[str, Any]:
+    trainer = Trainer(_config(count).members(), DEVICE)
+    trainer.advance(100)  # Recorded and warm.
+    loop = PlainLoop(trainer, DEVICE)
+    loop.steps(20)
+    plain = [_rate(lambda: loop.steps(100), 100) for _ in range(rounds)]
+    ours = [_rate(lambda: _advance(trainer, 400), 400 * count) for _ in range(rounds)]
+    steps = FIG_3A_EPOCHS * trainer.steps_per_epoch * 3
+    return {
+        "plain loop": _spread(plain),
+        "engine": _spread(ours),
+        "engine_over_plain_loop": statistics.median(ours) / statistics.median(plain),
+        "peak_memory_mib": torch.cuda.max_memory_allocated(DEVICE) / 2**20,
+        "minutes_of_fig_3a": steps / statistics.median(ours) / 60,
+    }
+
+
+def _config(count: int) -> RunConfig:
+    preset = load_preset("paper")
+    return RunConfig(**preset | {"init_rates": (0.3, 0.5, 0.8), "seeds": tuple(range(count // 3))})
+
+
+def _advance(trainer: Trainer, steps: int) -> None:
+    """Take steps within the epoch, from its start again where they would not fit."""
+    if trainer.position + steps > trainer.steps_per_epoch:
+        trainer.run_epoch()
+    trainer.advance(trainer.position + steps)
+    torch.cuda.synchronize()
+
+
+def _rate(work: Callable[[], object], steps: int) -> float:
+    start = time.perf_counter()
+    work()
+    return steps / (time.perf_counter() - start)
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
