@@ -1,9 +1,10 @@
-"""Write docs/equations.md: equation, function, derivation, test, largest error seen.
+"""Write docs/equations.md and validate/equations.json: equation, function, derivation, largest error seen.
 
     python -m pytest --equation-errors=docs/equation_errors.json
     python docs/make_equations.py
 
-The rows stand in docs/equations.toml; the errors are those that the tests recorded.
+The rows stand in docs/equations.toml; the errors are those that the tests recorded. The page is for readers,
+the JSON file goes with the package: reports print the rows of the equations that they used.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "equations.md"
+PACKAGED = DOCS.parent / "validate" / "equations.json"
 HEAD = """# Equations
 
 Equation → function → derivation → test → largest error seen. The errors are the largest that any test
@@ -49,6 +51,23 @@ def page() -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
+def packaged() -> str:
+    """Return what goes with the package: each row with its largest error, as JSON."""
+    recorded = errors()
+    found = [
+        {
+            "equation": row["equation"],
+            "says": row["says"],
+            "functions": row["functions"],
+            "derivation": row.get("derivation"),
+            "largest_error": max((recorded[key] for key in row["errors"]), default=None),
+            "standing": row["standing"],
+        }
+        for row in rows()
+    ]
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
 def _line(row: dict[str, Any], recorded: dict[str, float]) -> str:
     largest = [recorded[key] for key in row["errors"]]
     derivation = f'`derive "{row["derivation"]}"`' if "derivation" in row else "–"
@@ -66,3 +85,4 @@ def _line(row: dict[str, Any], recorded: dict[str, float]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    PACKAGED.write_text(packaged())

@@ -16,7 +16,7 @@ from sim import Run, find_runs
 from theory import off_diagonal
 from validate import Estimate, Setting, compare_runs, group_runs, measures, observed_cosines, over_seeds
 from validate.figures import save
-from validate.report import draw_figures
+from validate.report_figures import draw_figures
 from validate.stats import COSINE, SHARE, SIZE
 
 RESULTS = Path(__file__).resolve().parent / "results"

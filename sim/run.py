@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 
 from sim.config import MemberConfig
 from sim.run_folder import Arrays, RunFolder, incomplete, read_arrays, read_config, read_json
-from theory import EmbMLPParameters, InputError, Task
+from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.sample import matrix_of_counts
 
 
@@ -102,6 +102,11 @@ class Run:
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
         """C of the training data, shape (d, d): row s is r_s (P̂^s − u)."""
         return matrix_of_counts(*self.token_label_counts())
+
+    @cached_property
+    def frozen_direction(self) -> npt.NDArray[np.float64]:
+        """dW_emb/dt by eq. 5 from an Emb-MLP's own initial weights and training data, shape (d, d_m)."""
+        return frozen_direction(self.token_label_matrix, self.initial())
 
     def _arrays(self, file: Path) -> tuple[Arrays, dict[str, str]]:
         try:

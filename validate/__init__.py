@@ -9,6 +9,7 @@ from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
     from validate.claims import Claim, Condition, Finding, Outcome, judge_claims, ledger
+    from validate.claims.given import GivenRuns
     from validate.compare import (
         Row,
         compare_runs,
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
         predicted_cosines,
     )
     from validate.demo_claims import judge
+    from validate.equations import equations_behind
     from validate.figures.paper import FIGURES, PaperFigure, draw_figure
     from validate.observe import Observations, observe_path
     from validate.prediction import Prediction
     from validate.report import Report
+    from validate.rungs import RungDistance, rung_distances
     from validate.settings import Setting, group_runs
     from validate.stats import Estimate, over_seeds
     from validate.studies import Study, load_study, run_study, study_names
@@ -30,6 +33,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "validate.claims": ("Claim", "Condition", "Finding", "Outcome", "judge_claims", "ledger"),
+        "validate.claims.given": ("GivenRuns",),
         "validate.compare": (
             "Row",
             "compare_runs",
@@ -39,10 +43,12 @@ __getattr__ = lazy_names(
             "predicted_cosines",
         ),
         "validate.demo_claims": ("judge",),
+        "validate.equations": ("equations_behind",),
         "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
         "validate.observe": ("Observations", "observe_path"),
         "validate.prediction": ("Prediction",),
         "validate.report": ("Report",),
+        "validate.rungs": ("RungDistance", "rung_distances"),
         "validate.settings": ("Setting", "group_runs"),
         "validate.stats": ("Estimate", "over_seeds"),
         "validate.studies": ("Study", "load_study", "run_study", "study_names"),
@@ -55,16 +61,19 @@ __all__ = [
     "Condition",
     "Estimate",
     "Finding",
+    "GivenRuns",
     "Observations",
     "Outcome",
     "PaperFigure",
     "Prediction",
     "Report",
     "Row",
+    "RungDistance",
     "Setting",
     "Study",
     "compare_runs",
     "draw_figure",
+    "equations_behind",
     "fitted_widths",
     "group_runs",
     "judge",
@@ -77,5 +86,6 @@ __all__ = [
     "over_seeds",
     "predicted_cosines",
     "run_study",
+    "rung_distances",
     "study_names",
 ]

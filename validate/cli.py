@@ -17,7 +17,7 @@ COMMANDS = {
     "study": "the named sets of runs behind claims and figures: how far they are, train them, keep them",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",
-    "compare": "predicted against observed cosine similarity of finished runs",
+    "compare": "a report on finished runs: predictions against training, claims, figures, error budget",
     "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]

@@ -13,8 +13,6 @@ from theory import (
     Task,
     cosine_matrix,
     eq14_embedding,
-    frozen_direction,
-    frozen_flow,
     label_distribution,
     marginal_distribution,
 )
@@ -69,16 +67,15 @@ def from_frozen_flow(run: Run, tokens: Tokens, time: float) -> FloatArray | None
     """
     if run.config.model.kind != "emb-mlp":
         return None
-    embedding = frozen_flow(run.token_label_matrix, run.initial(), [time]).W_emb[0]
-    return cosine_matrix(embedding[list(tokens)])
+    rows = list(tokens)
+    return cosine_matrix(run.embedding(0)[rows] + time * run.frozen_direction[rows])
 
 
 def from_frozen_direction(run: Run, tokens: Tokens, _: float) -> FloatArray | None:
     """Predict by the limit of eq. 5 at late times, where the initial embedding no longer matters."""
     if run.config.model.kind != "emb-mlp":
         return None
-    drive = frozen_direction(run.token_label_matrix, run.initial())
-    return cosine_matrix(drive[list(tokens)])
+    return cosine_matrix(run.frozen_direction[list(tokens)])
 
 
 def from_eq14(run: Run, tokens: Tokens, _: float) -> FloatArray | None:
@@ -99,13 +96,16 @@ PREDICTORS = (
     Predictor("eq. 14", "eq. 14, width 12", from_eq14),
 )
 FITTED_WIDTH = "eq. 14, fitted width"
-EQUATIONS = (
-    ("eq. 5", "dw_s/dt = r_s (P^s − u) W2ᵀ W1ᵀ", "theory.frozen_flow"),
-    ("eq. 7", "P^s of a memory anchor", "theory.label_distribution"),
-    ("eq. 8, 22", "P^s of a reasoning anchor", "theory.label_distribution"),
-    ("eq. 14", "Gaussian shape of an embedding", "theory.eq14_embedding"),
-)
-"""What every comparison rests on."""
+FUNCTIONS = {
+    "P^s - u": ("theory.label_distribution",),
+    "P^s - mean P": ("theory.label_distribution",),
+    "finite sample": ("theory.token_label_matrix",),
+    "frozen flow": ("theory.frozen_flow", "theory.frozen_direction"),
+    "frozen flow, late": ("theory.frozen_direction",),
+    "eq. 14": ("theory.eq14_embedding",),
+    FITTED_WIDTH: ("theory.eq14_embedding", "theory.fit_width"),
+}
+"""The functions behind each predictor, as the table of equations names them."""
 
 
 def predictor_notes() -> list[tuple[str, str]]:

@@ -1,59 +1,44 @@
-"""One report for some runs: tables, figures, settings and provenance, as HTML and JSON."""
+"""One report for some runs: claims, figures, error budget, tables and provenance, as HTML and JSON."""
 
 from __future__ import annotations
 
-import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from sim.config import sources
-from sim.files import write_atomically, write_json
-from validate.claims import Outcome
-from validate.compare import MEASURES, Row, compare_runs, group_title, groups_of
-from validate.figures import (
-    AccuracyCurves,
-    CosineMatrices,
-    LabelDistributions,
-    PredictionError,
-    new_axes,
-    save,
-)
+from sim.files import write_atomically, writing
+from sim.provenance import now, software
+from validate.claims import Finding, Outcome, ledger
+from validate.claims.given import GivenRuns, Match
+from validate.claims.presentation import to_json as claims_json
+from validate.compare import MEASURES, Row, compare_runs
+from validate.equations import equations_behind
+from validate.figures import save
 from validate.html import render
-from validate.predictors import EQUATIONS
+from validate.observe import Observations, observe
+from validate.predictors import FUNCTIONS
+from validate.report_figures import (
+    NotDrawn,
+    ReportFigure,
+    draw_comparison,
+    draw_label_laws,
+    draw_paper_figures,
+    draw_rungs,
+)
+from validate.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.settings import Setting
 
-SCHEMA = "anchorflow/report/1"
-
-
-@dataclass
-class ReportFigure:
-    """A drawn figure and what it shows."""
-
-    name: str
-    caption: str
-    figure: Figure
-
-    def __post_init__(self) -> None:
-        # The layout is solved once and kept: solving it again for every format costs most of a report.
-        self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")
-
-    @cached_property
-    def png(self) -> bytes:
-        """The figure as PNG, rendered once for the page and the file."""
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=150)
-        return buffer.getvalue()
+SCHEMA = "anchorflow/report/2"
+LABEL_LAWS = "fig04_"
+"""How the name of the paper's figure begins that shows the label distributions."""
 
 
 @dataclass
 class Report:
-    """All that a comparison found.
+    """All that a comparison found; ``validate/schemas/report.schema.json`` describes its JSON.
 
     Attributes
     ----------
@@ -62,15 +47,30 @@ class Report:
     rows : list of Row
         The comparison.
     outcomes : list of Outcome
-        Verdicts, where thresholds were set beforehand; empty otherwise.
+        Verdicts on statements of the caller's own, where thresholds were set beforehand; empty otherwise.
+    findings : list of Finding
+        Every claim of the ledger, judged by these runs or not tested.
+    matches : list of Match
+        Which of these runs stand for which of the studies that the claims are about.
+    distances : list of RungDistance
+        The error budget of the Emb-MLP's runs.
     figures : list of ReportFigure
+    not_drawn : list of NotDrawn
+        The figures of the paper that these runs cannot fill.
+    made : dict
+        When and with which versions the report was made.
     """
 
     title: str
     settings: list[Setting]
     rows: list[Row]
     outcomes: list[Outcome] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    matches: list[Match] = field(default_factory=list)
+    distances: list[RungDistance] = field(default_factory=list)
     figures: list[ReportFigure] = field(default_factory=list)
+    not_drawn: list[NotDrawn] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=lambda: {"written": now(), **software()})
 
     @classmethod
     def build(
@@ -81,14 +81,32 @@ class Report:
         epochs: Sequence[int] | None = None,
         outcomes: Sequence[Outcome] = (),
     ) -> Report:
-        """Compare the runs and draw the figures; ``epochs`` are those that the figures show."""
-        rows = compare_runs(settings)
-        return cls(title, settings, rows, list(outcomes), draw_figures(settings, rows, epochs))
+        """Compare the runs, judge the claims they can answer and draw the figures they can fill.
+
+        Parameters
+        ----------
+        title : str
+        settings : list of Setting
+        epochs : sequence of int, optional
+            The snapshots that the cosine figures show.
+        outcomes : sequence of Outcome, optional
+            Verdicts of the caller's own, shown first.
+        """
+        observations = [observe(run) for setting in settings for run in setting.runs]
+        claims, given = ledger(), GivenRuns(tuple(observations))
+        rows, distances = compare_runs(settings), rung_distances(settings)
+        figures, not_drawn = _figures(settings, observations, rows, distances, epochs)
+        findings, matches = given.judge(claims), given.matches_of(claims)
+        return cls(title, settings, rows, list(outcomes), findings, matches, distances, figures, not_drawn)
 
     def final_rows(self) -> list[Row]:
         """Return the comparison over all pairs at each setting's last epoch."""
-        last = {s.label: s.epochs()[-1] for s in self.settings}
+        last = self.last_epochs()
         return [r for r in self.rows if r.anchor is None and r.epoch == last[r.setting]]
+
+    def last_epochs(self) -> dict[str, int]:
+        """Return each setting's last snapshot."""
+        return {s.label: s.epochs()[-1] for s in self.settings}
 
     def final_table(self, setting: str) -> list[list[str]]:
         """Return ``final_rows`` of one setting as text: group, predictor, and one cell a measure."""
@@ -98,13 +116,28 @@ class Report:
                 cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
         return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
 
+    def claims(self) -> list[dict[str, Any]]:
+        """Return the findings as ``anchorflow claims --json`` has them."""
+        found: list[dict[str, Any]] = claims_json(self.findings)["claims"]
+        return found
+
+    def equations(self) -> list[dict[str, Any]]:
+        """Return the rows of the table of equations behind the predictors that were compared."""
+        used = dict.fromkeys(row.predictor for row in self.rows)
+        return equations_behind(name for predictor in used for name in FUNCTIONS[predictor])
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return {
             "schema": SCHEMA,
             "title": self.title,
+            "made": self.made,
             "verdicts": [o.as_dict() for o in self.outcomes],
+            "claims": self.claims(),
+            "stands_for": [m.as_dict() for m in self.matches],
             "comparison": [r.as_dict() for r in self.rows],
+            "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
+            "settings": [_setting_json(setting) for setting in self.settings],
             "runs": [
                 {
                     "path": str(run.path),
@@ -116,108 +149,49 @@ class Report:
                 for setting in self.settings
                 for run in setting.runs
             ],
-            "sources": sources(self.settings[0].runs[0].config),
-            "equations": [{"equation": e, "what": w, "function": f} for e, w, f in EQUATIONS],
-            "figures": [{"name": f.name, "caption": f.caption} for f in self.figures],
+            "equations": self.equations(),
+            "figures": [f.as_dict() for f in self.figures],
+            "figures_not_drawn": [f.as_dict() for f in self.not_drawn],
         }
 
     def write(self, out: Path) -> tuple[Path, Path]:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
-        out.mkdir(parents=True, exist_ok=True)
-        for figure in self.figures:
-            save(figure.figure, out / "figures" / f"{figure.name}.svg")
-            write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
         page, data = out / "report.html", out / "report.json"
-        write_atomically(page, render(self))
-        write_json(data, self.to_json())
+        with writing(out):
+            out.mkdir(parents=True, exist_ok=True)
+            for figure in self.figures:
+                save(figure.figure, out / "figures" / f"{figure.name}.svg")
+                write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
+            write_atomically(page, render(self))
+            # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
+            write_atomically(data, json.dumps(self.to_json(), allow_nan=False) + "\n")
         return page, data
 
 
-def draw_figures(
-    settings: Sequence[Setting], rows: Sequence[Row], epochs: Sequence[int] | None = None
-) -> list[ReportFigure]:
-    """Draw the figures of some runs: accuracy, label distributions, cosine matrices, errors."""
-    return [
-        _accuracy_figure(settings),
-        *_label_figures(settings[-1]),
-        *(figure for setting in reversed(settings) for figure in _cosine_figures(setting, epochs)),
-        *_error_figures(settings, rows),
-    ]
+def _figures(
+    settings: Sequence[Setting],
+    observations: Sequence[Observations],
+    rows: Sequence[Row],
+    distances: Sequence[RungDistance],
+    epochs: Sequence[int] | None,
+) -> tuple[list[ReportFigure], list[NotDrawn]]:
+    paper, missing = draw_paper_figures(observations)
+    laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_laws(settings[-1])
+    own = draw_comparison(settings, rows, epochs)
+    return [*paper, *laws, *own, *draw_rungs(settings, distances)], missing
 
 
-def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
-    """Draw the whole story on one sheet: accuracies above, reasoning anchors predicted and observed below."""
-    ends = (settings[0], settings[-1])
-    tokens = settings[0].task.reasoning_anchors
-    figure, axes = new_axes(2, 3, size=(3.1, 2.9))
-    for ax, setting in zip(axes, ends, strict=False):
-        AccuracyCurves.from_runs(setting).plot(ax)
-    axes[0].legend(fontsize=7, frameon=False)
-    LabelDistributions.from_task(settings[0].task, tokens, "label distributions").plot(axes[2])
-    matrices = CosineMatrices.from_runs(ends[1], tokens, ends[1].epochs()[-1:], ["P^s - mean P"])
-    matrices.panels[1:1] = CosineMatrices.from_runs(ends[0], tokens, ends[0].epochs()[-1:], []).panels
-    matrices.plot([axes[5], axes[3], axes[4]])
-    caption = (
-        "What the label distributions of the reasoning anchors predict (right), and what training did with "
-        "large (left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
-    )
-    return ReportFigure("overview", caption, figure)
-
-
-def _accuracy_figure(settings: Sequence[Setting]) -> ReportFigure:
-    figure, axes = new_axes(1, len(settings))
-    for ax, setting in zip(axes, settings, strict=True):
-        AccuracyCurves.from_runs(setting).plot(ax)
-    axes[0].legend(fontsize=7, frameon=False)
-    seeds = len(settings[0].runs)
-    caption = (
-        f"Fig. 3B. Accuracy over epochs; mean of {seeds} seed{'s' * (seeds > 1)}"
-        f"{', shaded: 95 % interval (Student t)' * (seeds > 1)}."
-    )
-    return ReportFigure("fig3b_accuracy", caption, figure)
-
-
-def _label_figures(setting: Setting) -> list[ReportFigure]:
-    task = setting.task
-    figure, axes = new_axes(1, len(task.mappings))
-    for ax, mapping in zip(axes, task.mappings, strict=True):
-        LabelDistributions.from_task(task, mapping.anchors, f"{mapping.name} anchors").plot(ax)
-    caption = "Fig. 4B. P^s − u of every anchor (eq. 7, 8), known before training."
-    return [ReportFigure("fig4b_label_distributions", caption, figure)]
-
-
-def _cosine_figures(setting: Setting, epochs: Sequence[int] | None) -> list[ReportFigure]:
-    found = []
-    shown = _shown_epochs(setting, epochs)
-    for group, tokens in groups_of(setting.task).items():
-        predictors = ("P^s - u", "P^s - mean P")
-        panels = len(predictors) + len(shown)
-        figure, axes = new_axes(1, panels, size=(2.7, 2.9))
-        CosineMatrices.from_runs(setting, tokens, shown, predictors).plot(axes)
-        caption = (
-            f"Fig. 4A, C. Cosine similarity of {group_title(group)}, {setting.label}: predicted from the "
-            f"label distributions, and observed (mean of {len(setting.runs)} runs)."
-        )
-        slug = f"{setting.label.replace('γ = ', 'gamma')}_{group}".replace(" ", "_").replace(",", "")
-        found.append(ReportFigure(f"fig4_cosines_{slug}", caption, figure))
-    return found
-
-
-def _shown_epochs(setting: Setting, epochs: Sequence[int] | None) -> list[int]:
-    """Return the epochs to show: those asked for that exist, or the one nearest half-way, and the last."""
-    have = setting.epochs()
-    wanted = [e for e in epochs or [] if e in have]
-    half = min(have, key=lambda e: abs(e - have[-1] / 2))
-    return wanted or sorted({half, have[-1]})
-
-
-def _error_figures(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
-    found = []
-    for group in groups_of(settings[0].task):
-        figure, axes = new_axes(1, len(settings), size=(4.2, 3.0))
-        for ax, setting in zip(axes, settings, strict=True):
-            PredictionError.from_rows(rows, setting.label, group).plot(ax)
-        axes[-1].legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
-        found.append(ReportFigure(f"error_{group.replace(' ', '_')}", caption, figure))
-    return found
+def _setting_json(setting: Setting) -> dict[str, Any]:
+    config = setting.runs[0].config
+    values = config.model_dump(mode="json")
+    return {
+        "setting": setting.label,
+        "init_rate": setting.init_rate,
+        "seeds": [run.config.seed for run in setting.runs],
+        "snapshot_epochs": setting.epochs(),
+        "configuration": [
+            {"name": name, "value": values[section][key], "source": source}
+            for name, source in sources(config).items()
+            for section, key in [name.split(".")]
+        ],
+    }

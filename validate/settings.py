@@ -12,6 +12,9 @@ from sim.config import MemberConfig
 from sim.run import Run
 from theory import InputError, Task
 
+_MOST_NAMED = 3
+"""A label names every setting that differs, or if these are more, as many as tell the runs apart."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -99,7 +102,21 @@ def _flat(value: Any, prefix: str = "") -> dict[str, str]:
 
 def _differing(flat: list[dict[str, str]]) -> list[str]:
     keys = sorted(set().union(*flat) - {"init_rate"})
-    return [k for k in keys if len({f.get(k) for f in flat}) > 1]
+    found = [k for k in keys if len({f.get(k) for f in flat}) > 1]
+    return found if len(found) <= _MOST_NAMED else _telling(flat, found)
+
+
+def _telling(flat: list[dict[str, str]], keys: list[str]) -> list[str]:
+    """Return few of the keys that still tell all settings apart: the kind of model first, then short ones."""
+    chosen = ["init_rate"]
+    for key in sorted(keys, key=lambda k: (k != "model.kind", max(len(f.get(k, "")) for f in flat), k)):
+        if _distinct(flat, [*chosen, key]) > _distinct(flat, chosen):
+            chosen.append(key)
+    return chosen[1:]
+
+
+def _distinct(flat: list[dict[str, str]], keys: list[str]) -> int:
+    return len({tuple(f.get(k) for k in keys) for f in flat})
 
 
 def _label(flat: dict[str, str], differing: list[str]) -> str:

@@ -24,8 +24,10 @@ from validate.compare import (
     predicted_cosines,
     time_at,
 )
+from validate.observe import Observations
 from validate.predictors import FITTED_WIDTH, PREDICTORS
-from validate.settings import Setting, group_runs
+from validate.settings import Setting, by_setting, group_runs
+from validate.studies import load_study
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
@@ -159,3 +161,12 @@ def test_groups_of_a_task(runs: list[Run]) -> None:
         "reasoning": tuple(range(11, 21)),
         "all anchors": (1, 2, 3, 4, 5, *range(11, 21)),
     }
+
+
+def test_a_label_of_very_different_runs_names_what_tells_them_apart() -> None:
+    """A Transformer and an Emb-MLP differ in a score of settings, and one is enough."""
+    transformer, emb_mlp = (load_study(name).configs[None].members() for name in ("transformer", "emb-mlp"))
+    runs = [Observations(config, {}, [], (0,), {}) for config in (*transformer, *emb_mlp)]
+    labels = [label for label, _ in by_setting(runs, lambda run: run.label)]
+    assert len(set(labels)) == len(labels) == 6
+    assert labels[0] == 'γ = 0.3, kind = "emb-mlp"'

@@ -64,7 +64,7 @@ def row(claim: Claimed) -> list[str]:
         str(claim["number"]),
         claim["name"] + (" (opposing)" if claim["opposing"] else ""),
         verdict_text(claim),
-        *_measured(first),
+        *measured(first),
         first["runs"],
         settings(first),
     ]
@@ -73,7 +73,7 @@ def row(claim: Claimed) -> list[str]:
 def condition_rows(claim: Claimed) -> list[list[str]]:
     """Return a line for every condition of a claim, what it is and what became of it."""
     return [
-        [c["state"], c["role"], *_measured(c), c["runs"], c["missing"] or c["reason"]]
+        [c["state"], c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
         for c in claim["conditions"]
     ]
 
@@ -97,6 +97,26 @@ def verdict_text(claim: Claimed) -> str:
     return text if claim["clear"] else f"{text}, not clear"
 
 
+def states_text(claim: Claimed) -> str:
+    """Return how many conditions of a claim are in each state: "3 met, 1 void, 4 not tested"."""
+    states = Counter(c["state"] for c in claim["conditions"] if c["role"] == "claim")
+    order = ("met", "not met", "void", "not tested")
+    return ", ".join(f"{states[state]} {state}" for state in order if states[state])
+
+
+def qualification(claim: Claimed) -> str:
+    """Return what a verdict leaves open: ", as far as tested, not clear", or nothing."""
+    if claim["verdict"] == "not tested":
+        return ""
+    untested = any(c["state"] == "not tested" for c in claim["conditions"] if c["role"] == "claim")
+    return ", as far as tested" * untested + ", not clear" * (not claim["clear"])
+
+
+def is_measured(claim: Claimed) -> bool:
+    """Return whether any condition, control or note of a claim was measured."""
+    return any(c["missing"] is None for c in claim["conditions"])
+
+
 def settings(condition: Claimed) -> str:
     """Return how many settings of the runs come from where: "10 paper, 6 sibling, 12 chosen"."""
     counts = Counter(condition["sources"].values())
@@ -108,7 +128,7 @@ def markdown(claims: Sequence[Claimed]) -> str:
     header = ("", "claim", "verdict", "first condition", "mean [95 %]", "n")
     lines = [_line(header), _line(["---"] * len(header))]
     for claim in claims:
-        what, threshold, estimate, n = _measured(headline(claim))
+        what, threshold, estimate, n = measured(headline(claim))
         cells = (
             str(claim["number"]),
             claim["statement"],
@@ -126,14 +146,15 @@ def number(value: float) -> str:
     return f"{value:.3f}" if value == 0 or 0.1 <= abs(value) < 1000 else f"{value:.2g}"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _measured(condition: Claimed) -> list[str]:
+def measured(condition: Claimed) -> list[str]:
+    """Return a condition's measure, threshold, estimate and number of seeds as text."""
     threshold = "" if condition["role"] == "note" else f"{condition['relation']} {condition['threshold']:g}"
     estimate = condition["estimate"]
     return [condition["measure"], threshold, _interval(**estimate), str(estimate["n"])]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _interval(mean: float | None, low: float | None, high: float | None, **_: int) -> str:

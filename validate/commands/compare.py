@@ -21,7 +21,10 @@ EXAMPLE = "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100"
 
 @dataclasses.dataclass
 class Options:
-    """Compare what the label distributions predict with what training did.
+    """Compare what the label distributions predict with what training did, and judge the paper's claims.
+
+    The report has the claims that these runs can answer, the figures of the paper that they can fill, and
+    what each idealisation of the theory costs on them.
 
     RUN is a run folder or a folder of them. Runs that differ in nothing but the seed are taken together,
     and intervals are over seeds.
@@ -54,6 +57,7 @@ def run(arguments: Sequence[str]) -> int:
         print_json(report.to_json())
         return 0
     print_comparison(report)
+    print_claims(report)
     if options.out is not None:
         print(f"report: {page}\ndata:   {data}")
     return 0
@@ -77,3 +81,21 @@ def print_comparison(report: Report) -> None:
         title = f"{setting.label}, epoch {setting.epochs()[-1]}, {len(setting.runs)} seed(s), mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
         print_table(title, header, report.final_table(setting.label))
+
+
+def print_claims(report: Report) -> None:
+    """Print the claims that these runs say anything of."""
+    from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
+    from validate.console import print_table
+
+    rows = [
+        [str(c["number"]), c["name"], c["verdict"] + qualification(c), states_text(c), *measured(headline(c))]
+        for c in report.claims()
+        if is_measured(c)
+    ]
+    header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
+    title = f"the paper's claims by these runs alone; {len(report.findings) - len(rows)} more are not tested"
+    if rows:
+        print_table(title, header, rows)
+    else:
+        print("these runs answer none of the paper's claims")

@@ -43,7 +43,8 @@ def run(arguments: Sequence[str]) -> int:
     options = parse(Options, "demo", arguments, EXAMPLE)
     from validate.console import print_json, say
     from validate.demo_claims import judge
-    from validate.report import Report, draw_overview
+    from validate.report import Report
+    from validate.report_figures import draw_overview
     from validate.settings import group_runs
     from validate.training import train_with_progress
 

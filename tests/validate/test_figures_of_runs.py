@@ -1,0 +1,49 @@
+"""Figures draw what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from theory import Task, label_distribution
+from validate.compare import compare_runs, observed_cosines
+from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
+from validate.settings import Setting
+
+
+def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
+    small = settings[-1]
+    curves = AccuracyCurves.from_runs(small).plot()
+    x, y = curves.lines_["mem"].get_data()
+    assert list(x) == [0, 2, 4, 6]
+    assert y[-1] == pytest.approx(np.mean([run.metrics[-1]["accuracy"]["mem"] for run in small.runs]))
+    assert curves.ax_ is not None
+    assert curves.ax_.get_xlabel() == "epoch"
+
+    tokens = small.task.reasoning_anchors
+    matrices = CosineMatrices.from_runs(small, tokens, [2, 6], ["P^s - u"]).plot()
+    assert len(matrices.images_) == 3
+    expected = np.mean([observed_cosines(run, 6, tokens) for run in small.runs], axis=0)
+    np.testing.assert_allclose(matrices.images_[-1].get_array(), expected)
+
+    error = PredictionError.from_rows(compare_runs([small]), small.label, "reasoning").plot()
+    assert set(error.lines_) == set(error.curves)
+    assert len(error.lines_["P^s - u"].get_xdata()) == 4
+
+
+def test_label_distributions_are_those_of_the_theory() -> None:
+    task = Task.paper(length=3)
+    figure = LabelDistributions.from_task(task, task.reasoning_anchors, "reasoning").plot(new_axes()[1][0])
+    assert figure.ax_ is not None
+    lines: Any = figure.ax_.get_lines()
+    np.testing.assert_allclose(lines[4].get_ydata(), label_distribution(task, 15) - 1 / 200)
+
+
+def test_loss_curves_and_single_seeds(settings: list[Setting]) -> None:
+    one = Setting("γ = 0.8", settings[-1].runs[:1])
+    curves = AccuracyCurves.from_runs(one, "loss").plot()
+    assert curves.ax_ is not None
+    assert "nats" in curves.ax_.get_ylabel()
+    assert np.isnan(curves.curves["mem"][1:]).all()

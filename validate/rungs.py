@@ -1,0 +1,122 @@
+"""What each idealisation of the Emb-MLP's theory costs on some runs: their error budget.
+
+Neighbouring rungs differ in one idealisation, so that the distance between their cosines is its price. The
+rungs between the frozen flow and training (coupled, linearised, population) need an integration of minutes a
+run and are left out: docs/theory/flows.md has them for the paper's setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from theory import off_diagonal
+from validate.compare import FloatArray, groups_of, measures, observed_cosines, time_at
+from validate.predictors import PREDICTORS, Tokens
+from validate.settings import Setting
+from validate.stats import SIZE, Estimate, over_seeds
+
+OBSERVED = "observed"
+STEPS = (
+    ("P^s - u", "finite sample", "one drawn data set in place of the whole distribution"),
+    ("finite sample", "frozen flow, late", "the run's own W1 and W2, of finite width"),
+    ("frozen flow, late", "frozen flow", "the initial embedding, not yet outgrown"),
+    (
+        "frozen flow",
+        OBSERVED,
+        "the rest: W1 and W2 move, the softmax leaves uniform, tanh, batches, optimiser",
+    ),
+)
+"""Neighbouring rungs, and the idealisation that lies between them."""
+WHOLE = (
+    ("frozen flow, late", OBSERVED, "the last two together, free of how time is matched"),
+    ("P^s - u", OBSERVED, "all of it"),
+    ("P^s - mean P", OBSERVED, "all of it, the common part of the labels taken out"),
+)
+"""Several steps in one, up to all of them."""
+LEFT_OUT = (
+    "Left out: the coupled, linearised and population rungs, which divide the last step further and take "
+    "minutes a run to integrate; docs/theory/flows.md has them for the paper's Emb-MLP. The frozen flow is "
+    "taken at t = Σ learning rate, the time of plain gradient descent: AdamW takes steps of another size, "
+    "so that for it only the last two steps together mean anything. Distances add as the sides of a "
+    "polygon do: the whole is at most the sum of its steps, and often less."
+)
+
+
+@dataclass(frozen=True)
+class RungDistance:
+    """How far the cosines of two rungs lie apart over all pairs of a group's anchors.
+
+    Attributes
+    ----------
+    setting : str
+    epoch : int
+    group : str
+    lower, upper : str
+        The rungs; the last is what was observed.
+    cause : str
+        The idealisation between them.
+    rmse, largest : Estimate
+        The root mean square and the largest difference, over seeds.
+    """
+
+    setting: str
+    epoch: int
+    group: str
+    lower: str
+    upper: str
+    cause: str
+    rmse: Estimate
+    largest: Estimate
+
+    @property
+    def step(self) -> str:
+        """Both rungs in one name."""
+        return f"{self.lower} → {self.upper}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"rmse": self.rmse.as_dict(), "largest": self.largest.as_dict()}
+
+
+def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
+    """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
+
+    Settings of other models than the Emb-MLP have no such ladder and give nothing.
+    """
+    return [
+        distance
+        for setting in settings
+        if setting.runs[0].config.model.kind == "emb-mlp"
+        for epoch in setting.epochs()
+        for group, tokens in groups_of(setting.task).items()
+        for distance in _distances(setting, epoch, group, tokens)
+    ]
+
+
+def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[RungDistance]:
+    rungs = _rungs(setting, epoch, tokens)
+    found = []
+    for lower, upper, cause in (*STEPS, *WHOLE):
+        apart = measures(rungs[lower], rungs[upper])
+        sizes = (over_seeds(apart[name].tolist(), SIZE) for name in ("rmse", "largest_error"))
+        found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
+    return found
+
+
+def _rungs(setting: Setting, epoch: int, tokens: Tokens) -> dict[str, FloatArray]:
+    """Return each rung's off-diagonal cosines, shape (n_seeds, n_pairs)."""
+    wanted = {name for step in (*STEPS, *WHOLE) for name in step[:2]}
+    rungs: dict[str, list[FloatArray]] = {name: [] for name in wanted}
+    for run in setting.runs:
+        time = time_at(run, epoch)
+        for predictor in PREDICTORS:
+            if predictor.name in wanted:
+                matrix = predictor.cosines(run, tokens, time)
+                assert matrix is not None
+                rungs[predictor.name].append(off_diagonal(matrix))
+        rungs[OBSERVED].append(off_diagonal(observed_cosines(run, epoch, tokens)))
+    return {name: np.array(pairs) for name, pairs in rungs.items()}
