@@ -57,11 +57,9 @@ def _estimate_on_device(config: RunConfig, device: str) -> Cost:
     start = time.perf_counter()
     trainer.advance(steps)
     seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
-    start = time.perf_counter()
-    trainer.evaluate()
-    evaluation = (time.perf_counter() - start) / config.training.evaluate_every
+    seconds += _evaluation_seconds(trainer)
     memory = torch.cuda.max_memory_reserved(device) / 2**20
-    return Cost((seconds + evaluation) * config.training.epochs, memory, 1)
+    return Cost(seconds * config.training.epochs, memory, 1)
 
 
 def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
@@ -82,16 +80,19 @@ def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
 
 def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
     """Return the time of an epoch with its share of evaluation."""
-    training = trainer.training
-    size = trainer.n_train if training.batch_size == "full" else int(training.batch_size)
-    rows = torch.arange(min(size, trainer.n_train)).view(1, -1)
-    steps = min(steps, 3) if training.batch_size == "full" else steps
+    rows = trainer.batch_rows(0)
+    steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
     trainer.step(rows)
     start = time.perf_counter()
     for _ in range(steps):
         trainer.step(rows)
     step = (time.perf_counter() - start) / steps
+    return step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
+
+
+def _evaluation_seconds(trainer: Trainer) -> float:
+    """Return an epoch's share of the time of evaluating."""
     start = time.perf_counter()
     trainer.evaluate()
-    evaluation = time.perf_counter() - start
-    return step * trainer.steps_per_epoch + evaluation / training.evaluate_every
+    seconds = time.perf_counter() - start
+    return seconds * trainer.training.evaluations_per_epoch / trainer.training.evaluate_every
