@@ -44,7 +44,8 @@ def losses_and_gradients(
     Returns
     -------
     losses : Tensor, shape (M,)
-        In nats; as ``sim.models.member_losses``.
+        In nats: of the labels, or with ``loss = "next-token"`` of every next token too, the label being what
+        comes after the last.
     gradients : dict of Tensor
         Of each member's loss in its own tensors, in the order of ``parameters``.
     """

@@ -46,21 +46,6 @@ def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
     return transformer(parameters, tokens, model)
 
 
-def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelConfig) -> Tensor:
-    """Return each member's mean cross entropy in nats, shape (M,).
-
-    Of the labels, shape (M, batch); with ``loss = "next-token"`` of every next token too, the label being
-    what comes after the last.
-    """
-    if model.loss == "next-token" and not isinstance(model, EmbMLPConfig):
-        logits = transformer(parameters, tokens, model, every_position=True)
-        targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
-    else:
-        logits, targets = label_logits(parameters, tokens, model), labels
-    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    return each.view(len(tokens), -1).mean(dim=1)
-
-
 def widths(model: ModelConfig, vocab_size: int) -> tuple[int, ...]:
     """Return consecutive widths between which a training step multiplies: what ``choose_route`` measures."""
     if isinstance(model, EmbMLPConfig):

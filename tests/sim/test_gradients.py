@@ -13,7 +13,7 @@ from sim import MemberConfig
 from sim.backward import tanh_
 from sim.gradients import losses_and_gradients
 from sim.initial import build
-from sim.models import member_losses
+from tests.sim.plain_losses import member_losses
 
 SIZES = {"d_m": 12, "d_f": 14}
 VOCABULARY = 48

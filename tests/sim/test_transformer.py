@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, Trainer, attention_pattern, build, forward_cache, label_logits
-from sim.models import member_losses
 from sim.transformer import transformer
 from tests.sim.conftest import SMALL_TASK
+from tests.sim.plain_losses import member_losses
 from tests.sim.plain_transformer import plain_forward
 from theory import OneLayerParameters, attention_logit_std, lemma3_flow, lemma4_flow, one_layer_logits
 

@@ -1,0 +1,26 @@
+"""The loss as it is defined, for autograd: what the gradients by hand are compared with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sim.layers import Parameters
+from sim.model_config import EmbMLPConfig, ModelConfig
+from sim.models import label_logits
+from sim.transformer import transformer
+
+
+def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelConfig) -> Tensor:
+    """Return each member's mean cross entropy in nats, shape (M,).
+
+    Of the labels, shape (M, batch); with ``loss = "next-token"`` of every next token too, the label being
+    what comes after the last.
+    """
+    if model.loss == "next-token" and not isinstance(model, EmbMLPConfig):
+        logits = transformer(parameters, tokens, model, every_position=True)
+        targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
+    else:
+        logits, targets = label_logits(parameters, tokens, model), labels
+    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return each.view(len(tokens), -1).mean(dim=1)
