@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from sim.config import MemberConfig
 from sim.run import Run
@@ -16,20 +16,35 @@ _MOST_NAMED = 3
 """A label names every setting that differs, or if these are more, as many as tell the runs apart."""
 
 
+class Configured(Protocol):
+    """Anything that knows the configuration of the run it is or tells of."""
+
+    @property
+    def config(self) -> MemberConfig:
+        """The run's configuration."""
+
+    @property
+    def task(self) -> Task:
+        """The run's task."""
+
+
+Member = TypeVar("Member", bound=Configured)
+
+
 @dataclass(frozen=True)
-class Setting:
-    """Runs that differ in nothing but the seed.
+class Group(Generic[Member]):
+    """Runs, or what was observed of them, that differ in nothing but the seed.
 
     Attributes
     ----------
     label : str
         γ, and whatever else tells this setting from the others it is shown with.
-    runs : tuple of Run
+    runs : tuple
         Sorted by seed.
     """
 
     label: str
-    runs: tuple[Run, ...]
+    runs: tuple[Member, ...]
 
     @property
     def task(self) -> Task:
@@ -40,6 +55,10 @@ class Setting:
     def init_rate(self) -> float:
         """γ of all runs."""
         return self.runs[0].config.init_rate
+
+
+class Setting(Group[Run]):
+    """Runs that differ in nothing but the seed."""
 
     def epochs(self) -> list[int]:
         """Return the snapshot epochs that all runs have."""
@@ -55,17 +74,6 @@ def group_runs(runs: Sequence[Run]) -> list[Setting]:
         If there is no run, or one configuration and seed comes twice.
     """
     return [Setting(label, found) for label, found in by_setting(runs, lambda run: str(run.path))]
-
-
-class Configured(Protocol):
-    """Anything that knows the configuration of the run it is or tells of."""
-
-    @property
-    def config(self) -> MemberConfig:
-        """The run's configuration."""
-
-
-Member = TypeVar("Member", bound=Configured)
 
 
 def by_setting(

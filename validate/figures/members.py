@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from theory import InputError, Task
+from theory import InputError
 from validate.predictors import Tokens
-from validate.settings import by_setting
+from validate.settings import Group, by_setting
 from validate.stats import ANY, over_seeds
 
 if TYPE_CHECKING:
@@ -23,30 +22,8 @@ SMALL = 0.8
 KINDS = {"emb-mlp": "Emb-MLP", "one-layer": "one-layer Transformer", "transformer": "Transformer"}
 
 
-@dataclass(frozen=True)
-class Members:
-    """Observations that differ in nothing but the seed.
-
-    Attributes
-    ----------
-    label : str
-        γ, and whatever else tells this setting from the others it is shown with.
-    runs : tuple of Observations
-        Sorted by seed.
-    """
-
-    label: str
-    runs: tuple[Observations, ...]
-
-    @property
-    def task(self) -> Task:
-        """The task that all runs share."""
-        return self.runs[0].task
-
-    @property
-    def init_rate(self) -> float:
-        """γ of all runs."""
-        return self.runs[0].config.init_rate
+class Members(Group["Observations"]):
+    """Observations that differ in nothing but the seed."""
 
     @property
     def kind(self) -> str:
