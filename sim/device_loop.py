@@ -39,18 +39,16 @@ class DeviceLoop:
         self.step = torch.zeros((), dtype=torch.float32, device=device)
         self.failed_at = torch.full((n,), -1, dtype=torch.int64, device=device)
         self.failed_loss, self.failed_norm = torch.zeros(2, n, device=device)
-        self.order = torch.zeros(n, trainer.n_train, dtype=torch.int64, device=device)
         self.rates = torch.zeros(trainer.steps_per_epoch, n, device=device)
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self._taken = 0
 
     def begin_epoch(self) -> None:
-        """Bring the epoch's order and learning rates to the device, in place: graphs know their address."""
+        """Bring the epoch's learning rates to the device, in place: graphs know their address."""
         trainer, first = self.trainer, self.trainer.optimizer.step - self.trainer.position
         rates = [trainer.rates(first + i) for i in range(trainer.steps_per_epoch)]
         self.rates.copy_(torch.tensor(rates, dtype=torch.float32))
-        self.order.copy_(trainer.order)
 
     def take(self, most: int) -> int:
         """Take some steps, at most ``most``; return how many. The host's books are kept up afterwards."""
@@ -88,7 +86,7 @@ class DeviceLoop:
         return graph
 
     def _rows(self) -> Tensor:
-        return self.order.index_select(1, self.position * self.trainer.batch + self._within)
+        return self.trainer.order.index_select(1, self.position * self.trainer.batch + self._within)
 
     def one_step(self, rows: Tensor) -> None:
         """Take one step on rows of the training set, all on the device."""

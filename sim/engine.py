@@ -90,6 +90,8 @@ class Trainer:
         self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
         self._labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
         self._member = torch.arange(len(members), device=self.device).view(-1, 1)
+        # Renewed in place every epoch: recorded steps know its address.
+        self.order = torch.empty(len(members), self.n_train, dtype=torch.int64, device=self.device)
         self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self._begin_epoch()
 
@@ -208,7 +210,7 @@ class Trainer:
         """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
         self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
         orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
-        self.order = torch.stack(orders).to(self.device)
+        self.order.copy_(torch.stack(orders))
         if self.members[0].data.fresh_noise:
             for own, dataset, g in zip(self._tokens, self.datasets, self.generators["noise"], strict=True):
                 own.copy_(redraw_training(self.task, dataset, g))
