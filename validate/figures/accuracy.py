@@ -40,6 +40,10 @@ class Measurements(Protocol):
         """One a seed."""
 
 
+_HIDING = 5
+"""A start this many times the largest later loss leaves the curves no height."""
+
+
 @dataclass
 class AccuracyCurves:
     """Accuracy (or loss) on D_mem, D_rsn,train and D_rsn,test over epochs, mean and interval over seeds.
@@ -112,7 +116,20 @@ class AccuracyCurves:
             ax.set(ylabel="accuracy", ylim=(-0.03, 1.03))
         else:
             ax.set(ylabel="cross entropy (nats)", ylim=(0, None))
+            self._cut_start(ax)
         return self
+
+    def _cut_start(self, ax: Axes) -> None:
+        """End the axis above all later losses where the first would hide them, and say what it was."""
+        means = np.array([values[0] for values in self.curves.values()])
+        if means.shape[1] < 2:
+            return
+        start, later = float(np.nanmax(means[:, 0])), float(np.nanmax(means[:, 1:]))
+        if start > _HIDING * later:
+            ax.set_ylim(0, 1.5 * later)
+            ax.text(
+                0.98, 0.95, f"start: {start:.2g}", transform=ax.transAxes, ha="right", va="top", fontsize=8
+            )
 
 
 def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[float]:

@@ -1,0 +1,27 @@
+"""A loss axis shows the training, also where the first loss is a thousand times the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from validate.figures import AccuracyCurves
+
+
+@pytest.mark.parametrize(("start", "cut"), [(9.0, False), (4000.0, True)])
+def test_a_start_that_would_hide_the_curves_is_cut_and_told(start: float, cut: bool) -> None:
+    means = np.array([start, 4.6, 3.0, 1.0])
+    curves = AccuracyCurves(
+        "γ = 0.3", "loss", np.arange(4.0), {"mem": np.stack([means, 0.9 * means, 1.1 * means])}
+    )
+    ax = curves.plot().ax_
+    assert ax is not None
+    top = ax.get_ylim()[1]
+    texts = [text.get_text() for text in ax.texts]
+    if cut:
+        assert top == pytest.approx(1.5 * 4.6)
+        assert texts == ["start: 4e+03"]
+    else:
+        assert top > 9.0
+        assert texts == []
+    np.testing.assert_array_equal(curves.lines_["mem"].get_ydata(), means)
