@@ -1,4 +1,4 @@
-"""A Transformer's pieces with their derivatives written out: what a training step is made of.
+"""What both kinds of model are made of, with derivatives written out.
 
 Each piece is a pair of functions: one forward, which also returns what its derivative needs, and one
 backward, from the loss's gradient in the output to that in the input; gradients of parameters are put into
@@ -11,7 +11,6 @@ needed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.layers import ACTIVATIONS, Parameters, causal_mask, member_product
-from sim.matmul import small_products
-from sim.model_config import Activation, AttentionModel
+from sim.layers import ACTIVATIONS, Parameters, member_product, own_rows
+from sim.model_config import Activation
 
 ops: Any = torch.ops.aten
 
@@ -149,98 +147,15 @@ def mlp_backward(
     return input_gradient(dh, p[f"{prefix}W_in"])
 
 
-@dataclass(frozen=True)
-class Attention:
-    """Attention of one layer, whose last place alone asks, or every place.
-
-    Attributes
-    ----------
-    prefix : str
-        The layer's, "0." for the first.
-    model : OneLayerConfig or TransformerConfig
-    sizes : tuple of int
-        M, B and L.
-    last_only : bool
-    """
-
-    prefix: str
-    model: AttentionModel
-    sizes: tuple[int, int, int]
-    last_only: bool
-
-    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Return (M, B L or B, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
-        split = self._project(p, x)
-        q, k, v = (self._heads(part) for part in split)
-        places = q.shape[1]
-        scale = 1 / math.sqrt(q.shape[-1])
-        mask = causal_mask(self.sizes[2], x.dtype, x.device)[-places:]
-        with small_products():
-            weights = softmax_(torch.baddbmm(mask, q, k.mT, alpha=scale))
-            mixed = self._rows(torch.bmm(weights, v))
-        y = add_bias(member_product(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
-        return y, (x, q, k, v, weights, mixed)
-
-    def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, found: Parameters) -> Tensor:
-        """Return dx, shape (M, B L, d_m)."""
-        x, q, k, v, weights, mixed = saved
-        found[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
-        if f"{self.prefix}b_O" in p:
-            found[f"{self.prefix}b_O"] = dy.sum(1)
-        d_mixed = self._heads(input_gradient(dy, p[f"{self.prefix}W_O"]))
-        with small_products():
-            d_logits = torch.bmm(d_mixed, v.mT).mul_(weights)
-            d_logits.sub_(weights * d_logits.sum(-1, keepdim=True)).mul_(1 / math.sqrt(q.shape[-1]))
-            dq, dk = torch.bmm(d_logits, k), torch.bmm(d_logits.mT, q)
-            dv = torch.bmm(weights.mT, d_mixed)
-        return self._project_backward(p, x, tuple(self._rows(part) for part in (dq, dk, dv)), found)
-
-    def _project(self, p: Parameters, x: Tensor) -> tuple[Tensor, ...]:
-        if not self.last_only:
-            return self._maps(p, x, "QKV")
-        return *self._maps(p, last_rows(x, self.sizes), "Q"), *self._maps(p, x, "KV")
-
-    def _project_backward(
-        self, p: Parameters, x: Tensor, parts: tuple[Tensor, ...], found: Parameters
-    ) -> Tensor:
-        if not self.last_only:
-            return self._maps_backward(p, x, "QKV", torch.cat(parts, dim=-1), found)
-        dx = self._maps_backward(p, x, "KV", torch.cat(parts[1:], dim=-1), found)
-        asking = self._maps_backward(p, last_rows(x, self.sizes), "Q", parts[0], found)
-        last_rows(dx, self.sizes).add_(asking)
-        return dx
-
-    def _maps(self, p: Parameters, x: Tensor, names: str) -> tuple[Tensor, ...]:
-        """Return x W + b for several maps in one product, which is faster than one for each."""
-        y = member_product(x, joined(p, f"{self.prefix}W_", names))
-        if f"{self.prefix}b_Q" in p:
-            add_bias(y, joined(p, f"{self.prefix}b_", names))
-        return y.chunk(len(names), dim=-1)
-
-    def _maps_backward(self, p: Parameters, x: Tensor, names: str, dy: Tensor, found: Parameters) -> Tensor:
-        gradients = weight_gradient(x, dy).chunk(len(names), dim=-1)
-        for name, gradient, part in zip(names, gradients, dy.chunk(len(names), dim=-1), strict=True):
-            # torch's fused optimisers read gradients as they lie in memory.
-            found[f"{self.prefix}W_{name}"] = gradient.contiguous()
-            if f"{self.prefix}b_Q" in p:
-                found[f"{self.prefix}b_{name}"] = part.sum(1)
-        return input_gradient(dy, joined(p, f"{self.prefix}W_", names))
-
-    def _heads(self, x: Tensor) -> Tensor:
-        """Split the width among heads: (M, B L, H d_k) → (M B H, L, d_k), without a copy where H = 1."""
-        split = x.view(*self.sizes[:2], -1, self.model.n_heads, x.shape[-1] // self.model.n_heads)
-        return split.transpose(2, 3).flatten(0, 2)
-
-    def _rows(self, x: Tensor) -> Tensor:
-        """Undo ``_heads``."""
-        split = x.view(*self.sizes[:2], self.model.n_heads, -1, x.shape[-1])
-        return split.transpose(2, 3).flatten(3).flatten(1, 2)
-
-
-def softmax_(logits: Tensor) -> Tensor:
-    """Return the softmax of each row, in place of the logits: torch's own is slow on rows this short."""
-    weights = logits.sub_(logits.amax(-1, keepdim=True)).exp_()
-    return weights.div_(weights.sum(-1, keepdim=True))
+def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean over rows, shape (M,), and its gradient in the logits, shape (M, R, d)."""
+    log_p = logits.log_softmax(dim=-1)
+    index = labels.unsqueeze(-1)
+    losses = -log_p.gather(-1, index).mean(dim=(1, 2))
+    rows = labels.shape[1]
+    gradient = log_p.exp_().div_(rows)
+    minus = torch.full((1, 1, 1), -1.0 / rows, dtype=logits.dtype, device=logits.device)
+    return losses, gradient.scatter_add_(-1, index, minus.expand(index.shape))
 
 
 def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
@@ -248,6 +163,16 @@ def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
     return x.view(*sizes, -1)[:, :, -1]
 
 
-def joined(p: Parameters, prefix: str, names: str) -> Tensor:
-    """Return several tensors side by side."""
-    return p[prefix + names] if len(names) == 1 else torch.cat([p[prefix + name] for name in names], dim=-1)
+def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient of a table of some rows, (M, rows, width): dy (M, R, width), added up by token."""
+    members, width = len(tokens), dy.shape[-1]
+    if dy.is_cuda:
+        # A product with one-hot rows: no atomic additions, whose order changes from run to run.
+        flat = tokens.flatten(1)
+        one_hot = dy.new_zeros(members, rows, flat.shape[1]).scatter_(1, flat[:, None], 1.0)
+        return torch.bmm(one_hot, dy.reshape(members, -1, width))
+    index = own_rows(tokens, rows)
+    found: Tensor = ops.embedding_dense_backward(
+        dy.reshape(*index.shape, width), index, members * rows, -1, False
+    )
+    return found.view(members, rows, width)

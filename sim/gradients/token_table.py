@@ -1,0 +1,129 @@
+r"""The first layer's maps by table: its input is a sum of one of d tokens' and one of L places' vectors.
+
+A row of the first layer's input is :math:`x = e_s + p_i`, token s at place i. Its map
+:math:`x W = e_s W + p_i W` takes the products of d + L rows, and not of all B L of a batch. A pre norm does
+not stand in the way: with a bar for a vector less its own mean it is
+
+.. math:: r_{si}\, (\bar e_s + \bar p_i) \odot \mathrm{gain} + \mathrm{bias},
+    \qquad r_{si} = (\|\bar e_s + \bar p_i\|^2 / d_m + ε)^{-1/2},
+
+linear in tables but for one number a row. The same as ``RowMaps`` up to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sim.gradients.maps import joined, put_apart
+from sim.gradients.pieces import Norm, add_bias, input_gradient, table_gradient, weight_gradient
+from sim.layers import Parameters, look_up, member_product
+
+
+def pays(vocab_size: int, batch: int, length: int) -> bool:
+    """Return whether the tables have so few rows that they are less work than the batch."""
+    return 2 * (vocab_size + length) <= batch * length
+
+
+@dataclass(frozen=True)
+class TableMaps:
+    """The maps to queries, keys and values of a batch of tokens, made for each token and each place once.
+
+    Attributes
+    ----------
+    prefix : str
+        The first layer's, "0.".
+    norm : Norm or None
+        The pre norm before the maps.
+    tokens : Tensor of int64, shape (M, B, L)
+    """
+
+    prefix: str
+    norm: Norm | None
+    tokens: Tensor
+
+    def forward(self, p: Parameters, _: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return (M, B L, 3 H d_k), and what the derivative needs; the input rows themselves are not."""
+        weight, bias = joined(p, self.prefix)
+        centred, seen = self._rows(p)
+        of_tokens, of_places, shift = self._apart(p, member_product(seen, weight))
+        y = look_up(of_tokens, self.tokens).add_(of_places[:, None]).flatten(1, 2)
+        scale = None
+        if self.norm is not None:
+            scale = self._scale(p, centred, self.norm.epsilon)
+            y.mul_(scale)
+            if shift.shape[1]:
+                bias = shift[:, 0] + (0 if bias is None else bias)
+        return add_bias(y, bias), (centred, seen, weight, bias, scale, y)
+
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> None:
+        """Put all gradients, those of W_E and W_pos through the maps included, into ``found``."""
+        centred, seen, weight, bias, scale, y = saved
+        d_mapped = self._add_up(p, dy if scale is None else dy * scale, dy, len(seen[0]))
+        put_apart(p, self.prefix, weight_gradient(seen, d_mapped), dy, found)
+        d_rows = input_gradient(d_mapped, weight)
+        if scale is not None:
+            # The gradient of the scale, times the scale.
+            along = torch.linalg.vecdot(dy, y if bias is None else y - bias[:, None])
+            d_rows = self._norm_backward(p, centred, d_rows, found)
+            d_rows += self._scale_backward(p, centred, scale, along)
+            d_rows -= d_rows.mean(-1, keepdim=True)
+        found["W_E"], d_places, _ = self._apart(p, d_rows)
+        if "W_pos" in p:
+            found["W_pos"] = d_places
+
+    def _rows(self, p: Parameters) -> tuple[Tensor, Tensor]:
+        """Return the tables' rows as the norm centres them, and what the maps see of them.
+
+        Tokens, places, and where the norm has a bias that as a last row, all below one another.
+        """
+        places = p.get("W_pos", torch.zeros_like(p["W_E"]))[:, : self.tokens.shape[-1]]
+        rows = torch.cat([p["W_E"], places], dim=1)
+        if self.norm is None:
+            return rows, rows
+        rows -= rows.mean(-1, keepdim=True)
+        seen = rows * p[f"{self.norm.prefix}.w"][:, None]
+        bias = p.get(f"{self.norm.prefix}.b")
+        return rows, seen if bias is None else torch.cat([seen, bias[:, None]], dim=1)
+
+    def _apart(self, p: Parameters, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the rows of tokens, of places, and what is below them."""
+        vocab, length = p["W_E"].shape[1], self.tokens.shape[-1]
+        return rows[:, :vocab], rows[:, vocab : vocab + length], rows[:, vocab + length :]
+
+    def _add_up(self, p: Parameters, scaled: Tensor, dy: Tensor, n_rows: int) -> Tensor:
+        """Return the gradient of the mapped tables, each of whose rows went into many of the batch's."""
+        of_places = scaled.view(*self.tokens.shape, -1).sum(1)
+        parts = [table_gradient(p["W_E"].shape[1], self.tokens, scaled), of_places]
+        if n_rows > p["W_E"].shape[1] + of_places.shape[1]:
+            parts.append(dy.sum(1, keepdim=True))
+        return torch.cat(parts, dim=1)
+
+    def _norm_backward(self, p: Parameters, centred: Tensor, d_rows: Tensor, found: Parameters) -> Tensor:
+        """Return the gradient of the centred rows but for the scale; put gain's and bias's into ``found``."""
+        assert self.norm is not None
+        n = centred.shape[1]
+        found[f"{self.norm.prefix}.w"] = (d_rows[:, :n] * centred).sum(1)
+        if d_rows.shape[1] > n:
+            found[f"{self.norm.prefix}.b"] = d_rows[:, n].contiguous()
+        return d_rows[:, :n] * p[f"{self.norm.prefix}.w"][:, None]
+
+    def _scale(self, p: Parameters, centred: Tensor, epsilon: float) -> Tensor:
+        """Return r of every row of the batch, shape (M, B L, 1)."""
+        e, places, _ = self._apart(p, centred)
+        squares = centred.square().sum(-1)
+        sums = 2 * e @ places.mT + squares[:, : e.shape[1], None] + squares[:, None, e.shape[1] :]
+        r = (sums / centred.shape[-1] + epsilon).rsqrt()
+        return look_up(r, self.tokens).diagonal(dim1=-2, dim2=-1).reshape(len(r), -1, 1)
+
+    def _scale_backward(self, p: Parameters, centred: Tensor, scale: Tensor, along: Tensor) -> Tensor:
+        """Return the gradient of the centred rows through r, given r times its gradient, (M, B L)."""
+        e, places, _ = self._apart(p, centred)
+        each = (along[..., None] * scale.square() / -centred.shape[-1]).view(self.tokens.shape)
+        D = table_gradient(e.shape[1], self.tokens, torch.diag_embed(each))
+        of_tokens = D.sum(2)[..., None] * e + D @ places
+        of_places = D.sum(1)[..., None] * places + D.mT @ e
+        return torch.cat([of_tokens, of_places], dim=1)
