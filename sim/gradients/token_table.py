@@ -45,35 +45,40 @@ class TableMaps:
     norm: Norm | None
     tokens: Tensor
 
-    def forward(self, p: Parameters, _: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
-        """Return (M, B L, 3 H d_k), and what the derivative needs; the input rows themselves are not."""
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return (M, B L, 3 H d_k) for x of shape (M, B L, d_m), and what the derivative needs."""
         weight, bias = joined(p, self.prefix)
         centred, seen = self._rows(p)
         of_tokens, of_places, shift = self._apart(p, member_product(seen, weight))
         y = look_up(of_tokens, self.tokens).add_(of_places[:, None]).flatten(1, 2)
         scale = None
         if self.norm is not None:
-            scale = self._scale(p, centred, self.norm.epsilon)
+            x = x - x.mean(-1, keepdim=True)
+            variance = torch.linalg.vecdot(x, x)[..., None] / x.shape[-1]
+            scale = variance.add_(self.norm.epsilon).rsqrt_()
             y.mul_(scale)
             if shift.shape[1]:
                 bias = shift[:, 0] + (0 if bias is None else bias)
-        return add_bias(y, bias), (centred, seen, weight, bias, scale, y)
+        return add_bias(y, bias), (x, centred, seen, weight, bias, scale, y)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> None:
-        """Put all gradients, those of W_E and W_pos through the maps included, into ``found``."""
-        centred, seen, weight, bias, scale, y = saved
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
+        """Return dx through the scale r alone, or None without a norm.
+
+        All other gradients, those of W_E and W_pos through the maps included, are put into ``found``.
+        """
+        x, centred, seen, weight, bias, scale, y = saved
         d_mapped = self._add_up(p, dy if scale is None else dy * scale, dy, len(seen[0]))
         put_apart(p, self.prefix, weight_gradient(seen, d_mapped), dy, found)
-        d_rows = input_gradient(d_mapped, weight)
+        d_rows, dx = input_gradient(d_mapped, weight), None
         if scale is not None:
-            # The gradient of the scale, times the scale.
-            along = torch.linalg.vecdot(dy, y if bias is None else y - bias[:, None])
+            # r times the gradient of r.
+            along = torch.linalg.vecdot(dy, y if bias is None else y - bias[:, None])[..., None]
+            dx = x.mul_(along * scale.square() / -x.shape[-1])
             d_rows = self._norm_backward(p, centred, d_rows, found)
-            d_rows += self._scale_backward(p, centred, scale, along)
-            d_rows -= d_rows.mean(-1, keepdim=True)
         found["W_E"], d_places, _ = self._apart(p, d_rows)
         if "W_pos" in p:
             found["W_pos"] = d_places
+        return dx
 
     def _rows(self, p: Parameters) -> tuple[Tensor, Tensor]:
         """Return the tables' rows as the norm centres them, and what the maps see of them.
@@ -103,27 +108,11 @@ class TableMaps:
         return torch.cat(parts, dim=1)
 
     def _norm_backward(self, p: Parameters, centred: Tensor, d_rows: Tensor, found: Parameters) -> Tensor:
-        """Return the gradient of the centred rows but for the scale; put gain's and bias's into ``found``."""
+        """Return the gradient of the tables' rows; put gain's and bias's into ``found``."""
         assert self.norm is not None
         n = centred.shape[1]
         found[f"{self.norm.prefix}.w"] = (d_rows[:, :n] * centred).sum(1)
         if d_rows.shape[1] > n:
             found[f"{self.norm.prefix}.b"] = d_rows[:, n].contiguous()
-        return d_rows[:, :n] * p[f"{self.norm.prefix}.w"][:, None]
-
-    def _scale(self, p: Parameters, centred: Tensor, epsilon: float) -> Tensor:
-        """Return r of every row of the batch, shape (M, B L, 1)."""
-        e, places, _ = self._apart(p, centred)
-        squares = centred.square().sum(-1)
-        sums = 2 * e @ places.mT + squares[:, : e.shape[1], None] + squares[:, None, e.shape[1] :]
-        r = (sums / centred.shape[-1] + epsilon).rsqrt()
-        return look_up(r, self.tokens).diagonal(dim1=-2, dim2=-1).reshape(len(r), -1, 1)
-
-    def _scale_backward(self, p: Parameters, centred: Tensor, scale: Tensor, along: Tensor) -> Tensor:
-        """Return the gradient of the centred rows through r, given r times its gradient, (M, B L)."""
-        e, places, _ = self._apart(p, centred)
-        each = (along[..., None] * scale.square() / -centred.shape[-1]).view(self.tokens.shape)
-        D = table_gradient(e.shape[1], self.tokens, torch.diag_embed(each))
-        of_tokens = D.sum(2)[..., None] * e + D @ places
-        of_places = D.sum(1)[..., None] * places + D.mT @ e
-        return torch.cat([of_tokens, of_places], dim=1)
+        d_centred = d_rows[:, :n] * p[f"{self.norm.prefix}.w"][:, None]
+        return d_centred.sub_(d_centred.mean(-1, keepdim=True))
