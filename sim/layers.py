@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -41,11 +40,8 @@ def look_up(table: Tensor, tokens: Tensor) -> Tensor:
 
 
 def member_product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b for each member; a member alone takes the plain product, which has faster kernels."""
-    if len(a) == 1:
-        # Not a[0]: its gradient would be copied into a tensor of zeros.
-        return (a.squeeze(0) @ b.squeeze(0)).unsqueeze(0)
-    return a @ b
+    """Return a @ b for each member: (M, R, d_1), (M, d_1, d_2) → (M, R, d_2)."""
+    return torch.bmm(a, b)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -105,7 +101,6 @@ def _together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, .
     return linear(x, weight, bias).chunk(len(names), dim=-1)
 
 
-@lru_cache(maxsize=8)
 def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return 0 where place i may look at j ≤ i, −∞ elsewhere, shape (L, L)."""
     return torch.full((length, length), -math.inf, dtype=dtype, device=device).triu(1)

@@ -26,10 +26,17 @@ def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> 
     return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
 
 
+def by_member(tensors: Parameters) -> list[list[Tensor]]:
+    """Return each member's views of the tensors; a member alone has them as they are, which costs nothing."""
+    members = len(next(iter(tensors.values())))
+    if members == 1:
+        return [list(tensors.values())]
+    return [[tensor[m] for tensor in tensors.values()] for m in range(members)]
+
+
 def gradient_norms(gradients: Parameters) -> Tensor:
     """Return the norm of each member's gradient over all its tensors, shape (M,)."""
-    members = len(next(iter(gradients.values())))
-    each = [torch.stack(torch._foreach_norm([g[m] for g in gradients.values()])) for m in range(members)]
+    each = [torch.stack(torch._foreach_norm(own)) for own in by_member(gradients)]
     norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=1)
     return norms
 
@@ -60,10 +67,8 @@ class Optimizer:
         self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self.step = 0
         # Made once: some hundred views a step would cost as much as the step's arithmetic.
-        self._views = [
-            [[t[m] for t in part.values()] for part in (parameters, self.first, self.second)]
-            for m in range(len(trainings))
-        ]
+        parts = [by_member(part) for part in (parameters, self.first, self.second)]
+        self._views = [list(own) for own in zip(*parts, strict=True)]
 
     def update(
         self, gradients: Parameters, divisors: Tensor | None, rates: Sequence[float], alive: Sequence[int]
@@ -71,8 +76,9 @@ class Optimizer:
         """Take one step in place for the members that are alive; the others keep their weights."""
         take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
         steps = [torch.tensor(float(self.step + 1))] * len(gradients)
+        views = by_member(gradients)
         for member in alive:
-            own = [g[member] for g in gradients.values()]
+            own = views[member]
             if divisors is not None and float(divisors[member]) > 1:
                 torch._foreach_div_(own, float(divisors[member]))
             take(member, own, rates[member], steps)
@@ -96,8 +102,7 @@ class Optimizer:
             1 for the members that keep their weights.
         """
         take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
-        for member in range(len(self.trainings)):
-            own = [g[member] for g in gradients.values()]
+        for member, own in enumerate(by_member(gradients)):
             if divisors is not None:
                 torch._foreach_div_(own, divisors[member])
             take(member, own, rates[member], [step] * len(own), frozen[member])
