@@ -11,6 +11,7 @@ import torch
 from sim.config import MemberConfig, RunConfig
 from sim.device_loop import BLOCK
 from sim.engine import Trainer
+from sim.kernels import Kernels, choose_kernels
 from sim.matmul import matmul_route
 from sim.memory import keep_freed_memory
 from sim.provenance import peak_memory_mib
@@ -36,7 +37,9 @@ class Cost:
     processes: int
 
 
-def estimate(config: RunConfig, workers: int, steps: int = 30, device: str = "cpu") -> Cost:
+def estimate(
+    config: RunConfig, workers: int, steps: int = 30, device: str = "cpu", kernels: Kernels = "auto"
+) -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine.
 
     On a GPU the members train together; the memory is then the device's.
@@ -44,7 +47,7 @@ def estimate(config: RunConfig, workers: int, steps: int = 30, device: str = "cp
     members = config.members()
     if device != "cpu":
         return _estimate_on_device(config, device)
-    seconds = seconds_per_epoch(members[0], steps)
+    seconds = seconds_per_epoch(members[0], steps, kernels)
     processes = min(workers, len(members))
     rounds = -(-len(members) // processes)
     return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
@@ -62,7 +65,7 @@ def _estimate_on_device(config: RunConfig, device: str) -> Cost:
     return Cost(seconds * config.training.epochs, memory, 1)
 
 
-def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
+def seconds_per_epoch(member: MemberConfig, steps: int = 30, kernels: Kernels = "auto") -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
     keep_freed_memory()
     before = torch.get_num_threads()
@@ -70,6 +73,7 @@ def seconds_per_epoch(member: MemberConfig, steps: int = 30) -> float:
     try:
         trainer = Trainer([member])
         with matmul_route(choose_member_route(member, trainer.task).route):
+            choose_kernels(trainer, kernels)  # Compiled here, they are ready for the runs.
             seconds = _seconds_per_epoch(trainer, steps)
             # What a checkpoint takes is part of the peak: every tensor and moment, twice.
             safetensors.numpy.save(trainer.checkpoint(0)[0])

@@ -21,6 +21,7 @@ from sim.device_loop import DeviceLoop
 from sim.evaluate import evaluate, evaluation_rows
 from sim.gradients import losses_and_gradients
 from sim.initial import build
+from sim.kernels import Gradients
 from sim.layers import Parameters
 from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
 from sim.run_folder import Arrays
@@ -56,6 +57,8 @@ class Trainer:
         Each member's Σ learning rate over the steps so far: the time of the gradient flow it follows.
     failures : dict of int to str
         Members that diverged, with the step and the reason; their weights stay as they were before.
+    compiled : callable or None
+        Compiled gradients for whole batches (``sim.kernels``).
 
     Raises
     ------
@@ -87,6 +90,7 @@ class Trainer:
         self.epoch = self.position = 0
         self.sum_learning_rate = [0.0] * len(self.members)
         self.failures: dict[int, str] = {}
+        self.compiled: Gradients | None = None
         self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
         self._labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
         self._member = torch.arange(len(members), device=self.device).view(-1, 1)
@@ -157,9 +161,16 @@ class Trainer:
 
     def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Return each member's mean loss, shape (n_members,), and its gradients in what is trained."""
-        tokens, labels = self._tokens[self._member, rows], self._labels[self._member, rows]
-        losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
+        tokens, labels = self.sequences(rows)
+        if self.compiled is not None and rows.shape[1] == self.batch:
+            losses, found = self.compiled(self.parameters, tokens, labels)
+        else:
+            losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
         return losses, {name: found[name] for name in self.trained}
+
+    def sequences(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return tokens and labels of rows of the training set."""
+        return self._tokens[self._member, rows], self._labels[self._member, rows]
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""

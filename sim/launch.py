@@ -17,6 +17,7 @@ import torch
 
 from sim.config import MemberConfig, RunConfig
 from sim.engine import groups_of_members
+from sim.kernels import Kernels, check_kernels
 from sim.memory import keep_freed_memory
 from sim.run import Run
 from sim.run_folder import check_free, is_begun
@@ -35,6 +36,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
+    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
 ) -> list[Run]:
     """Train every γ and seed of a configuration, each into its own folder inside ``out``.
@@ -53,6 +55,9 @@ def train(
     device : str, optional
         "cpu", or a GPU as torch names it, "cuda": there the members train together in this process, and
         ``workers`` says nothing.
+    kernels : str, optional
+        "torch", or "compiled" for the model before training, which takes a C++ compiler; "auto" compiles for
+        long runs, where it can (``sim.kernels``).
     report : callable, optional
         Told after every epoch of every member.
 
@@ -64,15 +69,14 @@ def train(
     Raises
     ------
     InputError
-        If the configuration makes no sense or a run folder is in the way.
+        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had.
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
     members = config.members()
     paths = [Path(out) / member.name for member in members]
-    train_members(
-        members, paths, workers=workers, resume=resume, overwrite=overwrite, device=device, report=report
-    )
+    options: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "device": device, "kernels": kernels}
+    train_members(members, paths, workers=workers, report=report, **options)
     return [Run.open(path) for path in paths]
 
 
@@ -84,6 +88,7 @@ def train_members(
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
+    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
 ) -> None:
     """Train members of any configurations, each into its own folder, in one pool of processes.
@@ -94,7 +99,7 @@ def train_members(
         They need share nothing.
     paths : sequence of Path
         One run folder for each.
-    workers, resume, overwrite, device, report
+    workers, resume, overwrite, device, kernels, report
         As in ``train``.
 
     Raises
@@ -105,8 +110,9 @@ def train_members(
         After Ctrl-C, once every run has written a checkpoint.
     """
     check_device(device)
+    check_kernels(kernels, device)
     left = pending_runs(members, paths, resume, overwrite)
-    call = {"resume": resume, "overwrite": overwrite}
+    call = {"resume": resume, "overwrite": overwrite, "kernels": kernels}
     if device != "cpu":
         statuses = _train_on_device(left, call | {"device": device}, report)
     elif workers == 1 or len(left) <= 1:

@@ -66,7 +66,7 @@ def matmul_route(route: Route) -> Iterator[None]:
 def small_products() -> Iterator[None]:
     """Take the default route inside the block: the faster one for attention's products of a few places."""
     settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
-    if settings is None or settings.fp32_precision != "bf16":
+    if torch.compiler.is_compiling() or settings is None or settings.fp32_precision != "bf16":
         yield
         return
     settings.fp32_precision = "ieee"

@@ -16,6 +16,7 @@ from sim import provenance
 from sim.config import MemberConfig, sources
 from sim.engine import Trainer
 from sim.files import finite
+from sim.kernels import KernelReport, Kernels, choose_kernels
 from sim.lock import only_writer
 from sim.matmul import RouteReport, choose_route, matmul_route
 from sim.model_config import EmbMLPConfig
@@ -54,6 +55,7 @@ class Session:
     folders: list[RunFolder]
     report: Report
     route: RouteReport
+    kernels: KernelReport
     metrics: list[list[dict[str, Any]]] = field(default_factory=list)
     seconds_before: float = 0.0
     started: float = field(default_factory=time.perf_counter)
@@ -149,6 +151,7 @@ class Session:
                     **provenance.machine(str(self.trainer.device)),
                     "threads": torch.get_num_threads(),
                     "matmul": self.route.as_dict(),
+                    "kernels": self.kernels.as_dict(),
                     "seed": member.seed,
                     "trained_with": names,
                     "sources": sources(member),
@@ -165,6 +168,7 @@ def train_together(
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
+    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> str:
@@ -182,6 +186,8 @@ def train_together(
         Replace run folders that exist.
     device : str
         Where to train.
+    kernels : str
+        "torch", "compiled" or "auto", see ``sim.kernels``; "auto" leaves a resumed run what it had.
     report : callable
         Told after every epoch.
     stop : callable
@@ -196,7 +202,8 @@ def train_together(
     ------
     InputError
         If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
-        configuration, is being written by another process, or cannot be written.
+        configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
+        had.
     """
     trainer = Trainer(members, device)
     with ExitStack() as locks:
@@ -210,19 +217,36 @@ def train_together(
             RunFolder.reopen(p, m) if exists else RunFolder.create(p, m, overwrite=overwrite)
             for p, m, exists in zip(paths, members, existing, strict=True)
         ]
-        # A run goes on with the route it started with, or its numbers would depend on the interruption.
-        route = _earlier_route(paths[0]) or choose_member_route(members[0], trainer.task, device)
-        session = Session(trainer, folders, report, route, [[] for _ in members])
-        _restore(session)
-        with matmul_route(session.route.route):
+        # A run goes on with what it started with, or its numbers would depend on the interruption.
+        earlier = _earlier(paths[0])
+        route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, device)
+        with matmul_route(route.route):
+            used = choose_kernels(trainer, _earlier_kernels(earlier) if kernels == "auto" else kernels)
+            session = Session(trainer, folders, report, route, used, [[] for _ in members])
+            _restore(session)
             return session.run(stop)
 
 
-def _earlier_route(path: Path) -> RouteReport | None:
+def _earlier(path: Path) -> dict[str, Any]:
+    """Return what a run's record says, nothing if there is none."""
     try:
-        return RouteReport(**json.loads((path / "provenance.json").read_text())["matmul"])
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads((path / "provenance.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
+    try:
+        return RouteReport(**earlier["matmul"])
+    except (KeyError, TypeError):
         return None
+
+
+def _earlier_kernels(earlier: dict[str, Any]) -> Kernels:
+    if not earlier:
+        return "auto"
+    return "compiled" if earlier.get("kernels", {}).get("used") == "compiled" else "torch"
 
 
 def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:

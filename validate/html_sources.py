@@ -65,7 +65,10 @@ def _tasks(settings: Sequence[Setting]) -> str:
 def provenance_section(report: Report) -> str:
     """Return one line a run, the versions, and each run's whole record."""
     runs = [(setting, run) for setting in report.settings for run in setting.runs]
-    header = ["run", "seed", "commit", "device", "processor", "matrix product", "wall time", "peak memory"]
+    header = [
+        *("run", "seed", "commit", "device", "processor", "matrix product", "kernels"),
+        *("wall time", "peak memory"),
+    ]
     rows = [[s.label, str(run.config.seed), *_record(run)] for s, run in runs]
     made = report.made
     lines = [
@@ -86,6 +89,7 @@ def _record(run: Run) -> list[str]:
         str(p.get("device", "–")),
         str(p.get("processor", "–")),
         str(p.get("matmul", {}).get("route", "–")),
+        str(p.get("kernels", {}).get("used", "–")),
         f"{p['wall_seconds']:.0f} s",
         f"{p['peak_memory_mib']:.0f} MiB",
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sim.config import RunConfig
 from sim.cost import estimate
+from sim.kernels import Kernels, check_kernels
 from sim.launch import check_device, default_workers, pending_runs, train
 from sim.run import Run
 from theory import InputError
@@ -18,6 +19,7 @@ def train_with_progress(
     workers: int = 0,
     *,
     device: str = "cpu",
+    kernels: Kernels = "auto",
     resume: bool = False,
     overwrite: bool = False,
 ) -> list[Run]:
@@ -28,18 +30,26 @@ def train_with_progress(
     if resume and overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     check_device(device)
+    check_kernels(kernels, device)
     count = process_count(workers)
     members = config.members()
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
     pending_runs(members, [out / member.name for member in members], resume, overwrite)
-    cost = estimate(config, count, device=device)
+    cost = estimate(config, count, device=device, kernels=kernels)
     say(
         f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
         f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
     )
     with training_progress(len(members), config.training.epochs) as report:
         return train(
-            config, out, workers=count, device=device, resume=resume, overwrite=overwrite, report=report
+            config,
+            out,
+            workers=count,
+            device=device,
+            kernels=kernels,
+            resume=resume,
+            overwrite=overwrite,
+            report=report,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -39,6 +39,8 @@ class Options:
     """Processes side by side; 0 takes one for each core."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
+    kernels: Literal["auto", "torch", "compiled"] = "auto"
+    """torch's own, or compiled for the model first, which needs a C++ compiler: for long runs."""
     resume: bool = False
     """Continue runs that exist, skip those that are complete."""
     overwrite: bool = False
@@ -84,6 +86,7 @@ def _train(config: RunConfig, options: Options) -> int:
         options.out,
         options.workers,
         device=options.device,
+        kernels=options.kernels,
         resume=options.resume,
         overwrite=options.overwrite,
     )

@@ -1,0 +1,127 @@
+"""Compiled gradients: torch's numbers, chosen when they pay, and the same after an interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sim import MemberConfig, Run, RunConfig, Trainer, kernels, train, train_together
+from sim.gradients import losses_and_gradients
+from sim.kernels import check_kernels, choose_kernels
+from sim.layers import Parameters
+from theory import InputError
+
+Make = Callable[..., RunConfig]
+TRANSFORMER = {"kind": "transformer", "d_m": 12, "d_f": 14, "d_k": 5, "n_heads": 2, "biases": True}
+
+
+@pytest.fixture(scope="module")
+def compiler() -> None:
+    """Skip where torch cannot compile."""
+    try:
+        check_kernels("compiled", "cpu")
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("model", [{"d_m": 8, "d_f": 12}, TRANSFORMER], ids=["emb-mlp", "transformer"])
+def test_compiled_gradients_are_torchs(model: dict[str, Any], small: Make) -> None:
+    """For two members at once, after a few steps, and for a batch of another size."""
+    config = small(model=model, dtype="float64", seeds=(0, 1), learning_rate=1e-3)
+    trainer = Trainer(config.members())
+    report = choose_kernels(trainer, "compiled")
+    assert report.used == "compiled"
+    for position in range(3):
+        trainer.step(trainer.batch_rows(position))
+    for rows in (trainer.batch_rows(0), trainer.batch_rows(0)[:, :5]):
+        losses, found = trainer.gradients(rows)
+        tokens, labels = trainer.sequences(rows)
+        expected = losses_and_gradients(trainer.parameters, tokens, labels, trainer.model)
+        torch.testing.assert_close(losses, expected[0], rtol=1e-13, atol=0)
+        for name, gradient in expected[1].items():
+            largest = max(float(gradient.abs().max()), 1e-6)  # That of keys' biases is rounding alone.
+            torch.testing.assert_close(found[name], gradient, rtol=0, atol=1e-12 * largest)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_resumed_run_keeps_its_kernels_and_its_numbers(
+    member: Callable[..., MemberConfig], tmp_path: Path
+) -> None:
+    """Float64, since there the matrix product has one route."""
+    own = member(model=TRANSFORMER, dtype="float64")
+    asked = iter(range(10_000))
+    train_together([own], [tmp_path / "whole"], kernels="compiled")
+    stopped = train_together([own], [tmp_path / "parts"], kernels="compiled", stop=lambda: next(asked) == 7)
+    assert stopped == "interrupted"
+    assert train_together([own], [tmp_path / "parts"], resume=True) == "complete"
+    whole, parts = Run.open(tmp_path / "whole"), Run.open(tmp_path / "parts")
+    assert parts.provenance["kernels"]["used"] == whole.provenance["kernels"]["used"] == "compiled"
+    assert parts.metrics == whole.metrics
+    for epoch in whole.snapshot_epochs:
+        for name, array in whole.snapshot(epoch).items():
+            assert (parts.snapshot(epoch)[name] == array).all(), (epoch, name)
+
+
+def test_short_runs_are_not_compiled(small: Make, tmp_path: Path) -> None:
+    run = train(small(), tmp_path)[0]
+    assert run.provenance["kernels"] == {
+        "used": "torch",
+        "reason": "fewer than 20000 steps",
+        "seconds": None,
+        "difference": None,
+    }
+
+
+def _long(small: Make) -> Trainer:
+    return Trainer(small(epochs=kernels.COMPILE_FROM).members())
+
+
+def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
+    small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("no compiler\nand more")
+
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda model: fails)
+    trainer = _long(small)
+    report = choose_kernels(trainer)
+    assert report.used == "torch"
+    assert report.reason == "cannot be compiled here (RuntimeError: no compiler)"
+    assert trainer.compiled is None
+    with pytest.raises(InputError, match=r"kernels.*no compiler.*install a C\+\+ compiler"):
+        choose_kernels(trainer, "compiled")
+
+
+@pytest.mark.parametrize("wrong", [1.001, float("nan")])
+def test_compiled_gradients_that_differ_are_not_taken(
+    wrong: float, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def differ(parameters: Parameters, tokens: torch.Tensor, labels: torch.Tensor) -> Any:
+        losses, found = losses_and_gradients(parameters, tokens, labels, trainer.model)
+        return losses, found | {"W1": found["W1"] * wrong}
+
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda model: differ)
+    trainer = _long(small)
+    report = choose_kernels(trainer)
+    assert report.used == "torch"
+    assert "differ" in report.reason
+    assert trainer.compiled is None
+
+
+def test_what_cannot_be_compiled_is_refused_before_any_work(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no C++ compiler found")
+
+    monkeypatch.setattr(torch, "compile", lambda *_, **__: fails)
+    with pytest.raises(InputError, match=r"kernels.*no C\+\+ compiler found"):
+        train(small(), tmp_path / "out", kernels="compiled")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputError, match=r"kernels.*not for the device cuda"):
+        check_kernels("compiled", "cuda")
