@@ -35,16 +35,25 @@ def main() -> None:
 
 
 def training_table(found: dict[str, Any]) -> list[str]:
-    """Return lines: steps per second of all processes together, and the two ratios."""
+    """Return lines: steps per second of all processes together, and the ratios."""
     lines = [
         f"training, {found['processes']} one-threaded processes, {found['rounds']} rounds: median [range]",
-        f"{'':24}{'plain loop':>19}{'engine':>21}{'matmul limit':>21}{'ratio':>18}{'share of limit':>20}",
     ]
     for name in MODELS:
         own = found[name]
-        cells = [_cell(v, ".0f") for v in own["steps_per_second"].values()]
-        ratios = [_cell(own[key], ".2f") for key in ("engine_over_plain_loop", "share_of_matmul_limit")]
-        lines.append(f"{name:24}" + "".join(f"{c:>21}" for c in [*cells, *ratios]))
+        rates = {kind: _cell(rate, ".0f") for kind, rate in own["steps_per_second"].items()}
+        lines += [
+            f"{name}, steps per second",
+            f"  plain loop {rates['plain loop']}; products alone: of a pruned step {rates['limit']},"
+            f" of the engine's {rates['own limit']}",
+        ]
+        for kernels, ratios in own["ratios"].items():
+            plain, limit, own_limit = (_cell(ratio, ".2f") for ratio in ratios.values())
+            lines.append(
+                f"  engine, {kernels + ' kernels':16} {rates[kernels]}: {plain} times the plain loop,"
+                f" {limit} of the pruned products' limit, {own_limit} of its own"
+            )
+        lines.append(f"  compiled in {own['kernels']['seconds']:.0f} s")
     return lines
 
 

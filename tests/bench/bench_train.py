@@ -17,10 +17,11 @@ from typing import Any
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
+from sim.kernels import KernelReport, Kernels, choose_kernels
 from sim.launch import default_workers
 from sim.memory import keep_freed_memory
 from sim.session import choose_member_route
-from tests.bench.products import fewest_seconds, needed_products, operations
+from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
 from tests.bench.reference import PlainLoop
 
 ROUNDS = 5
@@ -52,8 +53,10 @@ def _bench_model(
     steps = 150 if "Transformer" in name else 1500
     work: dict[str, tuple[ProcessPoolExecutor, Callable[[str, int], float]]] = {
         "plain loop": (plain, plain_rate),
-        "engine": (ours, engine_rate),
-        "matmul limit": (ours, limit_rate),
+        "torch": (ours, engine_rate),
+        "compiled": (ours, compiled_rate),
+        "limit": (ours, limit_rate),
+        "own limit": (ours, own_limit_rate),
     }
     for pool, call in work.values():  # Everything built and warm, in every process.
         list(pool.map(call, [name] * workers, [9] * workers))
@@ -67,10 +70,18 @@ def _bench_model(
             kind: {"median": medians[kind], "min": min(values), "max": max(values)}
             for kind, values in rates.items()
         },
-        "engine_over_plain_loop": _ratio(rates["engine"], rates["plain loop"]),
-        "share_of_matmul_limit": _ratio(rates["engine"], rates["matmul limit"]),
+        "ratios": {
+            kernels: {
+                "to_plain_loop": _ratio(rates[kernels], rates["plain loop"]),
+                "share_of_limit": _ratio(rates[kernels], rates["limit"]),
+                "share_of_own_limit": _ratio(rates[kernels], rates["own limit"]),
+            }
+            for kernels in ("torch", "compiled")
+        },
         "gigaflop_per_step": operations(_products(name)) / 1e9,
+        "own_gigaflop_per_step": operations(_products(name, engine_products)) / 1e9,
         "route": ours.submit(route_of, name).result(),
+        "kernels": ours.submit(kernels_of, name).result(),
     }
 
 
@@ -86,16 +97,18 @@ def _member(name: str) -> MemberConfig:
     return RunConfig(**MODELS[name], data=data, init_rates=(0.8,)).members()[0]  # type: ignore[arg-type]
 
 
-def _products(name: str) -> Any:
+def _products(name: str, of: Callable[..., list[Product]] = needed_products) -> list[Product]:
     task = _member(name).build_task()
-    return needed_products(_member(name).model, task.vocab_size, 100, task.length)
+    return of(_member(name).model, task.vocab_size, 100, task.length)
 
 
 @lru_cache
-def _trainer(name: str) -> Trainer:
+def _trainer(name: str, kernels: Kernels) -> tuple[Trainer, KernelReport]:
     torch.set_num_threads(1)
     keep_freed_memory()
-    return Trainer([_member(name)])
+    trainer = Trainer([_member(name)])
+    with matmul_route(route_of(name)["route"]):
+        return trainer, choose_kernels(trainer, kernels)
 
 
 @lru_cache
@@ -110,9 +123,19 @@ def route_of(name: str) -> dict[str, Any]:
     return choose_member_route(_member(name), _member(name).build_task()).as_dict()
 
 
-def engine_rate(name: str, steps: int) -> float:
+def kernels_of(name: str) -> dict[str, Any]:
+    """Return what compiling took in this process, and how far its numbers are from torch's."""
+    return _trainer(name, "compiled")[1].as_dict()
+
+
+def compiled_rate(name: str, steps: int) -> float:
+    """Return the engine's steps per second in this process, with compiled kernels."""
+    return engine_rate(name, steps, "compiled")
+
+
+def engine_rate(name: str, steps: int, kernels: Kernels = "torch") -> float:
     """Return the engine's steps per second in this process."""
-    trainer = _trainer(name)
+    trainer, _ = _trainer(name, kernels)
     with matmul_route(route_of(name)["route"]):
         start, done = time.perf_counter(), 0
         while done < steps:
@@ -130,7 +153,13 @@ def plain_rate(name: str, steps: int) -> float:
     return steps / (time.perf_counter() - start)
 
 
-def limit_rate(name: str, steps: int) -> float:
-    """Return the steps per second if only the needed products took time, each at its own best."""
-    _trainer(name)
-    return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats=max(min(steps // 4, 60), 3))
+def limit_rate(name: str, steps: int, of: Callable[..., list[Product]] = needed_products) -> float:
+    """Return the steps per second if only a pruned step's products took time, each at its own best."""
+    _trainer(name, "torch")
+    repeats = max(min(steps // 4, 60), 3)
+    return 1 / fewest_seconds(_products(name, of), route_of(name)["route"], repeats)
+
+
+def own_limit_rate(name: str, steps: int) -> float:
+    """Return the same for the products that the engine is left with."""
+    return limit_rate(name, steps, engine_products)
