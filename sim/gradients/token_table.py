@@ -85,8 +85,9 @@ class TableMaps:
 
         Tokens, places, and where the norm has a bias that as a last row, all below one another.
         """
-        places = p.get("W_pos", torch.zeros_like(p["W_E"]))[:, : self.tokens.shape[-1]]
-        rows = torch.cat([p["W_E"], places], dim=1)
+        W_E, length = p["W_E"], self.tokens.shape[-1]
+        places = p["W_pos"][:, :length] if "W_pos" in p else W_E.new_zeros(len(W_E), length, W_E.shape[-1])
+        rows = torch.cat([W_E, places], dim=1)
         if self.norm is None:
             return rows, rows
         rows -= rows.mean(-1, keepdim=True)
