@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import safetensors.numpy
 import torch
 
 from sim.config import MemberConfig, RunConfig
 from sim.device_loop import BLOCK
-from sim.engine import Trainer
+from sim.engine import Trainer, groups_of_members
 from sim.kernels import Kernels, choose_kernels
 from sim.matmul import matmul_route
 from sim.memory import keep_freed_memory
@@ -37,32 +40,69 @@ class Cost:
     processes: int
 
 
-def estimate(
-    config: RunConfig, workers: int, steps: int = 30, device: str = "cpu", kernels: Kernels = "auto"
-) -> Cost:
+Work = tuple[MemberConfig, int]
+"""A run and the epochs that it still needs."""
+
+
+def estimate(config: RunConfig, workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
+    """Return what training a whole configuration will cost; see ``cost_of_runs``."""
+    runs = [(member, config.training.epochs) for member in config.members()]
+    return cost_of_runs(runs, workers, device, kernels)
+
+
+def cost_of_runs(runs: Sequence[Work], workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine.
 
-    On a GPU the members train together; the memory is then the device's.
+    Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. On a GPU
+    the members train together; the memory is then the device's.
+
+    Parameters
+    ----------
+    runs : sequence of (MemberConfig, int)
+        Each run with the epochs that it still needs.
+    workers : int
+        Processes to spread them over.
+    device, kernels : str, optional
+        As in ``sim.train``.
     """
-    members = config.members()
     if device != "cpu":
-        return _estimate_on_device(config, device)
-    seconds = seconds_per_epoch(members[0], steps, kernels)
-    processes = min(workers, len(members))
-    rounds = -(-len(members) // processes)
-    return Cost(rounds * seconds * config.training.epochs, peak_memory_mib(), processes)
+        return _cost_on_device(runs, device)
+    timed: dict[str, float] = {}
+    loads = [0.0] * max(min(workers, len(runs)), 1)
+    for member, epochs in runs:
+        key = _cost_key(member)
+        if key not in timed:
+            timed[key] = seconds_per_epoch(member, kernels=kernels)
+        # Each run goes to the process that is free first, as in the pool.
+        loads[loads.index(min(loads))] += timed[key] * epochs
+    return Cost(max(loads), peak_memory_mib(), len(loads))
 
 
-def _estimate_on_device(config: RunConfig, device: str) -> Cost:
-    trainer = Trainer(config.members(), device)
+def _cost_key(member: MemberConfig) -> str:
+    without: Any = {
+        "init_rate": True,
+        "seed": True,
+        "training": {"learning_rate", "weight_decay", "snapshot_epochs", "checkpoint_every"},
+    }
+    return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
+
+
+def _cost_on_device(runs: Sequence[Work], device: str) -> Cost:
+    seconds = 0.0
+    for group in groups_of_members([member for member, _ in runs]):
+        trainer = Trainer([runs[i][0] for i in group], device)
+        seconds += _seconds_on_device(trainer) * max(runs[i][1] for i in group)
+    return Cost(seconds, torch.cuda.max_memory_reserved(device) / 2**20, 1)
+
+
+def _seconds_on_device(trainer: Trainer) -> float:
+    """Return the time of an epoch of members together, once the first blocks are recorded."""
     steps = min(3 * BLOCK, trainer.steps_per_epoch)
-    trainer.advance(steps // 2)  # The first blocks are recorded.
+    trainer.advance(steps // 2)
     start = time.perf_counter()
     trainer.advance(steps)
     seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
-    seconds += _evaluation_seconds(trainer)
-    memory = torch.cuda.max_memory_reserved(device) / 2**20
-    return Cost(seconds * config.training.epochs, memory, 1)
+    return seconds + _evaluation_seconds(trainer)
 
 
 def seconds_per_epoch(member: MemberConfig, steps: int = 30, kernels: Kernels = "auto") -> float:

@@ -20,7 +20,7 @@ from sim.engine import groups_of_members
 from sim.kernels import Kernels, check_kernels
 from sim.memory import keep_freed_memory
 from sim.run import Run
-from sim.run_folder import check_free, is_begun
+from sim.run_folder import RunFolder, check_free, is_begun
 from sim.session import Report, train_together
 from theory import InputError
 
@@ -150,6 +150,11 @@ def pending_runs(
             check_free(path, overwrite=overwrite)
         left.append((member, path))
     return left
+
+
+def epochs_left(member: MemberConfig, path: Path) -> int:
+    """Return the epochs that a run still needs if it goes on from its newest checkpoint."""
+    return member.training.epochs - RunFolder(path).epochs_done()
 
 
 def _is_complete(path: Path, member: MemberConfig) -> bool:

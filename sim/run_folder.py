@@ -100,6 +100,13 @@ class RunFolder:
         except (SafetensorError, OSError, KeyError, ValueError):
             return None
 
+    def epochs_done(self) -> int:
+        """Return the whole epochs that the newest readable checkpoint holds, 0 without one."""
+        for step in self.checkpoint_steps():
+            if checkpoint := self.read_checkpoint(step):
+                return int(checkpoint[1]["epoch"])
+        return 0
+
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the metrics written so far."""
         file = self.path / "metrics.jsonl"

@@ -43,10 +43,9 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def training_progress(runs: int, epochs: int) -> Iterator[Report]:
-    """Show epochs done over all runs, the rate and the time left; plain lines where no terminal is."""
+def training_progress(total: int) -> Iterator[Report]:
+    """Show how many of all epochs are done, the rate and the time left; plain lines where no terminal is."""
     console = Console(stderr=True)
-    total = runs * epochs
     if not console.is_terminal:
         yield _plain_progress(total)
         return
@@ -74,6 +73,7 @@ def _plain_progress(total: int) -> Report:
         if now - last >= _PLAIN_EVERY_SECONDS or done == total:
             last = now
             rate = done / (now - start)
-            say(f"  {done}/{total} epochs, {rate:.1f} per second, {(total - done) / rate:.0f} s left")
+            pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
+            say(f"  {done}/{total} epochs, {pace}, {(total - done) / rate:.0f} s left")
 
     return report

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sim.config import RunConfig
-from sim.cost import estimate
+from sim.cost import cost_of_runs
 from sim.kernels import Kernels, check_kernels
-from sim.launch import check_device, default_workers, pending_runs, train
+from sim.launch import check_device, default_workers, epochs_left, pending_runs, train
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress
@@ -34,13 +34,18 @@ def train_with_progress(
     count = process_count(workers)
     members = config.members()
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
-    pending_runs(members, [out / member.name for member in members], resume, overwrite)
-    cost = estimate(config, count, device=device, kernels=kernels)
-    say(
-        f"runs: {len(members)}, epochs: {config.training.epochs}, processes: {cost.processes}; "
-        f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
-    )
-    with training_progress(len(members), config.training.epochs) as report:
+    left = pending_runs(members, [out / member.name for member in members], resume, overwrite)
+    runs = [
+        (member, epochs_left(member, path) if resume else member.training.epochs) for member, path in left
+    ]
+    total = sum(epochs for _, epochs in runs)
+    if runs:
+        cost = cost_of_runs(runs, count, device, kernels)
+        say(
+            f"runs: {len(runs)}, epochs in all: {total}, processes: {cost.processes}; "
+            f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
+        )
+    with training_progress(total) as report:
         return train(
             config,
             out,

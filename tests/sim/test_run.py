@@ -16,8 +16,18 @@ import pytest
 import safetensors.numpy
 import torch
 
-from sim import Run, RunConfig, Trainer, TransformerConfig, attention_pattern, find_runs, train
+from sim import (
+    Run,
+    RunConfig,
+    Trainer,
+    TransformerConfig,
+    attention_pattern,
+    find_runs,
+    train,
+    train_together,
+)
 from sim.files import write_atomically, write_json
+from sim.launch import epochs_left
 from theory import InputError, cosine_matrix, token_label_matrix
 
 Make = Callable[..., RunConfig]
@@ -161,6 +171,17 @@ def test_ctrl_c_loses_nothing(small: Make, tmp_path: Path) -> None:
     unbroken = train(config, tmp_path / "unbroken")[0]
     assert resumed.metrics == unbroken.metrics
     np.testing.assert_array_equal(resumed.embedding(400), unbroken.embedding(400))
+
+
+def test_a_run_that_goes_on_needs_only_what_is_left(small: Make, tmp_path: Path) -> None:
+    member, path = small(epochs=9, checkpoint_every=2).members()[0], tmp_path / "run"
+    assert epochs_left(member, path) == 9
+    asked = iter(range(10_000))
+    steps = Trainer([member]).steps_per_epoch
+    train_together([member], [path], stop=lambda: next(asked) == 4 * steps + 3)
+    assert epochs_left(member, path) == 5
+    train_together([member], [path], resume=True)
+    assert epochs_left(member, path) == 0
 
 
 def test_a_truncated_checkpoint_falls_back_to_the_older_one(small: Make, tmp_path: Path) -> None:

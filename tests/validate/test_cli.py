@@ -198,6 +198,7 @@ def test_an_existing_run_is_refused_before_any_work(
     assert main(arguments) == 2
     assert "already exists" in capsys.readouterr().err
     assert main([*arguments, "--resume"]) == 0
+    assert "about" not in capsys.readouterr().err  # Nothing is left, so nothing is estimated.
     assert {f: f.read_bytes() for f in (tmp_path / "r").rglob("*") if f.is_file()} == before
 
 

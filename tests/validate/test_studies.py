@@ -254,11 +254,11 @@ def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
 ) -> None:
     timed = []
 
-    def seconds(config: Any) -> float:
+    def seconds(config: Any, **_: Any) -> float:
         timed.append(config.model.kind)
         return 10.0 if config.model.kind == "emb-mlp" else 70.0
 
-    monkeypatch.setattr("validate.studies.state.seconds_per_epoch", seconds)
+    monkeypatch.setattr("sim.cost.seconds_per_epoch", seconds)
     members = members_of(load_study(file))
     # Two runs of 2 × 10 s, two of 1 × 70 s.
     assert cost_of(members, 1).seconds == pytest.approx(180)

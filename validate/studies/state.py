@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sim.config import make_member_config
-from sim.cost import Cost, seconds_per_epoch
-from sim.provenance import peak_memory_mib
+from sim.cost import Cost, cost_of_runs
+from sim.launch import epochs_left
 from sim.run import Run
 from sim.run_folder import is_begun, read_config, read_json
 from theory import InputError
@@ -97,26 +96,5 @@ def run_state(member: StudyMember) -> State:
 
 
 def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:
-    """Return what training some runs will cost, from a few steps on throw-away state on this machine.
-
-    Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. An
-    unfinished run counts as a whole one.
-    """
-    timed: dict[str, float] = {}
-    loads = [0.0] * max(min(workers, len(members)), 1)
-    for member in members:
-        key = _cost_key(member)
-        if key not in timed:
-            timed[key] = seconds_per_epoch(member.config)
-        # Each run goes to the process that is free first, as in the pool.
-        loads[loads.index(min(loads))] += timed[key] * member.config.training.epochs
-    return Cost(max(loads), peak_memory_mib(), len(loads))
-
-
-def _cost_key(member: StudyMember) -> str:
-    without: Any = {
-        "init_rate": True,
-        "seed": True,
-        "training": {"epochs", "learning_rate", "weight_decay", "snapshot_epochs", "checkpoint_every"},
-    }
-    return json.dumps(member.config.model_dump(mode="json", exclude=without), sort_keys=True)
+    """Return what training some runs will cost, from a few steps on throw-away state on this machine."""
+    return cost_of_runs([(m.config, epochs_left(m.config, m.path)) for m in members], workers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sim.launch import train_members
+from sim.launch import epochs_left, train_members
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress
@@ -68,7 +68,7 @@ def _train(left: Sequence[StudyMember], count: int) -> None:
         f"and {cost.memory_mib:.0f} MiB a process"
     )
     configs, paths = [m.config for m in left], [m.path for m in left]
-    with training_progress(1, sum(config.training.epochs for config in configs)) as report:
+    with training_progress(sum(epochs_left(m.config, m.path) for m in left)) as report:
         train_members(configs, paths, workers=count, resume=True, report=report)
 
 
