@@ -17,7 +17,7 @@ from validate.stats import SHARE
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
 BEGIN, END = "<!-- map: begin -->", "<!-- map: end -->"
 PARTS = ("mem", "rsn_train", "rsn_test")
-STUDIES = ("learning-rates", "norms", "no-norm", "transformer")
+STUDIES = ("learning-rates", "norms", "no-norm", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
 """An accuracy that counts as learned, and one that counts as not: half of all, and a tenth."""
 

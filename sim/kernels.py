@@ -115,9 +115,9 @@ def compiled_gradients(model: ModelConfig) -> Gradients:
 
 def _compile(trainer: Trainer) -> KernelReport:
     tokens, labels = trainer.sequences(trainer.batch_rows(0))
-    compiled = compiled_gradients(trainer.model)
     start = time.perf_counter()
     try:
+        compiled = compiled_gradients(trainer.model)
         found = _quietly(compiled, trainer.parameters, tokens, labels)
     except Exception as error:  # However it fails, torch's kernels are there.
         return KernelReport("torch", _failure(error))
