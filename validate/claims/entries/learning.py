@@ -49,7 +49,7 @@ def memorises(study: str) -> tuple[Condition, ...]:
 
 
 def _long(variant: str) -> tuple[Condition, ...]:
-    """Return what runs of 90 epochs at γ = 0.3 say of claim 1: notes, as they were added when it had a verdict."""
+    """Return what 90 epochs at γ = 0.3 say of claim 1: notes, because it had a verdict before them."""
     needs = Needs("long", (LARGE,), (variant,))
     return (
         Condition(
