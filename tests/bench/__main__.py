@@ -36,24 +36,18 @@ def main() -> None:
 
 def training_table(found: dict[str, Any]) -> list[str]:
     """Return lines: steps per second of all processes together, and the ratios."""
+    head = f"{'kernels':>12}{'steps/s':>19}{'times plain loop':>21}{'share of limit':>21}{'of own limit':>21}"
     lines = [
-        f"training, {found['processes']} one-threaded processes, {found['rounds']} rounds: median [range]",
+        f"training, {found['processes']} one-threaded processes, {found['rounds']} rounds: median [range]"
     ]
     for name in MODELS:
         own = found[name]
         rates = {kind: _cell(rate, ".0f") for kind, rate in own["steps_per_second"].items()}
-        lines += [
-            f"{name}, steps per second",
-            f"  plain loop {rates['plain loop']}; products alone: of a pruned step {rates['limit']},"
-            f" of the engine's {rates['own limit']}",
-        ]
+        alone = f"products alone {rates['limit']}, the engine's own {rates['own limit']}"
+        lines += [f"{name}: plain loop {rates['plain loop']}, {alone}", head]
         for kernels, ratios in own["ratios"].items():
-            plain, limit, own_limit = (_cell(ratio, ".2f") for ratio in ratios.values())
-            lines.append(
-                f"  engine, {kernels + ' kernels':16} {rates[kernels]}: {plain} times the plain loop,"
-                f" {limit} of the pruned products' limit, {own_limit} of its own"
-            )
-        lines.append(f"  compiled in {own['kernels']['seconds']:.0f} s")
+            cells = [rates[kernels], *(_cell(ratio, ".2f") for ratio in ratios.values())]
+            lines.append(f"{kernels:>12}" + f"{cells[0]:>19}" + "".join(f"{c:>21}" for c in cells[1:]))
     return lines
 
 
