@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"anchorflow: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("anchorflow: stopped; runs that had begun have a checkpoint and go on with --resume", file=sys.stderr)
+        text = "anchorflow: stopped; runs that had begun have a checkpoint and go on with --resume"
+        print(text, file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output went away, as with `| head`: not an error of ours.
