@@ -77,7 +77,10 @@ def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Pat
 
 
 def write_kept(observations: Observations, file: Path) -> None:
-    """Write observations to a file, and its checksum to the list in the folder above."""
+    """Write observations to a file, and its checksum to the list in the folder above.
+
+    A file that says the same already keeps its bytes: the order of a header's entries is not fixed.
+    """
     header = {
         "format_version": FORMAT_VERSION,
         "config": observations.config.model_dump(mode="json"),
@@ -91,8 +94,19 @@ def write_kept(observations: Observations, file: Path) -> None:
     )
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_file() and _said(file.read_bytes()) == _said(content):
+            content = file.read_bytes()
         write_atomically(file, content)
         _note(file, hashlib.sha256(content).hexdigest())
+
+
+def _said(content: bytes) -> tuple[Any, bytes]:
+    """Return the header and the data of a safetensors file; of one that is none, what it holds."""
+    size = int.from_bytes(content[:8], "little")
+    try:
+        return json.loads(content[8 : 8 + size]), content[8 + size :]
+    except ValueError:
+        return None, content
 
 
 def drop_kept(file: Path) -> None:

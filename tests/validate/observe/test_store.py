@@ -56,6 +56,24 @@ def test_what_was_kept_comes_back(observations: Observations, tmp_path: Path) ->
         np.testing.assert_allclose(back.arrays[name], observations.arrays[name], rtol=1e-7, atol=1e-30)
 
 
+def test_keeping_the_same_again_changes_no_byte(observations: Observations, tmp_path: Path) -> None:
+    """safetensors writes a header's entries in any order; other contents replace the file."""
+    file = _kept(observations, tmp_path)
+    content = file.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    turned = json.dumps(dict(reversed(header.items()))).encode()
+    other = len(turned).to_bytes(8, "little") + turned + content[8 + size :]
+    file.write_bytes(other)
+    _kept(observations, tmp_path)
+    assert file.read_bytes() == other
+    assert read_kept(file).metrics == observations.metrics
+    for spoiled in (content[:-1] + bytes([content[-1] ^ 1]), content[:50], b""):
+        file.write_bytes(spoiled)
+        _kept(observations, tmp_path)
+        assert read_kept(file).metrics == observations.metrics
+
+
 def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations, tmp_path: Path) -> None:
     """A memory anchor a million times smaller than the rest keeps its cosines."""
     sizes = np.ones(len(observations.tokens))
