@@ -107,7 +107,7 @@ def test_claims_of_other_runs_are_not_tested_and_say_why() -> None:
     findings = given(*members("emb-mlp", optimizer="sgd", learning_rate=0.5)).judge(ledger())
     assert {f.verdict for f in findings} == {"not tested"}
     reasons = {f.claim.number: f.outcomes[0].missing for f in findings}
-    assert reasons[1] == "no given run stands for transformer"
+    assert reasons[2] == "no given run stands for transformer"
     assert reasons[7] == "needs no runs: anchorflow claims 7"
 
 
