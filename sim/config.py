@@ -22,6 +22,9 @@ from theory.task_toml import task_from_dict, task_to_dict
 PRESETS = {"paper": 9, "emb-mlp": 3}
 """Named tasks: the paper's, by sequence length."""
 
+Kernels = Literal["auto", "torch", "compiled"]
+"""Which kernels training takes (``sim.kernels``); here, so that reading options does not load torch."""
+
 
 class DataConfig(Section):
     """Which sequences the model sees."""

@@ -11,10 +11,10 @@ from typing import Any
 import safetensors.numpy
 import torch
 
-from sim.config import MemberConfig, RunConfig
+from sim.config import Kernels, MemberConfig, RunConfig
 from sim.device_loop import BLOCK
 from sim.engine import Trainer, groups_of_members
-from sim.kernels import Kernels, choose_kernels
+from sim.kernels import choose_kernels
 from sim.matmul import matmul_route
 from sim.memory import keep_freed_memory
 from sim.provenance import peak_memory_mib

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
+from sim.config import Kernels
 from sim.gradients import losses_and_gradients
 from sim.layers import Parameters
 from sim.model_config import ModelConfig
@@ -25,7 +26,6 @@ from theory import InputError
 if TYPE_CHECKING:
     from sim.engine import Trainer
 
-Kernels = Literal["auto", "torch", "compiled"]
 Gradients = Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: some 1.5 ms gained a step pay for half a minute."""

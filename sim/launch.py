@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from sim.config import MemberConfig, RunConfig
+from sim.config import Kernels, MemberConfig, RunConfig
 from sim.engine import groups_of_members
-from sim.kernels import Kernels, check_kernels
+from sim.kernels import check_kernels
 from sim.memory import keep_freed_memory
 from sim.run import Run
 from sim.run_folder import RunFolder, check_free, is_begun

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from sim import provenance
-from sim.config import MemberConfig, sources
+from sim.config import Kernels, MemberConfig, sources
 from sim.engine import Trainer
 from sim.files import finite
-from sim.kernels import KernelReport, Kernels, choose_kernels
+from sim.kernels import KernelReport, choose_kernels
 from sim.lock import only_writer
 from sim.matmul import RouteReport, choose_route, matmul_route
 from sim.model_config import EmbMLPConfig

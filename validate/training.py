@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.config import RunConfig
-from sim.cost import cost_of_runs
-from sim.kernels import Kernels, check_kernels
+from sim.config import Kernels, RunConfig
+from sim.cost import Cost, cost_of_runs
+from sim.kernels import check_kernels
 from sim.launch import check_device, default_workers, epochs_left, pending_runs, train
 from sim.run import Run
 from theory import InputError
@@ -41,10 +41,7 @@ def train_with_progress(
     total = sum(epochs for _, epochs in runs)
     if runs:
         cost = cost_of_runs(runs, count, device, kernels)
-        say(
-            f"runs: {len(runs)}, epochs in all: {total}, processes: {cost.processes}; "
-            f"about {duration(cost.seconds)} and {cost.memory_mib:.0f} MiB a process"
-        )
+        say(f"runs: {len(runs)}, epochs in all: {total}, {cost_text(cost)}")
     with training_progress(total) as report:
         return train(
             config,
@@ -63,6 +60,12 @@ def process_count(workers: int) -> int:
     if workers < 0:
         raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
     return workers or default_workers()
+
+
+def cost_text(cost: Cost) -> str:
+    """Return what is said of a cost before the work."""
+    time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
+    return f"processes: {cost.processes}; about {time} and {memory} a process"
 
 
 def duration(seconds: float) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
-from sim.kernels import KernelReport, Kernels, choose_kernels
+from sim.config import Kernels
+from sim.kernels import KernelReport, choose_kernels
 from sim.launch import default_workers
 from sim.memory import keep_freed_memory
 from sim.session import choose_member_route

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
-from sim.config import RunConfig, make_run_config
+from sim.config import Kernels, RunConfig, make_run_config
 from sim.presets import load_preset, merge
 from theory.task_toml import load_toml
 from validate.commands.parsing import as_dict, flags, parse, positional, value_of
@@ -39,7 +39,7 @@ class Options:
     """Processes side by side; 0 takes one for each core."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
-    kernels: Literal["auto", "torch", "compiled"] = "auto"
+    kernels: Kernels = "auto"
     """torch's own, or compiled for the model first, which needs a C++ compiler: for long runs."""
     resume: bool = False
     """Continue runs that exist, skip those that are complete."""

@@ -94,8 +94,8 @@ def write_kept(observations: Observations, file: Path) -> None:
     )
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.is_file() and _said(file.read_bytes()) == _said(content):
-            content = file.read_bytes()
+        before = file.read_bytes() if file.is_file() else b""
+        content = before if _said(before) == _said(content) else content
         write_atomically(file, content)
         _note(file, hashlib.sha256(content).hexdigest())
 

@@ -15,7 +15,7 @@ from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import drop_kept, kept_file
 from validate.studies.state import cost_of, run_state
 from validate.studies.study import Study, StudyMember, members_of
-from validate.training import duration, process_count
+from validate.training import cost_text, process_count
 
 
 def run_study(
@@ -63,10 +63,7 @@ def run_study(
 
 def _train(left: Sequence[StudyMember], count: int) -> None:
     cost = cost_of(left, count)
-    say(
-        f"runs: {len(left)}, processes: {cost.processes}; about {duration(cost.seconds)} "
-        f"and {cost.memory_mib:.0f} MiB a process"
-    )
+    say(f"runs: {len(left)}, {cost_text(cost)}")
     configs, paths = [m.config for m in left], [m.path for m in left]
     with training_progress(sum(epochs_left(m.config, m.path) for m in left)) as report:
         train_members(configs, paths, workers=count, resume=True, report=report)
