@@ -40,10 +40,11 @@ class Attention:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
         qkv, mapped = self.maps.forward(p, x)
-        q, k, v = (self._heads(part) for part in qkv.chunk(3, dim=-1))
+        # The products below would each copy a part that lies between the others.
+        q, k, v = (self._heads(part).contiguous() for part in qkv.chunk(3, dim=-1))
         mask = causal_mask(self.sizes[2], qkv.dtype, qkv.device)
         with small_products():
-            weights = softmax_(torch.baddbmm(mask, q, k.mT, alpha=1 / math.sqrt(q.shape[-1])))
+            weights = softmax_(torch.bmm(q, k.mT).mul_(1 / math.sqrt(q.shape[-1])).add_(mask))
             mixed = self._rows(torch.bmm(weights, v))
         y = add_bias(member_product(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (mapped, q, k, v, weights, mixed)
