@@ -172,7 +172,5 @@ def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
         one_hot = dy.new_zeros(members, rows, flat.shape[1]).scatter_(1, flat[:, None], 1.0)
         return torch.bmm(one_hot, dy.reshape(members, -1, width))
     index = own_rows(tokens, rows)
-    found: Tensor = ops.embedding_dense_backward(
-        dy.reshape(*index.shape, width), index, members * rows, -1, False
-    )
+    found = dy.new_zeros(members * rows, width).index_add_(0, index.flatten(), dy.reshape(-1, width))
     return found.view(members, rows, width)
