@@ -124,12 +124,12 @@ def seconds_per_epoch(member: MemberConfig, steps: int = 30, kernels: Kernels = 
 
 def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
     """Return the time of an epoch with its share of evaluation."""
-    rows = trainer.batch_rows(0)
+    batch = trainer.batches.at(0)
     steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
-    trainer.step(rows)
+    trainer.step(*batch)
     start = time.perf_counter()
     for _ in range(steps):
-        trainer.step(rows)
+        trainer.step(*batch)
     step = (time.perf_counter() - start) / steps
     return step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from sim.optim import clip_divisors, gradient_norms
+from sim.optim import clip_divisors
 
 if TYPE_CHECKING:
     from sim.engine import Trainer
@@ -62,7 +62,7 @@ class DeviceLoop:
             self._play(count)
         else:
             count = 1
-            self.one_step(trainer.batch_rows(position))
+            self.one_step(trainer.batches.rows(position))
         trainer.optimizer.step += count
         self._keep_books(start, count)
         return count
@@ -86,13 +86,12 @@ class DeviceLoop:
         return graph
 
     def _rows(self) -> Tensor:
-        return self.trainer.order.index_select(1, self.position * self.trainer.batch + self._within)
+        return self.trainer.batches.order.index_select(1, self.position * self.trainer.batch + self._within)
 
     def one_step(self, rows: Tensor) -> None:
         """Take one step on rows of the training set, all on the device."""
         trainer = self.trainer
-        losses, gradients = trainer.gradients(rows)
-        norms = gradient_norms(gradients)
+        losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
         self._note_failures(losses, norms)
         divisors = clip_divisors(norms, trainer.training.clip_norm)
         self.step.add_(1.0)

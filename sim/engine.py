@@ -15,15 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sim.batches import Batches
 from sim.config import MemberConfig, sequences_per_epoch
 from sim.data import Dataset, build_dataset, redraw_training
 from sim.device_loop import DeviceLoop
 from sim.evaluate import evaluate, evaluation_rows
-from sim.gradients import losses_and_gradients
 from sim.initial import build
-from sim.kernels import Gradients
+from sim.kernels import Gradients, torch_gradients
 from sim.layers import Parameters
-from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
+from sim.optim import Optimizer, clip_divisors, learning_rate
 from sim.run_folder import Arrays
 from sim.seeds import torch_stream
 from theory import InputError
@@ -57,6 +57,8 @@ class Trainer:
         Each member's Σ learning rate over the steps so far: the time of the gradient flow it follows.
     failures : dict of int to str
         Members that diverged, with the step and the reason; their weights stay as they were before.
+    batches : Batches
+        The training sets, and the epoch's order of them.
     compiled : callable or None
         Compiled gradients for whole batches (``sim.kernels``).
 
@@ -91,11 +93,10 @@ class Trainer:
         self.sum_learning_rate = [0.0] * len(self.members)
         self.failures: dict[int, str] = {}
         self.compiled: Gradients | None = None
-        self._tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
-        self._labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
-        self._member = torch.arange(len(members), device=self.device).view(-1, 1)
-        # Renewed in place every epoch: recorded steps know its address.
-        self.order = torch.empty(len(members), self.n_train, dtype=torch.int64, device=self.device)
+        tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
+        labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
+        self.batches = Batches(tokens, labels, self.batch)
+        self._torch_gradients = torch_gradients(self.model, self.trained)
         self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self._begin_epoch()
 
@@ -120,7 +121,7 @@ class Trainer:
             if self._loop is not None:
                 self.position += self._loop.take(until - self.position)
             else:
-                self.step(self.batch_rows(self.position))
+                self.step(*self.batches.at(self.position))
                 self.position += 1
         if self.position == self.steps_per_epoch:
             self.epoch += 1
@@ -128,14 +129,9 @@ class Trainer:
             self._begin_epoch()
         return True
 
-    def batch_rows(self, position: int) -> Tensor:
-        """Return the rows of the training set that the epoch's step at a position takes, (M, batch)."""
-        return self.order[:, position * self.batch : (position + 1) * self.batch]
-
-    def step(self, rows: Tensor) -> None:
-        """Take one step on rows of the training set, shape (n_members, batch)."""
-        losses, gradients = self.gradients(rows)
-        norms = gradient_norms(gradients)
+    def step(self, tokens: Tensor, labels: Tensor) -> None:
+        """Take one step on sequences (M, B, L) and their labels (M, B)."""
+        losses, gradients, norms = self.gradients(tokens, labels)
         for m, (loss, norm) in enumerate(zip(losses.tolist(), norms.tolist(), strict=True)):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 self.note_failure(m, self.optimizer.step, loss, norm)
@@ -159,18 +155,11 @@ class Trainer:
         reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
         self.failures.setdefault(member, reason)
 
-    def gradients(self, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return each member's mean loss, shape (n_members,), and its gradients in what is trained."""
-        tokens, labels = self.sequences(rows)
-        if self.compiled is not None and rows.shape[1] == self.batch:
-            losses, found = self.compiled(self.parameters, tokens, labels)
-        else:
-            losses, found = losses_and_gradients(self.parameters, tokens, labels, self.model)
-        return losses, {name: found[name] for name in self.trained}
-
-    def sequences(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return tokens and labels of rows of the training set."""
-        return self._tokens[self._member, rows], self._labels[self._member, rows]
+    def gradients(self, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters, Tensor]:
+        """Return each member's mean loss (M,), its gradients in what is trained, and their norm (M,)."""
+        whole = labels.shape[1] == self.batch
+        take = self.compiled if self.compiled is not None and whole else self._torch_gradients
+        return take(self.parameters, tokens, labels)
 
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
@@ -221,10 +210,12 @@ class Trainer:
         """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
         self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
         orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
-        self.order.copy_(torch.stack(orders))
         if self.members[0].data.fresh_noise:
-            for own, dataset, g in zip(self._tokens, self.datasets, self.generators["noise"], strict=True):
+            for own, dataset, g in zip(
+                self.batches.tokens, self.datasets, self.generators["noise"], strict=True
+            ):
                 own.copy_(redraw_training(self.task, dataset, g))
+        self.batches.renew(torch.stack(orders))
         if self._loop is not None:
             self._loop.begin_epoch()
 

@@ -15,7 +15,7 @@ _LARGEST_THRESHOLD = 32 * 2**20
 """The largest that glibc accepts; greater blocks come from the system each time, as before."""
 _PAGE, _MADV_HUGEPAGE = 2**12, 14
 _BLOCK, _BLOCKS = 31 * 2**20, 4
-"""Heap asked for ahead, in blocks just below the threshold: several times what a step at those sizes holds."""
+"""Heap asked for ahead, in blocks just below the threshold: several times what such a step holds."""
 
 
 def keep_freed_memory() -> bool:

@@ -36,8 +36,8 @@ def by_member(tensors: Parameters) -> list[list[Tensor]]:
 
 def gradient_norms(gradients: Parameters) -> Tensor:
     """Return the norm of each member's gradient over all its tensors, shape (M,)."""
-    each = [torch.stack(torch._foreach_norm(own)) for own in by_member(gradients)]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=1)
+    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients.values()]
+    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
     return norms
 
 
@@ -78,10 +78,9 @@ class Optimizer:
         steps = [torch.tensor(float(self.step + 1))] * len(gradients)
         views = by_member(gradients)
         for member in alive:
-            own = views[member]
-            if divisors is not None and float(divisors[member]) > 1:
-                torch._foreach_div_(own, float(divisors[member]))
-            take(member, own, rates[member], steps)
+            clipped = divisors is not None and float(divisors[member]) > 1
+            divisor = divisors[member] if divisors is not None and clipped else None
+            take(member, views[member], rates[member], steps, divisor)
         self.step += 1
 
     def update_on_device(
@@ -103,9 +102,8 @@ class Optimizer:
         """
         take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
         for member, own in enumerate(by_member(gradients)):
-            if divisors is not None:
-                torch._foreach_div_(own, divisors[member])
-            take(member, own, rates[member], [step] * len(own), frozen[member])
+            divisor = None if divisors is None else divisors[member]
+            take(member, own, rates[member], [step] * len(own), divisor, frozen[member])
 
     def _adamw(
         self,
@@ -113,6 +111,7 @@ class Optimizer:
         gradients: list[Tensor],
         rate: float | Tensor,
         steps: list[Tensor],
+        divisor: Tensor | None,
         frozen: Tensor | None = None,
     ) -> None:
         weights, first, second = self._views[member]
@@ -131,6 +130,7 @@ class Optimizer:
             eps=training.epsilon,
             amsgrad=False,
             maximize=False,
+            grad_scale=_left_to_divide(gradients, divisor),
             found_inf=frozen,
         )
 
@@ -140,6 +140,7 @@ class Optimizer:
         gradients: list[Tensor],
         rate: float | Tensor,
         _: list[Tensor],
+        divisor: Tensor | None,
         frozen: Tensor | None = None,
     ) -> None:
         weights, momenta, _unused = self._views[member]
@@ -155,5 +156,14 @@ class Optimizer:
             nesterov=False,
             maximize=False,
             is_first_step=False,
+            grad_scale=_left_to_divide(gradients, divisor),
             found_inf=frozen,
         )
+
+
+def _left_to_divide(gradients: list[Tensor], divisor: Tensor | None) -> Tensor | None:
+    """Return the divisor if torch's fused step may divide, in passing; it knows it in float32 alone."""
+    if divisor is None or gradients[0].dtype == torch.float32:
+        return divisor
+    torch._foreach_div_(gradients, divisor)
+    return None

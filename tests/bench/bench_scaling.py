@@ -69,7 +69,7 @@ def _point(config: RunConfig, steps: int) -> dict[str, float]:
     with matmul_route(route):
         for _ in range(steps + 1):
             start = time.perf_counter()
-            trainer.step(trainer.batch_rows(0))
+            trainer.step(*trainer.batches.at(0))
             times.append(time.perf_counter() - start)
     seconds = statistics.median(times[1:])
     products = needed_products(trainer.model, 200, BATCH, trainer.task.length)

@@ -126,7 +126,7 @@ class PlainLoop:
         self.loader = DataLoader(
             Sequences(data.tokens[data.train], data.labels[data.train]),
             batch_size=int(t.batch_size),
-            sampler=trainer.order[0].tolist(),
+            sampler=trainer.batches.order[0].tolist(),
         )
         self.clip_norm, self.device = t.clip_norm, device
         self.model.to(device)

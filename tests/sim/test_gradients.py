@@ -123,7 +123,7 @@ def test_float32_gradients_are_as_accurate_as_autograds(norm: str, init_rate: fl
             init_rates=(init_rate,),
         ).members()
     )
-    tokens, labels = trainer.sequences(trainer.batch_rows(0))
+    tokens, labels = trainer.batches.at(0)
     exact = {name: p.double() for name, p in trainer.parameters.items()}
     expected = losses_and_gradients(exact, tokens, labels, trainer.model)[1]
     ours = losses_and_gradients(trainer.parameters, tokens, labels, trainer.model)[1]

@@ -12,7 +12,6 @@ import torch
 from sim import MemberConfig, Run, RunConfig, Trainer, kernels, train, train_together
 from sim.gradients import losses_and_gradients
 from sim.kernels import check_kernels, choose_kernels
-from sim.layers import Parameters
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -37,15 +36,18 @@ def test_compiled_gradients_are_torchs(model: dict[str, Any], small: Make) -> No
     report = choose_kernels(trainer, "compiled")
     assert report.used == "compiled"
     for position in range(3):
-        trainer.step(trainer.batch_rows(position))
-    for rows in (trainer.batch_rows(0), trainer.batch_rows(0)[:, :5]):
-        losses, found = trainer.gradients(rows)
-        tokens, labels = trainer.sequences(rows)
+        trainer.step(*trainer.batches.at(position))
+    for rows in (trainer.batches.rows(0), trainer.batches.rows(0)[:, :5]):
+        tokens, labels = trainer.batches.of(rows)
+        losses, found, norms = trainer.gradients(tokens, labels)
         expected = losses_and_gradients(trainer.parameters, tokens, labels, trainer.model)
         torch.testing.assert_close(losses, expected[0], rtol=1e-13, atol=0)
         for name, gradient in expected[1].items():
             largest = max(float(gradient.abs().max()), 1e-6)  # That of keys' biases is rounding alone.
             torch.testing.assert_close(found[name], gradient, rtol=0, atol=1e-12 * largest)
+        for member, norm in enumerate(norms):
+            whole = torch.cat([gradient[member].flatten() for gradient in expected[1].values()])
+            torch.testing.assert_close(norm, whole.norm(), rtol=1e-13, atol=0)
 
 
 @pytest.mark.usefixtures("compiler")
@@ -87,7 +89,7 @@ def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
     def fails(*_: Any) -> Any:
         raise RuntimeError("no compiler\nand more")
 
-    monkeypatch.setattr(kernels, "compiled_gradients", lambda model: fails)
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: fails)
     trainer = _long(small)
     report = choose_kernels(trainer)
     assert report.used == "torch"
@@ -101,11 +103,11 @@ def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
 def test_compiled_gradients_that_differ_are_not_taken(
     wrong: float, small: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def differ(parameters: Parameters, tokens: torch.Tensor, labels: torch.Tensor) -> Any:
-        losses, found = losses_and_gradients(parameters, tokens, labels, trainer.model)
-        return losses, found | {"W1": found["W1"] * wrong}
+    def differ(*arguments: Any) -> Any:
+        losses, found, norms = kernels.torch_gradients(trainer.model, trainer.trained)(*arguments)
+        return losses, found | {"W1": found["W1"] * wrong}, norms
 
-    monkeypatch.setattr(kernels, "compiled_gradients", lambda model: differ)
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: differ)
     trainer = _long(small)
     report = choose_kernels(trainer)
     assert report.used == "torch"

@@ -34,7 +34,7 @@ def test_the_plain_loop_and_the_engine_go_through_the_same_losses(name: str) -> 
     plain = PlainLoop(trainer).steps(count)
     ours = []
     for position in range(count):
-        ours.append(float(trainer.gradients(trainer.batch_rows(position))[0]))
+        ours.append(float(trainer.gradients(*trainer.batches.at(position))[0]))
         trainer.advance(position + 1)
     torch.testing.assert_close(torch.tensor(ours), torch.tensor(plain), rtol=3e-5, atol=0)
     assert abs(plain[-1] - plain[0]) > 1e-3
@@ -64,6 +64,6 @@ class _Operations(TorchDispatchMode):
 def test_the_engines_own_products_are_those_it_takes(name: str) -> None:
     trainer = Trainer(RunConfig(**MODELS[name]).members())
     with _Operations() as taken:
-        trainer.step(trainer.batch_rows(0))
+        trainer.step(*trainer.batches.at(0))
     products = engine_products(trainer.model, trainer.task.vocab_size, 100, trainer.task.length)
     assert taken.count == operations(products)

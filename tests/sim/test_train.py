@@ -41,7 +41,7 @@ def _plain_run(member: MemberConfig, steps: int) -> dict[str, torch.Tensor]:
         epoch_step = step % trainer.steps_per_epoch
         if step and epoch_step == 0:
             trainer._begin_epoch()
-        rows = trainer.order[0, epoch_step * size : (epoch_step + 1) * size]
+        rows = trainer.batches.order[0, epoch_step * size : (epoch_step + 1) * size]
         hidden = torch.tanh(weights["W_emb"][tokens[rows]].sum(dim=1) @ weights["W1"])
         loss = torch.nn.functional.cross_entropy(hidden @ weights["W2"], labels[rows])
         optimizer.zero_grad()
@@ -97,7 +97,7 @@ def test_a_member_alone_equals_itself_in_an_ensemble(dtype: str, tolerance: floa
 def test_gradients_are_those_of_lemma_2(small: Make, record_error: Callable[[str, float], None]) -> None:
     """Eq. 19 summed over the batch by hand, in NumPy, against the engine's automatic differentiation."""
     trainer = Trainer(small(dtype="float64", init_rates=[0.2], batch_size="full").members())
-    _, gradients = trainer.gradients(trainer.order)
+    _, gradients, _ = trainer.gradients(*trainer.batches.at(0))
     W = {n: p[0].detach().numpy() for n, p in trainer.parameters.items()}
     data = trainer.datasets[0]
     X, y = data.tokens[data.train].numpy(), data.labels[data.train].numpy()

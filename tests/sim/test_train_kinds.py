@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, label_logits
-from sim.optim import clip_divisors, gradient_norms, learning_rate
+from sim.config import TrainingConfig
+from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -97,10 +98,10 @@ def test_steps_are_those_of_a_plain_loop(kind: str, small: Make) -> None:
     data = trainer.datasets[0]
     clipped = 0
     for _ in range(3):
-        order = trainer.order[0]
+        order = trainer.batches.order[0]
         for rows in order.split(16):
             step = trainer.optimizer.step
-            trainer.step(rows.view(1, -1))
+            trainer.step(*trainer.batches.of(rows.view(1, -1)))
             tokens, labels = data.tokens[data.train][rows], data.labels[data.train][rows]
             logits = label_logits({n: w[None] for n, w in weights.items()}, tokens[None], member.model)[0]
             optimizer.zero_grad()
@@ -129,6 +130,24 @@ def test_clipping_is_over_all_tensors_of_any_rank_and_each_members_own() -> None
         expected = before[m] * min(1.0, 1.0 / (float(before[m].norm()) + 1e-6))
         torch.testing.assert_close(before[m] / divisors[m], expected, rtol=1e-12, atol=0)
     assert float(norms[0]) < 1 < float(norms[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("options", [{"optimizer": "adamw"}, {"optimizer": "sgd", "momentum": 0.9}])
+def test_a_clipped_step_is_one_with_divided_gradients(options: dict[str, Any], dtype: torch.dtype) -> None:
+    """In float32 torch divides within the step, in float64 it is done before; each member by its own."""
+    generator = torch.Generator().manual_seed(0)
+    trainings = [TrainingConfig(**options, learning_rate=0.1)] * 3
+    start, gradient = (torch.randn(3, 50, 7, generator=generator, dtype=dtype) for _ in range(2))
+    divisors = torch.tensor([1.0, 3.7, 250.0], dtype=dtype)
+    weights = {way: {"W": start.clone()} for way in ("within", "before")}
+    optimizers = {way: Optimizer(own, trainings) for way, own in weights.items()}
+    for _ in range(3):
+        divided = {"W": gradient / divisors.view(3, 1, 1)}
+        optimizers["within"].update({"W": gradient.clone()}, divisors, [0.1] * 3, [0, 1, 2])
+        optimizers["before"].update(divided, None, [0.1] * 3, [0, 1, 2])
+    assert not torch.equal(weights["within"]["W"], start)
+    torch.testing.assert_close(weights["within"]["W"], weights["before"]["W"])
 
 
 @every_kind
@@ -222,10 +241,10 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
     data = {"source": "draw", "n_sequences": 700, "fresh_noise": True}
     members = small(task=task, data=data, seeds=[0, 1]).members()
     trainer = Trainer(members)
-    epochs = [trainer._tokens.clone()]
+    epochs = [trainer.batches.tokens.clone()]
     for _ in range(2):
         trainer.run_epoch()
-        epochs.append(trainer._tokens.clone())
+        epochs.append(trainer.batches.tokens.clone())
     for member, dataset in enumerate(trainer.datasets):
         anchors = dataset.tokens[dataset.train].clamp(max=19).min(dim=1).values
         for tokens in epochs:
@@ -238,14 +257,14 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
             counts = torch.bincount(place, minlength=4)
             assert counts[0] == 0
             assert (np.abs(counts[1:].numpy() - 200) < 5 * np.sqrt(600 * 2 / 9)).all()
-        assert torch.equal(trainer._labels[member], dataset.labels[dataset.train])
+        assert torch.equal(trainer.batches.labels[member], dataset.labels[dataset.train])
     assert not any(torch.equal(a, b) for a, b in itertools.pairwise(epochs))
     assert not torch.equal(epochs[0][0], epochs[0][1])
     # The order of the data and the evaluated sequences are those of a run without it.
     still = Trainer(small(task=task, data=data | {"fresh_noise": False}, seeds=[0, 1]).members())
     still.run_epoch()
     still.run_epoch()
-    assert torch.equal(still.order, trainer.order)
+    assert torch.equal(still.batches.order, trainer.batches.order)
     assert torch.equal(still.datasets[0].tokens, trainer.datasets[0].tokens)
 
 
@@ -261,7 +280,7 @@ def test_fresh_noise_resumes_bit_for_bit(small: Make) -> None:
         pass
     assert 0 < first.position < first.steps_per_epoch
     second.restore([first.checkpoint(0)])
-    assert torch.equal(second._tokens, first._tokens)
+    assert torch.equal(second.batches.tokens, first.batches.tokens)
     while second.epoch < 3:
         second.run_epoch()
     for name in unbroken.parameters:

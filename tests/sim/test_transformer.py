@@ -92,7 +92,7 @@ def test_the_engines_gradients_are_those_of_lemmas_3_and_4(member: Make, record_
         dtype="float64", init_rates=[0.3], batch_size="full", model={"kind": "one-layer", "d_f": 12, "d_k": 3}
     )
     trainer = Trainer([config])
-    _, gradients = trainer.gradients(trainer.order)
+    _, gradients, _ = trainer.gradients(*trainer.batches.at(0))
     theirs = OneLayerParameters(
         **{a: trainer.parameters[b][0].detach().numpy() for a, b in ONE_LAYER.items()}
     )

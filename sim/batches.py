@@ -1,0 +1,65 @@
+"""The training sequences of a trainer's members, taken batch by batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_AHEAD = 6400
+"""Sequences gathered at once: one index for many batches costs little more than for one."""
+
+Batch = tuple[Tensor, Tensor]
+"""Tokens (M, B, L) and labels (M, B)."""
+
+
+class Batches:
+    """Each member's training sequences, in the order of an epoch.
+
+    Parameters
+    ----------
+    tokens : Tensor of int64, shape (M, n, L)
+    labels : Tensor of int64, shape (M, n)
+    size : int
+        Sequences in a batch; the last of an epoch may hold fewer.
+
+    Attributes
+    ----------
+    order : Tensor of int64, shape (M, n)
+        The epoch's; renewed in place by ``renew``, since recorded steps know its address.
+    """
+
+    def __init__(self, tokens: Tensor, labels: Tensor, size: int) -> None:
+        self.tokens, self.labels, self.size = tokens, labels, size
+        self.order = torch.zeros_like(labels)
+        members, n = labels.shape
+        self._first_rows = n * torch.arange(members, device=labels.device).view(-1, 1)
+        self._ahead: dict[int, Batch] = {}
+
+    def renew(self, order: Tensor) -> None:
+        """Begin an epoch: take up its order, and ``tokens`` as they are now."""
+        self.order.copy_(order)
+        self._ahead = {}
+
+    def rows(self, position: int, count: int = 1) -> Tensor:
+        """Return the rows of some batches from a position in the epoch on, shape (M, count · size)."""
+        return self.order[:, position * self.size : (position + count) * self.size]
+
+    def of(self, rows: Tensor) -> Batch:
+        """Return the sequences in some rows of each member: rows (..., M, B) to batches (..., M, B, L)."""
+        flat = (rows + self._first_rows).flatten()
+        tokens = self.tokens.flatten(0, 1).index_select(0, flat)
+        labels = self.labels.flatten().index_select(0, flat)
+        return tokens.view(*rows.shape, -1), labels.view(rows.shape)
+
+    def at(self, position: int) -> Batch:
+        """Return the batch at a position in the epoch."""
+        whole = self.order.shape[1] // self.size
+        if position >= whole:
+            return self.of(self.rows(position))
+        if position not in self._ahead:
+            count = min(max(_AHEAD // (self.size * len(self.order)), 1), whole - position)
+            # Batch by batch, so that each lies in memory like one gathered by itself.
+            rows = self.rows(position, count).view(-1, count, self.size).transpose(0, 1)
+            tokens, labels = self.of(rows)
+            self._ahead = dict(enumerate(zip(tokens.unbind(), labels.unbind(), strict=True), start=position))
+        return self._ahead[position]
