@@ -23,7 +23,7 @@ from sim.evaluate import evaluate, evaluation_rows
 from sim.initial import build
 from sim.kernels import Gradients, torch_gradients
 from sim.layers import Parameters
-from sim.optim import Optimizer, clip_divisors, learning_rate
+from sim.optim import Optimizer, clip_divisor, learning_rate
 from sim.run_folder import Arrays
 from sim.seeds import torch_stream
 from theory import InputError
@@ -131,13 +131,15 @@ class Trainer:
 
     def step(self, tokens: Tensor, labels: Tensor) -> None:
         """Take one step on sequences (M, B, L) and their labels (M, B)."""
-        losses, gradients, norms = self.gradients(tokens, labels)
-        for m, (loss, norm) in enumerate(zip(losses.tolist(), norms.tolist(), strict=True)):
+        losses, gradients, of_members = self.gradients(tokens, labels)
+        norms = of_members.tolist()
+        for m, (loss, norm) in enumerate(zip(losses.tolist(), norms, strict=True)):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 self.note_failure(m, self.optimizer.step, loss, norm)
         rates = self.rates(self.optimizer.step)
         alive = [m for m in range(len(self.members)) if m not in self.failures]
-        self.optimizer.update(gradients, clip_divisors(norms, self.training.clip_norm), rates, alive)
+        divisors = [clip_divisor(norm, self.training.clip_norm) for norm in norms]
+        self.optimizer.update(gradients, divisors, rates, alive)
         self.note_rates(rates)
 
     def rates(self, step: int) -> list[float]:

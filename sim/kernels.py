@@ -96,16 +96,23 @@ def check_kernels(kernels: Kernels, device: str) -> None:
         if device != "cpu":
             raise InputError("kernels", kernels, f"not for the device {device}", 'ask for "auto"')
         try:
-            _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS), torch.ones(2))
+            _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS.copy()), torch.ones(2))
         except Exception as error:
             raise InputError(
                 "kernels", kernels, _failure(error), 'install a C++ compiler, or ask for "torch"'
             ) from None
 
 
-_OPTIONS: dict[str, Any] = {"compile_threads": 1, "cpp_wrapper": True, "realize_reads_threshold": 0}
-"""No pool of compiling processes, since training has a process to a core already; calls of kernels from C++;
-and no value computed twice that two kernels read. The last two save some 1.5 % each."""
+_OPTIONS: dict[str, Any] = {
+    "compile_threads": 1,  # No pool of compiling processes: training has a process to a core already.
+    "cpp_wrapper": True,  # Kernels are called from C++,
+    "realize_reads_threshold": 0,  # and compute nothing twice that two of them read: 1.5 % of a step each.
+}
+if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
+    # At every call torch asks whether anything that it compiled for has changed, which takes 2 % of a step.
+    # Tensors may; the model, and the functions of this package, do not.
+    _OPTIONS["guard_filter_fn"] = torch.compiler.keep_tensor_guards_unsafe
+# To be copied for every call: torch takes out of it what it reads.
 
 
 def torch_gradients(model: ModelConfig, trained: Sequence[str]) -> Gradients:
@@ -120,18 +127,15 @@ def torch_gradients(model: ModelConfig, trained: Sequence[str]) -> Gradients:
 
 
 def compiled_gradients(model: ModelConfig, names: Sequence[str], trained: Sequence[str]) -> Gradients:
-    """Return the same, to be compiled at its first call for the sizes that it gets.
-
-    What is compiled takes the tensors one by one: torch asks at every call whether it fits its arguments,
-    and about a dictionary it has more to ask.
-    """
+    """Return the same, to be compiled at its first call for the sizes that it gets."""
     plain = torch_gradients(model, trained)
 
     def flat(tokens: Tensor, labels: Tensor, *tensors: Tensor) -> Found:
         return plain(dict(zip(names, tensors, strict=True)), tokens, labels)
 
-    torch.compiler.reset()  # What was compiled for the run before would count against torch's limit.
-    compiled = torch.compile(flat, fullgraph=True, dynamic=False, options=_OPTIONS)
+    # torch keeps what it compiles with a function's code, which all functions made here would share.
+    flat.__code__ = flat.__code__.replace()
+    compiled = torch.compile(flat, fullgraph=True, dynamic=False, options=_OPTIONS.copy())
     return lambda parameters, tokens, labels: compiled(tokens, labels, *parameters.values())
 
 

@@ -41,12 +41,14 @@ def gradient_norms(gradients: Parameters) -> Tensor:
     return norms
 
 
-def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
-    """Return what each member's gradient is to be divided by to have norm ``largest`` at most, shape (M,).
-
-    None if nothing is to be divided; ``largest = 0`` switches clipping off.
-    """
+def clip_divisor(norm: float, largest: float) -> float:
+    """Return what a gradient is to be divided by to have norm ``largest`` at most; 0: no clipping."""
     # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
+    return max((norm + 1e-6) / largest, 1.0) if largest > 0 else 1.0
+
+
+def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
+    """Return the same for every member without asking the device, shape (M,); None with clipping off."""
     return ((norms + 1e-6) / largest).clamp(min=1.0) if largest > 0 else None
 
 
@@ -71,16 +73,23 @@ class Optimizer:
         self._views = [list(own) for own in zip(*parts, strict=True)]
 
     def update(
-        self, gradients: Parameters, divisors: Tensor | None, rates: Sequence[float], alive: Sequence[int]
+        self,
+        gradients: Parameters,
+        divisors: Sequence[float],
+        rates: Sequence[float],
+        alive: Sequence[int],
     ) -> None:
-        """Take one step in place for the members that are alive; the others keep their weights."""
+        """Take one step in place for the members that are alive; the others keep their weights.
+
+        Each member has its own divisor of the gradient (``clip_divisor``) and its own learning rate.
+        """
         take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
         steps = [torch.tensor(float(self.step + 1))] * len(gradients)
         views = by_member(gradients)
         for member in alive:
-            clipped = divisors is not None and float(divisors[member]) > 1
-            divisor = divisors[member] if divisors is not None and clipped else None
-            take(member, views[member], rates[member], steps, divisor)
+            own, divisor = views[member], divisors[member]
+            clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
+            take(member, own, rates[member], steps, clip)
         self.step += 1
 
     def update_on_device(

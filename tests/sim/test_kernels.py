@@ -51,6 +51,21 @@ def test_compiled_gradients_are_torchs(model: dict[str, Any], small: Make) -> No
 
 
 @pytest.mark.usefixtures("compiler")
+def test_every_trainer_has_compiled_gradients_of_its_own(small: Make) -> None:
+    """Two models whose tensors are alike, which torch is not asked to tell apart at every call."""
+    models = [{"d_m": 8, "d_f": 12, "activation": name} for name in ("tanh", "gelu")]
+    trainers = [Trainer(small(model=model, dtype="float64", init_rates=[0.1]).members()) for model in models]
+    assert [choose_kernels(trainer, "compiled").used for trainer in trainers] == ["compiled"] * 2
+    found = []
+    for trainer in trainers:
+        batch = trainer.batches.at(0)
+        losses, _ = losses_and_gradients(trainer.parameters, *batch, trainer.model)
+        torch.testing.assert_close(trainer.gradients(*batch)[0], losses, rtol=1e-13, atol=0)
+        found.append(float(losses))
+    assert found[0] != pytest.approx(found[1], rel=1e-6)
+
+
+@pytest.mark.usefixtures("compiler")
 def test_a_resumed_run_keeps_its_kernels_and_its_numbers(
     member: Callable[..., MemberConfig], tmp_path: Path
 ) -> None:

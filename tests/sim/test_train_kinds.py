@@ -12,7 +12,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer, label_logits
 from sim.config import TrainingConfig
-from sim.optim import Optimizer, clip_divisors, gradient_norms, learning_rate
+from sim.optim import Optimizer, clip_divisor, clip_divisors, gradient_norms, learning_rate
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -125,7 +125,9 @@ def test_clipping_is_over_all_tensors_of_any_rank_and_each_members_own() -> None
     divisors = clip_divisors(norms, 1.0)
     assert divisors is not None
     assert clip_divisors(norms, 0.0) is None
+    assert clip_divisor(float(norms[2]), 0.0) == 1.0
     for m in range(3):
+        assert clip_divisor(float(norms[m]), 1.0) == pytest.approx(float(divisors[m]), rel=1e-15)
         assert float(norms[m]) == pytest.approx(float(before[m].norm()), rel=1e-12)
         expected = before[m] * min(1.0, 1.0 / (float(before[m].norm()) + 1e-6))
         torch.testing.assert_close(before[m] / divisors[m], expected, rtol=1e-12, atol=0)
@@ -139,13 +141,13 @@ def test_a_clipped_step_is_one_with_divided_gradients(options: dict[str, Any], d
     generator = torch.Generator().manual_seed(0)
     trainings = [TrainingConfig(**options, learning_rate=0.1)] * 3
     start, gradient = (torch.randn(3, 50, 7, generator=generator, dtype=dtype) for _ in range(2))
-    divisors = torch.tensor([1.0, 3.7, 250.0], dtype=dtype)
+    divisors = [1.0, 3.7, 250.0]
     weights = {way: {"W": start.clone()} for way in ("within", "before")}
     optimizers = {way: Optimizer(own, trainings) for way, own in weights.items()}
     for _ in range(3):
-        divided = {"W": gradient / divisors.view(3, 1, 1)}
+        divided = {"W": gradient / torch.tensor(divisors, dtype=dtype).view(3, 1, 1)}
         optimizers["within"].update({"W": gradient.clone()}, divisors, [0.1] * 3, [0, 1, 2])
-        optimizers["before"].update(divided, None, [0.1] * 3, [0, 1, 2])
+        optimizers["before"].update(divided, [1.0] * 3, [0.1] * 3, [0, 1, 2])
     assert not torch.equal(weights["within"]["W"], start)
     torch.testing.assert_close(weights["within"]["W"], weights["before"]["W"])
 
