@@ -1,6 +1,6 @@
 """Whether gradients come from torch's own kernels, or from ones compiled for the model before training.
 
-``torch.compile`` joins what lies between the matrix products: a sixth of a Transformer's step. It needs a
+``torch.compile`` joins what lies between the matrix products: a fifth of a Transformer's step. It needs a
 C++ compiler and up to half a minute, a few seconds when the same model was compiled before (torch keeps its
 work in a folder of its own). So it is for long runs, and its numbers are compared with torch's before any
 step is taken.
@@ -32,7 +32,7 @@ Found = tuple[Tensor, Parameters, Tensor]
 Gradients = Callable[[Parameters, Tensor, Tensor], Found]
 """From parameters, tokens and labels."""
 COMPILE_FROM = 20_000
-"""Steps from which "auto" compiles: some 1.5 ms gained a step pay for half a minute."""
+"""Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
 
 
 @dataclass(frozen=True)
