@@ -30,6 +30,8 @@ example: anchorflow demo --out runs/demo
 
 Exit code: 0 success, 1 a verdict fails, 2 bad input, 130 stopped with Ctrl-C (nothing is lost)."""
 
+_GO_ON = "; runs that had begun have a checkpoint and go on with the same command and --resume"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
@@ -48,8 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"anchorflow: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        text = "anchorflow: stopped; runs that had begun have a checkpoint and go on with --resume"
-        print(text, file=sys.stderr)
+        print(f"anchorflow: stopped{_GO_ON if given[0] in ('train', 'demo') else ''}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output went away, as with `| head`: not an error of ours.

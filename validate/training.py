@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from sim.config import Kernels, RunConfig
+from sim.config import Kernels, MemberConfig, RunConfig
 from sim.cost import Cost, cost_of_runs
 from sim.kernels import check_kernels
-from sim.launch import check_device, default_workers, epochs_left, pending_runs, train
+from sim.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from sim.run import Run
 from theory import InputError
 from validate.console import say, training_progress
 
 
-def train_with_progress(
-    config: RunConfig,
-    out: Path,
+def train_with_progress(config: RunConfig, out: Path, workers: int = 0, **how: Any) -> list[Run]:
+    """Train a configuration with an estimate before and progress during the work.
+
+    Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
+    """
+    members = config.members()
+    return train_members_with_progress(members, [out / member.name for member in members], workers, **how)
+
+
+def train_members_with_progress(
+    members: Sequence[MemberConfig],
+    paths: Sequence[Path],
     workers: int = 0,
     *,
     device: str = "cpu",
@@ -23,18 +34,14 @@ def train_with_progress(
     resume: bool = False,
     overwrite: bool = False,
 ) -> list[Run]:
-    """Train a configuration with an estimate before and progress during the work.
-
-    Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
-    """
+    """Train members, each into its own folder, likewise; parameters are those of ``sim.train_members``."""
     if resume and overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     check_device(device)
     check_kernels(kernels, device)
     count = process_count(workers)
-    members = config.members()
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
-    left = pending_runs(members, [out / member.name for member in members], resume, overwrite)
+    left = pending_runs(members, paths, resume, overwrite)
     runs = [
         (member, epochs_left(member, path) if resume else member.training.epochs) for member, path in left
     ]
@@ -43,9 +50,9 @@ def train_with_progress(
         cost = cost_of_runs(runs, count, device, kernels)
         say(f"runs: {len(runs)}, epochs in all: {total}, {cost_text(cost)}")
     with training_progress(total) as report:
-        return train(
-            config,
-            out,
+        train_members(
+            members,
+            paths,
             workers=count,
             device=device,
             kernels=kernels,
@@ -53,6 +60,7 @@ def train_with_progress(
             overwrite=overwrite,
             report=report,
         )
+    return [Run.open(path) for path in paths]
 
 
 def process_count(workers: int) -> int:

@@ -202,6 +202,57 @@ def test_an_existing_run_is_refused_before_any_work(
     assert {f: f.read_bytes() for f in (tmp_path / "r").rglob("*") if f.is_file()} == before
 
 
+def test_the_runs_in_a_folder_go_on_without_their_configuration(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One is stopped in its last epoch and gone on with: by the folder of both, and by its own."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    options = ["--workers", "1", "--training.dtype", "float64"]
+    assert main(["train", str(config), "--out", str(whole), *options]) == 0
+    for folder in (parts, parts / "gamma0.8_seed1"):
+        assert main(["train", str(config), "--out", str(parts), "--overwrite", *options]) == 0
+        _stop(parts / "gamma0.8_seed1")
+        capsys.readouterr()
+        assert main(["train", "--resume", str(folder), "--workers", "1", "--json"]) == 0
+        found = [Path(run["path"]) for run in _json(capsys)]
+        assert found == [p for p in sorted(parts.iterdir()) if p.is_dir()] if folder == parts else [folder]
+        for run in found:
+            for file in (whole / run.name / "snapshots").iterdir():
+                assert (run / "snapshots" / file.name).read_bytes() == file.read_bytes()
+
+
+def _stop(run: Path) -> None:
+    """Leave of a complete run what one has that was killed in its last epoch."""
+    (run / "snapshots" / "epoch_000002.safetensors").unlink()
+    last = max((run / "checkpoints").iterdir())
+    last.unlink()
+    provenance = json.loads((run / "provenance.json").read_text())
+    (run / "provenance.json").write_text(json.dumps(provenance | {"status": "running"}))
+    lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (run / "metrics.jsonl").write_text("".join(lines[:-1]))
+
+
+@pytest.mark.parametrize("option", [["--out", "elsewhere"], ["--preset", "cpu"], ["--task", "paper"]])
+def test_runs_go_on_as_they_are(
+    option: list[str], config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r"
+    assert main(["train", str(config), "--out", str(out), "--workers", "1"]) == 0
+    assert main(["train", "--resume", str(out), *option]) == 2
+    assert "go on as and where they are; leave it out" in capsys.readouterr().err
+    assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_configuration_behind_options_counts(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r"
+    arguments = ["train", "--out", str(out), "--seeds", "3", "--workers", "1", str(config), "--json"]
+    assert main(arguments) == 0
+    assert [run["config"]["model"]["d_m"] for run in _json(capsys)] == [8]
+
+
 def test_demo_exits_with_its_verdicts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from sim.config import Kernels, RunConfig, make_run_config
 from sim.presets import load_preset, merge
+from theory import InputError
 from theory.task_toml import load_toml
 from validate.commands.parsing import as_dict, flags, parse, positional, value_of
+
+if TYPE_CHECKING:
+    from sim import Run
 
 EXAMPLE = "anchorflow train --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 --training.epochs 20"
 
@@ -20,6 +24,9 @@ EXAMPLE = "anchorflow train --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 --t
 @dataclasses.dataclass
 class Options:
     """Train a model for every γ and seed of a configuration, one run folder each.
+
+    With --resume a run folder, or a folder of them, can stand in the place of CONFIG.toml: the runs in it go
+    on, each with its own configuration.
 
     CONFIG.toml may hold init_rates, seeds, task ("emb-mlp", "paper" or a table) and the sections model,
     data and training; each key can be overridden here, and lies itself over those of the preset. The keys
@@ -51,15 +58,53 @@ class Options:
 
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
+    folder = _folder_to_resume(arguments)
+    if folder is not None:
+        return _go_on(folder, parse(Options, "train", arguments, EXAMPLE))
     file = positional(arguments)
     preset = value_of("--preset", arguments)
     data = merge(load_preset(preset) if preset else {}, load_toml(Path(file)) if file else {})
     config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
     options = parse(_with_flags(config), "train", arguments, EXAMPLE)
     changed = as_dict(options)
-    own = {field.name: changed.pop(field.name) for field in dataclasses.fields(Options)}
-    task = config.task if own["task"] is None else own["task"]
-    return _train(make_run_config(changed | {"task": task}), Options(**own))
+    own = Options(**{field.name: changed.pop(field.name) for field in dataclasses.fields(Options)})
+    if own.config is not None and own.config != file:
+        # It stands behind an option, where only parsing tells it from the option's value.
+        last = max(i for i, argument in enumerate(arguments) if argument == own.config)
+        return run([own.config, *arguments[:last], *arguments[last + 1 :]])
+    from validate.training import train_with_progress
+
+    config = make_run_config(changed | {"task": config.task if own.task is None else own.task})
+    runs = train_with_progress(config, own.out, own.workers, **_how(own))
+    return _tell(runs, own.out, as_json=own.json)
+
+
+def _folder_to_resume(arguments: Sequence[str]) -> Path | None:
+    """Return the folder, if there is one in the place of the configuration and --resume is asked for."""
+    named = (positional(arguments), value_of("--resume", arguments)) if "--resume" in arguments else ()
+    return next((Path(name) for name in named if name and Path(name).is_dir()), None)
+
+
+def _go_on(folder: Path, options: Options) -> int:
+    """Go on with the runs in a folder."""
+    from sim.run import find_runs
+    from sim.run_folder import read_config
+    from validate.training import train_members_with_progress
+
+    for name in ("preset", "task", "out"):
+        value = getattr(options, name)
+        if value != getattr(Options, name):
+            raise InputError(
+                name, str(value), f"runs in {folder} go on as and where they are", "leave it out"
+            )
+    paths = find_runs([folder])
+    members = [read_config(path) for path in paths]
+    runs = train_members_with_progress(members, paths, options.workers, **_how(options))
+    return _tell(runs, folder, as_json=options.json)
+
+
+def _how(options: Options) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
 
 
 def _with_kind(data: dict[str, Any], kind: str | None) -> dict[str, Any]:
@@ -77,20 +122,11 @@ def _with_flags(config: RunConfig) -> type[Any]:
     return made
 
 
-def _train(config: RunConfig, options: Options) -> int:
+def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
+    """Say where the runs are and how well they do."""
     from validate.console import print_json, print_table
-    from validate.training import train_with_progress
 
-    runs = train_with_progress(
-        config,
-        options.out,
-        options.workers,
-        device=options.device,
-        kernels=options.kernels,
-        resume=options.resume,
-        overwrite=options.overwrite,
-    )
-    if options.json:
+    if as_json:
         print_json(
             [
                 {"path": str(r.path), "config": r.config.model_dump(mode="json"), "final": r.metrics[-1]}
@@ -98,12 +134,13 @@ def _train(config: RunConfig, options: Options) -> int:
             ]
         )
         return 0
-    parts = list(runs[0].metrics[-1]["accuracy"])
+    parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
+    keys = [(kind, part) for kind in ("accuracy", "loss") for part in parts]
     rows = [
-        [str(r.path), *(f"{r.metrics[-1][kind][p]:.3f}" for kind in ("accuracy", "loss") for p in parts)]
+        [str(r.path), *(f"{r.metrics[-1][kind].get(part, float('nan')):.3f}" for kind, part in keys)]
         for r in runs
     ]
-    header = ["run", *(f"{kind} {p}" for kind in ("accuracy", "loss") for p in parts)]
-    print_table(f"after {config.training.epochs} epochs", header, rows)
-    print(f"compare them with the theory: anchorflow compare {options.out}")
+    epochs = " or ".join(str(n) for n in sorted({r.config.training.epochs for r in runs}))
+    print_table(f"after {epochs} epochs", ["run", *(f"{kind} {part}" for kind, part in keys)], rows)
+    print(f"compare them with the theory: anchorflow compare {out}")
     return 0
