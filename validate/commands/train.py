@@ -58,10 +58,9 @@ class Options:
 
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
-    folder = _folder_to_resume(arguments)
-    if folder is not None:
-        return _go_on(folder, parse(Options, "train", arguments, EXAMPLE))
     file = positional(arguments)
+    if file and "--resume" in arguments and Path(file).is_dir():
+        return _go_on(Path(file), parse(Options, "train", arguments, EXAMPLE))
     preset = value_of("--preset", arguments)
     data = merge(load_preset(preset) if preset else {}, load_toml(Path(file)) if file else {})
     config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
@@ -77,12 +76,6 @@ def run(arguments: Sequence[str]) -> int:
     config = make_run_config(changed | {"task": config.task if own.task is None else own.task})
     runs = train_with_progress(config, own.out, own.workers, **_how(own))
     return _tell(runs, own.out, as_json=own.json)
-
-
-def _folder_to_resume(arguments: Sequence[str]) -> Path | None:
-    """Return the folder, if there is one in the place of the configuration and --resume is asked for."""
-    named = (positional(arguments), value_of("--resume", arguments)) if "--resume" in arguments else ()
-    return next((Path(name) for name in named if name and Path(name).is_dir()), None)
 
 
 def _go_on(folder: Path, options: Options) -> int:
