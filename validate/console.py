@@ -10,8 +10,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from sim.session import Progress as RunProgress
 from sim.session import Report
@@ -42,6 +51,14 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+class _RateColumn(ProgressColumn):
+    """Epochs per second, once there are two reports to measure a rate from."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate."""
+        return Text("epochs," if task.speed is None else f"epochs, {task.speed:.1f}/s,")
+
+
 @contextmanager
 def training_progress(total: int) -> Iterator[Report]:
     """Show how many of all epochs are done, the rate and the time left; plain lines where no terminal is."""
@@ -53,7 +70,7 @@ def training_progress(total: int) -> Iterator[Report]:
         TextColumn("training"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("epochs, {task.speed:.1f}/s,"),
+        _RateColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
