@@ -162,7 +162,7 @@ class Report:
             for figure in self.figures:
                 save(figure.figure, out / "figures" / f"{figure.name}.svg")
                 write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
-            write_atomically(page, render(self))
+            write_atomically(page, render(report=self))
             # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
             write_atomically(data, json.dumps(self.to_json(), allow_nan=False) + "\n")
         return page, data

@@ -22,6 +22,8 @@ from validate.settings import Setting
 
 MOST_PIXELS = 1300
 """The widest picture, in pixels: wide sheets are drawn at fewer pixels an inch."""
+PIXELS_PER_INCH = 96
+"""How large a page shows a figure: as CSS has it, at its size in inches."""
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
 OVER_RATES = (10, 11, 12, 13)
@@ -65,6 +67,11 @@ class ReportFigure:
     def alt(self) -> str:
         """What stands for the picture where it is not seen."""
         return ". ".join(text.rstrip(".") for text in (self.title, self.caption, self.note) if text) + "."
+
+    @property
+    def pixels(self) -> int:
+        """The width at which a page shows it, in pixels."""
+        return round(PIXELS_PER_INCH * self.figure.get_figwidth())
 
     @cached_property
     def png(self) -> bytes:

@@ -8,6 +8,8 @@ import pytest
 
 from sim import Run, RunConfig, train
 from sim.config import make_run_config
+from validate.demo_claims import judge
+from validate.report import Report
 from validate.settings import Setting, group_runs
 
 TASK = {
@@ -54,3 +56,13 @@ def runs_folder(runs: list[Run]) -> Path:
 @pytest.fixture(scope="session")
 def settings(runs: list[Run]) -> list[Setting]:
     return group_runs(runs)
+
+
+@pytest.fixture(scope="session")
+def report(settings: list[Setting]) -> Report:
+    return Report.build("A <report> & more", settings, outcomes=judge(settings))
+
+
+@pytest.fixture(scope="session")
+def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(tmp_path_factory.mktemp("report"))[0].parent

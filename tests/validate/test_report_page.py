@@ -1,0 +1,90 @@
+"""The report's page: what it escapes, what its contents list, dark and narrow screens."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.validate.page import Page
+from validate.demo_claims import judge
+from validate.html import SECTIONS, render
+from validate.report import Report
+from validate.report_figures import NotDrawn
+from validate.settings import Setting
+
+MARKUP = '<script>alert("x")</script> & <b>'
+
+
+def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Report:
+    """Return a report without rows or figures, which costs nothing to draw."""
+    return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]
+
+
+def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
+    outcome = judge(settings)[0]
+    marked = dataclasses.replace(outcome, claim=dataclasses.replace(outcome.claim, statement=MARKUP))
+    named = [dataclasses.replace(setting, label=MARKUP) for setting in settings]
+    report = _bare(named, MARKUP, outcomes=[marked], not_drawn=[NotDrawn(3, MARKUP, MARKUP)])
+    text = render(report=report)
+    assert "<script" not in text
+    assert "<b>" not in text
+    # The title twice, the verdict's claim, two cells of the figure, and each setting where it stands.
+    assert text.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt; &amp; &lt;b&gt;") >= 7
+    assert Page(text).open == []
+
+
+@pytest.mark.parametrize("with_verdicts", [True, False])
+def test_the_contents_name_every_section_and_no_other(settings: list[Setting], with_verdicts: bool) -> None:
+    report = _bare(settings, outcomes=judge(settings) if with_verdicts else [])
+    text = render(report=report)
+    (contents,) = re.findall(r"<nav.*?</nav>", text, flags=re.DOTALL)
+    linked = re.findall(r'<a href="#(\w+)">([^<]+)</a>', contents)
+    headings = re.findall(r'<h2 id="(\w+)">([^<]+)</h2>', text)
+    assert linked == headings
+    assert ("Verdicts" in dict(linked).values()) == with_verdicts
+    assert {title for _, title in linked} <= {title.replace("'", "&#39;") for title in SECTIONS.values()}
+    assert len(headings) == len(re.findall("<h2", text))
+
+
+def test_dark_screens_get_dark_pages(settings: list[Setting]) -> None:
+    """Every colour is a variable with a value for each scheme; readable contrast in both."""
+    style = re.findall(r"<style>(.*?)</style>", render(report=_bare(settings)), flags=re.DOTALL)[0]
+    blocks = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
+    light, dark = (dict(re.findall(r"--(\w+): (#\w+)", block)) for block in blocks)
+    assert light.keys() == dark.keys()
+    for colours in (light, dark):
+        for name in ("text", "small", "link", "yes", "no", "part"):
+            assert _contrast(colours[name], colours["page"]) >= 4.5, name
+    assert _luminance(dark["page"]) < 0.05 < 0.9 < _luminance(light["page"])
+    rules = re.sub(r":root \{.*?\}", "", style, flags=re.DOTALL)
+    # White under a picture is meant: figures are black on white.
+    assert set(re.findall(r"#[0-9a-f]{3,6}\b", rules)) == {"#fff"}
+    assert re.search(r"\.picture img \{[^}]*background: #fff", rules)
+
+
+def test_pictures_fit_a_narrow_screen(written: Path) -> None:
+    text = (written / "report.html").read_text()
+    style = re.findall(r"<style>(.*?)</style>", text, flags=re.DOTALL)[0]
+    narrow = style[style.index("@media (max-width") :]
+    assert re.search(r"\.picture img \{[^}]*max-width: 100%; height: auto", style)
+    assert "picture" not in narrow
+    # Only a reader's own touch enlarges one, and then within its frame.
+    assert re.findall(r"[^\n]*max-width: none", style) == [".picture input:checked + img { max-width: none"]
+    assert re.search(r"\.picture \{[^}]*overflow-x: auto", style)
+    assert text.count("<img") == text.count('<label class="picture"><input type="checkbox"')
+
+
+def _contrast(one: str, other: str) -> float:
+    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of a colour as WCAG 2 defines it."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * d for d in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
