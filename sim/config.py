@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from sim.model_config import KINDS, EmbMLPConfig, ModelConfig, kind_of
 from sim.section import Section, tagged
+from sim.task_files import PRESETS as PRESETS
+from sim.task_files import as_task as as_task
 from theory import InputError, Task
 from theory.errors import unknown_key
-from theory.task_toml import task_from_dict, task_to_dict
-
-PRESETS = {"paper": 9, "emb-mlp": 3}
-"""Named tasks: the paper's, by sequence length."""
+from theory.task_toml import task_to_dict
 
 Kernels = Literal["auto", "torch", "compiled"]
 """Which kernels training takes (``sim.kernels``); here, so that reading options does not load torch."""
@@ -132,7 +132,14 @@ class RunConfig(Settings):
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = tagged("chosen", (0,), min_length=1)
     """One run for each seed and γ."""
     task: str | dict[str, Any] = tagged("paper", "emb-mlp")
-    """A preset ("emb-mlp", "paper") or a table as in a task's TOML file."""
+    """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it."""
+
+    @field_validator("task", mode="before")
+    @classmethod
+    def _as_table(cls, value: object) -> object:
+        if isinstance(value, Task):
+            return task_to_dict(value)
+        return str(value) if isinstance(value, Path) else value
 
     def build_task(self) -> Task:
         """Return the task, or raise InputError."""
@@ -167,17 +174,6 @@ class MemberConfig(Settings):
     def name(self) -> str:
         """The name of the run's folder."""
         return f"gamma{self.init_rate:g}_seed{self.seed}"
-
-
-def as_task(value: str | dict[str, Any]) -> Task:
-    """Return the task that a preset's name or a table describes."""
-    if isinstance(value, dict):
-        return task_from_dict(value)
-    if value not in PRESETS:
-        raise InputError(
-            "task", value, "unknown preset", f"choose one of {', '.join(PRESETS)} or write a [task] table"
-        )
-    return Task.paper(length=PRESETS[value])
 
 
 def make_run_config(data: dict[str, Any]) -> RunConfig:

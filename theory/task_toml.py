@@ -15,7 +15,7 @@ from theory.task import Mapping, Task
 
 _SCALARS = ("n_anchors", "length", "vocab_size")
 _SHORT = ("reasoning_anchors", "memory_anchors")
-_TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
+TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
 _MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 
@@ -46,8 +46,8 @@ def read_task(source: str | Path) -> Task:
 def task_from_dict(data: dict[str, Any]) -> Task:
     """Build a task from what a TOML file holds; unknown keys are refused by name."""
     for key in data:
-        if key not in _TASK_KEYS:
-            raise unknown_key("key of a task", key, _TASK_KEYS)
+        if key not in TASK_KEYS:
+            raise unknown_key("key of a task", key, TASK_KEYS)
     for key in ("keys", *_SCALARS):
         if key not in data:
             raise InputError("task", sorted(data), f"the key {key!r} is missing", f"add {key} = ...")

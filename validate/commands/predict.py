@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from theory import InputError
 from validate.commands.parsing import parse
 
 if TYPE_CHECKING:
-    from theory import Task
     from validate.prediction import Prediction
 
 EXAMPLE = "anchorflow predict emb-mlp --out runs/prediction"
@@ -22,12 +22,14 @@ EXAMPLE = "anchorflow predict emb-mlp --out runs/prediction"
 class Options:
     """Predict label distributions and the embedding's early geometry from a task alone.
 
-    TASK.toml describes a task (or is a configuration with a [task] table); "emb-mlp" and "paper" name the
-    paper's own.
+    TASK.toml describes a task, or is a configuration that holds one; "emb-mlp" and "paper" name the paper's
+    own.
     """
 
-    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK.toml")]
+    file: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK.toml")] = None
     """A TOML file, or a preset's name."""
+    task: str | None = None
+    """The same, as an option."""
     out: Path | None = None
     """Write prediction.json, the task and the figures here."""
     json: bool = False
@@ -37,10 +39,15 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Predict, print, and write if asked to."""
     options = parse(Options, "predict", arguments, EXAMPLE)
+    from sim.task_files import as_task
     from validate.console import print_json
     from validate.prediction import Prediction
 
-    prediction = Prediction.of(read_task(options.task))
+    if (options.file is None) == (options.task is None):
+        raise InputError(
+            "task", [options.file, options.task], "one task is required", "give TASK.toml or --task"
+        )
+    prediction = Prediction.of(as_task(options.file or options.task or ""))
     if options.out is not None:
         prediction.write(options.out)
     if options.json:
@@ -50,17 +57,6 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
-
-
-def read_task(name: str) -> Task:
-    """Return the task that a preset's name or a TOML file describes."""
-    from sim.config import PRESETS, as_task
-    from theory.task_toml import load_toml, task_from_dict
-
-    if name in PRESETS:
-        return as_task(name)
-    data: dict[str, Any] = load_toml(Path(name))
-    return as_task(data["task"]) if "task" in data else task_from_dict(data)
 
 
 def print_prediction(prediction: Prediction) -> None:

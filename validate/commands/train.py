@@ -11,35 +11,39 @@ import tyro
 
 from sim.config import Kernels, RunConfig, make_run_config
 from sim.presets import load_preset, merge
+from sim.task_defaults import experiment_for
+from sim.task_files import as_task, read_description, task_table
 from theory import InputError
-from theory.task_toml import load_toml
 from validate.commands.parsing import as_dict, flags, parse, positional, value_of
 
 if TYPE_CHECKING:
     from sim import Run
 
-EXAMPLE = "anchorflow train --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 --training.epochs 20"
+EXAMPLE = "anchorflow train my_task.toml --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 2"
 
 
 @dataclasses.dataclass
 class Options:
     """Train a model for every γ and seed of a configuration, one run folder each.
 
-    With --resume a run folder, or a folder of them, can stand in the place of CONFIG.toml: the runs in it go
-    on, each with its own configuration.
+    FILE.toml is a task, a configuration or, as runs/mine/NAME/config.json, that of a run. A task alone is
+    trained at γ = 0.3 and 0.8 with three seeds for about as many steps as the demo takes.
 
-    CONFIG.toml may hold init_rates, seeds, task ("emb-mlp", "paper" or a table) and the sections model,
-    data and training; each key can be overridden here, and lies itself over those of the preset. The keys
-    of model depend on its kind: those of the Transformers are shown by --model.kind transformer --help and
-    --model.kind one-layer --help.
+    With --resume a run folder, or a folder of them, can take the place of FILE.toml: the runs in it continue,
+    each with its own configuration.
+
+    A configuration may hold init_rates, seeds, task ("emb-mlp", "paper", a task file or a table) and the
+    sections model, data and training. Its keys override those of the preset, and options override both. The
+    keys of model depend on its kind: --model.kind transformer --help and --model.kind one-layer --help show
+    those of the Transformers.
     """
 
-    config: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG.toml")] = None
-    """The configuration; without one, the preset or the defaults below."""
+    config: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")] = None
+    """A task or a configuration; without one, the preset or the defaults below."""
     preset: str | None = None
     """A configuration by its name, to start from."""
     task: str | None = None
-    """A task by its name, "emb-mlp" or "paper", instead of the configuration's."""
+    """A task instead of the configuration's: a task file, "emb-mlp" or "paper"."""
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
     workers: int = 0
@@ -61,8 +65,9 @@ def run(arguments: Sequence[str]) -> int:
     file = positional(arguments)
     if file and "--resume" in arguments and Path(file).is_dir():
         return _go_on(Path(file), parse(Options, "train", arguments, EXAMPLE))
-    preset = value_of("--preset", arguments)
-    data = merge(load_preset(preset) if preset else {}, load_toml(Path(file)) if file else {})
+    data = _described(
+        file, *(value_of(name, arguments) for name in ("--preset", "--task", "--training.epochs"))
+    )
     config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
     options = parse(_with_flags(config), "train", arguments, EXAMPLE)
     changed = as_dict(options)
@@ -73,9 +78,23 @@ def run(arguments: Sequence[str]) -> int:
         return run([own.config, *arguments[:last], *arguments[last + 1 :]])
     from validate.training import train_with_progress
 
-    config = make_run_config(changed | {"task": config.task if own.task is None else own.task})
+    config = make_run_config(changed | {"task": config.task})
     runs = train_with_progress(config, own.out, own.workers, **_how(own))
     return _tell(runs, own.out, as_json=own.json)
+
+
+def _described(file: str | None, preset: str | None, task: str | None, epochs: str | None) -> dict[str, Any]:
+    """Return the keys of the configuration that a file, a preset and a task describe together."""
+    described = read_description(file) if file else {}
+    if task is not None:
+        described = described | {"task": task}
+    if preset is not None:
+        return merge(load_preset(preset), described)
+    if described.keys() == {"task"}:
+        described["task"] = dict(task_table(described["task"]))
+        length = int(epochs) if epochs and epochs.isdecimal() and int(epochs) else None
+        return experiment_for(as_task(described["task"]), length) | described
+    return described
 
 
 def _go_on(folder: Path, options: Options) -> int:

@@ -1,0 +1,57 @@
+"""What is trained when a task is all that is given: a whole experiment, of the demo's size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sim.config import TrainingConfig, sequences_per_epoch
+from sim.presets import load_preset, merge
+from theory import Task
+from theory.population import population_size
+
+STEPS = 20_000
+"""As many steps as the demo takes."""
+MOST_SEQUENCES = 200_000
+"""The paper's data set: a larger population is sampled."""
+WITH_NOISE = "cpu"
+"""The preset for a task with noise tokens, where the sum of the Emb-MLP cannot tell the key from them."""
+_SNAPSHOTS = 10
+
+
+def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
+    """Return the keys of a configuration that puts the theory to the test on a task.
+
+    The Emb-MLP at both initial scales that the claims compare, with three seeds for an interval, ``STEPS``
+    steps and ten snapshots on the way. A task with noise tokens gets the preset ``cpu``: a Transformer with
+    one seed. Every key can be overridden.
+
+    Parameters
+    ----------
+    task : Task
+    epochs : int, optional
+        Another length, over which evaluations and snapshots are spread.
+    """
+    if task.n_noise:
+        preset = {key: value for key, value in load_preset(WITH_NOISE).items() if key != "task"}
+        return merge(preset, {"data": {"source": "draw", "n_sequences": sample_size(task)}})
+    data: dict[str, Any] = {"source": "enumerate"}
+    size = population_size(task)
+    if size > MOST_SEQUENCES:
+        size = sample_size(task)
+        data = {"source": "draw", "n_sequences": size}
+    if epochs is None:
+        epochs = max(_SNAPSHOTS, math.ceil(STEPS / sequences_per_epoch(size, TrainingConfig().batch_size)))
+    training = {
+        "epochs": epochs,
+        "evaluate_every": max(1, epochs // (2 * _SNAPSHOTS)),
+        "snapshot_epochs": sorted({epochs * i // _SNAPSHOTS for i in range(1, _SNAPSHOTS)}),
+        "checkpoint_every": max(1, epochs // 2),
+    }
+    return {"init_rates": [0.3, 0.8], "seeds": [0, 1, 2], "data": data, "training": training}
+
+
+def sample_size(task: Task) -> int:
+    """Return the largest sample up to ``MOST_SEQUENCES`` that has all anchor combinations equally often."""
+    combinations = sum(task.n_combinations(mapping) for mapping in task.mappings)
+    return max(1, MOST_SEQUENCES // combinations) * combinations

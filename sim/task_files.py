@@ -1,0 +1,119 @@
+"""Files that name a task: a task alone, or a configuration that holds one, told apart by their content."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from theory import InputError, Task
+from theory.errors import unknown_key
+from theory.task_toml import TASK_KEYS, load_toml, task_from_dict, task_to_dict
+
+PRESETS = {"paper": 9, "emb-mlp": 3}
+"""Named tasks: the paper's, by sequence length."""
+CONFIG_KEYS = ("init_rates", "seeds", "task", "model", "data", "training")
+"""The keys of a configuration file (the fields of ``RunConfig``)."""
+BOTH_LOOK_LIKE = (
+    'a task file has keys such as keys = "30..59", n_anchors = 2, length = 3, vocab_size = 120 and '
+    "[[mappings]]; a configuration has init_rates, seeds, task, [model], [data] or [training]"
+)
+
+
+def as_task(value: str | Mapping[str, Any] | Task) -> Task:
+    """Return the task that a preset's name, a TOML file, a table or a task describes.
+
+    Raises
+    ------
+    InputError
+        If a name is neither a preset nor a file, or the task makes no sense.
+    """
+    if isinstance(value, Task):
+        return value
+    return task_from_dict(dict(task_table(value)))
+
+
+def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a task as a table, as its TOML file holds it; parameters and errors are those of ``as_task``."""
+    if not isinstance(value, str):
+        return value
+    if value in PRESETS:
+        return task_to_dict(Task.paper(length=PRESETS[value]))
+    file = Path(value)
+    if file.suffix != ".toml" and not file.is_file():
+        raise InputError(
+            "task",
+            value,
+            "neither a preset nor a TOML file",
+            f"choose one of {', '.join(PRESETS)}, or give the path of a task file",
+        )
+    described = read_description(file)
+    if "task" not in described:
+        raise InputError("task", value, "a configuration without a task", "add task = ... or a [task] table")
+    return task_table(described["task"])
+
+
+def read_description(file: Path | str) -> dict[str, Any]:
+    """Read a file that ``anchorflow train`` takes, and return the keys of a configuration.
+
+    Parameters
+    ----------
+    file : path
+        A configuration, whose keys are returned as they are, but that a task file named in it is found
+        beside it; a run's config.json; or a task, which is returned as ``{"task": table}``.
+
+    Raises
+    ------
+    InputError
+        If the file is none of these, or two at once.
+    """
+    path = Path(file)
+    if path.suffix == ".json":
+        return _description_of_run(path)
+    data = load_toml(path)
+    if content_of(data, path) == "task":
+        return {"task": data}
+    name = data.get("task")
+    if isinstance(name, str) and name not in PRESETS:
+        return data | {"task": str(path.parent / name)}
+    return data
+
+
+def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
+    """Return what a file holds, by its keys; a file without a known key counts by the nearest ones."""
+    task, config = ([key for key in data if key in known] for known in (TASK_KEYS, CONFIG_KEYS))
+    if task and config:
+        raise InputError(
+            "file",
+            str(file),
+            f"mixes a task ({task[0]}) and a configuration ({config[0]})",
+            "put the keys of the task into a [task] table",
+        )
+    if not task and not config:
+        task, config = _near(data, TASK_KEYS), _near(data, CONFIG_KEYS)
+    if not task and not config:
+        raise InputError("file", str(file), "neither a task nor a configuration", BOTH_LOOK_LIKE)
+    if task and config:
+        raise unknown_key("key", next(iter(data)), (*TASK_KEYS, *CONFIG_KEYS))
+    return "task" if task else "configuration"
+
+
+def _description_of_run(file: Path) -> dict[str, Any]:
+    """Return the configuration of a run, by the config.json in its folder."""
+    try:
+        data = json.loads(file.read_text())
+        rate, seed = data.pop("init_rate"), data.pop("seed")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(
+            "file",
+            str(file),
+            f"not a run's config.json ({error!r})",
+            "give a TOML file or runs/NAME/config.json",
+        ) from None
+    return {k: v for k, v in data.items() if k != "format_version"} | {"init_rates": [rate], "seeds": [seed]}
+
+
+def _near(data: Iterable[str], known: Iterable[str]) -> list[str]:
+    return [key for key in data if difflib.get_close_matches(key, known, n=1, cutoff=0.7)]

@@ -1,0 +1,152 @@
+"""A task is all that training needs: it is told from a configuration by its content, in every command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim.config import RunConfig, make_run_config
+from sim.cost import cost_of_runs
+from sim.task_defaults import STEPS, experiment_for
+from sim.task_files import CONFIG_KEYS, as_task, read_description
+from theory import InputError, Task
+from validate.cli import main
+
+TASK = """
+keys = "40..49"
+n_anchors = 1
+length = 2
+vocab_size = 80
+reasoning_anchors = "11..14"
+memory_anchors = "1..3"
+"""
+SHORT = ["--workers", "1", "--training.epochs", "1", "--json"]
+
+
+@pytest.fixture
+def task_file(tmp_path: Path) -> Path:
+    file = tmp_path / "my_task.toml"
+    file.write_text(TASK)
+    return file
+
+
+def _printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_task_file_trains_a_whole_experiment(
+    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", str(task_file), "--out", str(tmp_path / "runs"), *SHORT]) == 0
+    printed = capsys.readouterr()
+    assert "runs: 6, epochs in all: 6" in printed.err
+    configs = [run["config"] for run in json.loads(printed.out)]
+    assert [(c["init_rate"], c["seed"]) for c in configs] == [(g, s) for g in (0.3, 0.8) for s in (0, 1, 2)]
+    assert as_task(configs[0]["task"]) == Task.from_toml(TASK)
+
+
+@pytest.mark.parametrize(
+    "form", ["file", "option", "option over a configuration", "named in a configuration"]
+)
+def test_every_way_to_name_a_task_trains_it(
+    form: str, task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config.toml"
+    name = 'task = "my_task.toml"\n' if form == "named in a configuration" else ""
+    config.write_text(f"{name}seeds = [7]\n[model]\nd_m = 8\n")
+    arguments = {
+        "file": [str(task_file), "--init-rates", "0.8", "--seeds", "7"],
+        "option": ["--task", str(task_file), "--init-rates", "0.8", "--seeds", "7"],
+        "option over a configuration": [str(config), "--task", str(task_file)],
+        "named in a configuration": [str(config)],
+    }[form]
+    assert main(["train", *arguments, "--out", str(tmp_path / "runs"), *SHORT]) == 0
+    (run,) = _printed(capsys)
+    assert as_task(run["config"]["task"]) == Task.from_toml(TASK)
+    assert (run["config"]["init_rate"], run["config"]["seed"]) == (0.8, 7)
+
+
+@pytest.mark.parametrize("option", [[], ["--task"]])
+def test_predict_takes_a_task_in_both_forms(
+    option: list[str], task_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", *option, str(task_file), "--json"]) == 0
+    assert as_task(_printed(capsys)["task"]) == Task.from_toml(TASK)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colour = 3", ["neither a task nor a configuration", "n_anchors = 2", "[training]"]),
+        ("", ["neither a task nor a configuration"]),
+        (TASK + "init_rates = [0.8]", ["mixes a task (keys)", "[task] table"]),
+        (TASK.replace("keys", "key"), ["'key'", "did you mean 'keys'"]),
+        ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
+    ],
+)
+def test_a_file_that_is_neither_says_what_both_look_like(
+    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(text)
+    for arguments in (["train", str(file)], ["train", "--task", str(file)]):
+        assert main([*arguments, "--out", str(tmp_path / "runs")]) == 2
+        error = capsys.readouterr().err
+        if "--task" not in arguments or "trainning" not in text:
+            assert all(word in error for word in words), error
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_name_that_is_no_task_says_what_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["train", "--task", "papers"], ["predict", "papers"]):
+        assert main(arguments) == 2
+        error = capsys.readouterr().err
+        assert "papers" in error
+        assert "choose one of paper, emb-mlp, or give the path of a task file" in error
+    assert main(["predict"]) == 2
+    assert "give TASK.toml or --task" in capsys.readouterr().err
+
+
+def test_the_configuration_of_a_run_trains_its_control(
+    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(tmp_path / "runs")]
+    assert main(["train", str(task_file), *out, "--init-rates", "0.8", "--seeds", "3", *SHORT]) == 0
+    (first,) = _printed(capsys)
+    saved = Path(first["path"]) / "config.json"
+    assert main(["train", str(saved), *out, "--init-rates", "0.3", "--workers", "1", "--json"]) == 0
+    (control,) = _printed(capsys)
+    assert control["config"] == first["config"] | {"init_rate": 0.3}
+    (tmp_path / "other.json").write_text("[]")
+    with pytest.raises(InputError, match=r"not a run's config\.json"):
+        read_description(tmp_path / "other.json")
+
+
+def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
+    assert set(RunConfig.model_fields) == set(CONFIG_KEYS)
+    for task in (Task.from_toml(TASK), Task.paper(length=3)):
+        members = make_run_config(experiment_for(task) | {"task": task}).members()
+        assert {(m.init_rate, m.seed) for m in members} == {(g, s) for g in (0.3, 0.8) for s in (0, 1, 2)}
+        training = members[0].training
+        steps = training.epochs * -(-_n_sequences(task) // 100)
+        assert STEPS <= steps < 1.02 * STEPS
+        assert len(training.snapshot_epochs) == 9
+        assert max(training.snapshot_epochs) < training.epochs
+    noisy = make_run_config(experiment_for(Task.paper()) | {"task": Task.paper()})
+    assert noisy.model.kind == "transformer"
+    assert noisy.data.n_sequences % 200 == 0
+    assert cost_of_runs([(noisy.members()[0], 1)], 1, "cpu", "torch").seconds > 0
+
+
+def _n_sequences(task: Task) -> int:
+    return len(task.keys) * sum(task.n_combinations(m) for m in task.mappings)
+
+
+def test_a_configuration_takes_a_task_as_python_has_it(task_file: Path) -> None:
+    task = Task.from_toml(TASK)
+    assert RunConfig(task=task).build_task() == task  # type: ignore[arg-type]
+    assert RunConfig(task=str(task_file)).build_task() == task
+    assert RunConfig(task=task_file).build_task() == task  # type: ignore[arg-type]
