@@ -53,7 +53,6 @@ from theory.rank_steps import (
     measured_rank_steps,
     plateau_residual,
     rank_steps_from_labels,
-    rank_steps_from_residuals,
 )
 from theory.rules import Lookup, Shift, Sum, Window
 from theory.sample import token_label_counts, token_label_matrix
@@ -176,7 +175,6 @@ __all__ = [
     "principal_components",
     "query_spread",
     "rank_steps_from_labels",
-    "rank_steps_from_residuals",
     "reasoning_anchor_law",
     "sample_attention_rows",
     "sample_last_place_matrix",

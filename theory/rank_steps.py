@@ -2,8 +2,8 @@ r"""When each mode of the embedding escapes: predicted from spectra, and measure
 
 W_emb gains one rank after another. A drive of rank one, s uᵀw, moves only α = u W_emb, W1 and
 β = W2 wᵀ, and time enters through the dose s·t alone: the dose at which ‖α‖ passes a threshold follows
-from the initial weights. Dividing by singular values of C gives escape times at once; letting each
-fitted mode change the drive to :math:`C - S\bar B` gives the staircase. [beyond]
+from the initial weights. Dividing by the singular values of C gives escape times at once. That treats every
+mode as if it were alone; how far off this is depends on the task. [beyond]
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from theory.errors import InputError
 from theory.flow_coupled import blow_up_bound, coupled_flow
-from theory.flow_linearised import check_cooccurrence
 from theory.integrate import Solver
 from theory.parameters import EmbMLPParameters, check_statistic
 from theory.trajectory import Trajectory
@@ -73,7 +72,14 @@ def measured_rank_steps(trajectory: Trajectory, threshold: float, n_modes: int) 
 def rank_steps_from_labels(
     C: npt.ArrayLike, initial: EmbMLPParameters, n_modes: int, *, threshold: float | None = None
 ) -> RankSteps:
-    """Predict escapes from C alone: mode k runs on C's k-th singular pair from the start.
+    r"""Predict escapes from C alone: mode k runs on C's k-th singular pair from the start.
+
+    A heuristic, neither a bound nor a limit: no mode knows of any other. Measured on the paper's Emb-MLP
+    task (d_m = 200, d_f = 512, γ = 0.8, three draws of the weights, against ``population_flow`` with linear
+    σ) the five times are off by at most 0.6, 0.6, 2.7, 2.6 and 6.9 %. On a task of five keys and four
+    anchors (d_m = 12, d_f = 20, against ``linearised_flow``) the fourth time is 0.74 to 0.91 of the
+    measured one at initial scales from 6e-2 to 6e-6, and no smaller scale brings it to 1.
+    ``python docs/theory/flows_numbers.py steps`` and ``... small`` print both.
 
     Parameters
     ----------
@@ -93,41 +99,6 @@ def rank_steps_from_labels(
     doses = np.array([escape_dose(initial, u[:, k], w[k], level) for k in range(n_modes)])
     with np.errstate(divide="ignore"):
         return RankSteps(doses / s[:n_modes], s[:n_modes], doses)
-
-
-def rank_steps_from_residuals(
-    C: npt.ArrayLike,
-    S: npt.ArrayLike,
-    initial: EmbMLPParameters,
-    n_modes: int,
-    *,
-    threshold: float | None = None,
-) -> RankSteps:
-    r"""Predict escapes from C and S: mode k runs on what the k − 1 modes before it leave unfitted.
-
-    While j modes have escaped the drive is taken as that of the best fit of rank j
-    (``plateau_residual``). Mode k collects its dose at the rate :math:`u_k M_j w_k^\top` in stage j,
-    (u_k, w_k) being the top pair of M_{k−1}. Earlier escapes are taken as instantaneous.
-
-    Parameters
-    ----------
-    C, initial, n_modes, threshold
-        As in ``rank_steps_from_labels``.
-    S : array_like, shape (d, d)
-        E[cᵀc].
-    """
-    matrix, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
-    level = escape_threshold(initial) if threshold is None else threshold
-    _check_modes(n_modes, initial.W_emb.shape, level)
-    residuals = [plateau_residual(matrix, token, j) for j in range(n_modes)]
-    times, drives, doses = [0.0], [], []
-    for k in range(n_modes):
-        u, s, w = np.linalg.svd(residuals[k])
-        rates = [float(u[:, 0] @ M @ w[0]) for M in residuals[: k + 1]]
-        doses.append(escape_dose(initial, u[:, 0], w[0], level))
-        drives.append(float(s[0]))
-        times.append(max(times[-1], _time_of_dose(doses[-1], rates, times)))
-    return RankSteps(np.array(times[1:]), np.array(drives), np.array(doses))
 
 
 def plateau_residual(C: npt.ArrayLike, S: npt.ArrayLike, rank: int) -> FloatArray:
@@ -178,16 +149,6 @@ def _one_mode(
     beta = (initial.W2 @ w)[:, None]
     basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
     return (u @ initial.W_emb)[None], initial.W1 @ basis, basis.T @ beta
-
-
-def _time_of_dose(dose: float, rates: list[float], starts: list[float]) -> float:
-    """Return when a mode has its dose; stage j begins at ``starts[j]`` and the last does not end."""
-    collected = 0.0
-    for rate, start, end in zip(rates, starts, [*starts[1:], np.inf], strict=True):
-        if rate > 0 and collected + rate * (end - start) >= dose:
-            return start + (dose - collected) / rate
-        collected += rate * (end - start) if end < np.inf else 0.0
-    return float("inf")
 
 
 def _crossing(
