@@ -7,21 +7,22 @@ ours has lost the number) or ``chosen`` (by us, and therefore to be doubted).
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from sim.model_config import KINDS, EmbMLPConfig, ModelConfig, kind_of
-from sim.section import Section, tagged
+from sim.model_config import EmbMLPConfig, ModelConfig
+from sim.section import MANY, Count, Section, Several, tagged
 from sim.task_files import PRESETS as PRESETS
 from sim.task_files import as_task as as_task
 from theory import InputError, Task
-from theory.errors import unknown_key
 from theory.task_toml import task_to_dict
 
+LARGEST_SEED = 2**63 - 1
+Rate = Annotated[float, Field(ge=0, le=5)]
+Epoch = Annotated[int, Field(ge=0, le=MANY)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Kernels = Literal["auto", "torch", "compiled"]
 """Which kernels training takes (``sim.kernels``); here, so that reading options does not load torch."""
 
@@ -31,28 +32,28 @@ class DataConfig(Section):
 
     source: Literal["enumerate", "draw"] = tagged("paper", "enumerate")
     """Every sequence of the task once, or a drawn sample."""
-    n_sequences: int = tagged("paper", 200_000, ge=1)
+    n_sequences: Count = tagged("paper", 200_000)
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
     fresh_noise: bool = tagged("chosen", False)
     """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
     shuffle_labels: bool = tagged("chosen", False)
     """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
-    table_seed: int = tagged("chosen", -1, ge=-1)
+    table_seed: int = tagged("chosen", -1, ge=-1, le=LARGEST_SEED)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 
     @model_validator(mode="after")
     def _noise_is_drawn(self) -> DataConfig:
         if self.fresh_noise and self.source != "draw":
-            raise ValueError("fresh_noise draws sequences, so it needs source = 'draw'")
+            raise InputError("fresh_noise", True, "only drawn sequences have it", "set source = 'draw'")
         return self
 
 
 class TrainingConfig(Section):
     """How it is trained."""
 
-    epochs: int = tagged("chosen", 100, ge=1)
+    epochs: Count = tagged("chosen", 100)
     """Passes over the training set (the paper's length is 1000)."""
-    batch_size: int | Literal["full"] = tagged("paper", 100)
+    batch_size: Count | Literal["full"] = tagged("paper", 100)
     """Sequences per step, or "full"."""
     optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
     """The update rule."""
@@ -60,7 +61,7 @@ class TrainingConfig(Section):
     """The paper's is lost in our copy."""
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
-    warmup_epochs: int = tagged("chosen", 10, ge=0)
+    warmup_epochs: Epoch = tagged("chosen", 10)
     """Length of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)
     """Height of the peak; siblings use 3 to 25."""
@@ -78,38 +79,31 @@ class TrainingConfig(Section):
     """SGD."""
     clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
-    frozen: tuple[str, ...] = tagged("chosen", ())
+    frozen: Several[str] = tagged("chosen", ())
     """Tensors that keep their initial values."""
     dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
     """Arithmetic of the training."""
-    evaluate_every: int = tagged("chosen", 5, ge=1)
+    evaluate_every: Count = tagged("chosen", 5)
     """Epochs between evaluations; changes no weight."""
-    evaluations_per_epoch: int = tagged("chosen", 1, ge=1)
+    evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
     """More than one evaluates within epochs too, where these are long; needs evaluate_every = 1."""
-    evaluation_size: int = tagged("chosen", 20_000, ge=1)
+    evaluation_size: Count = tagged("chosen", 20_000)
     """Most sequences evaluated of each data set."""
-    snapshot_epochs: tuple[int, ...] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
+    snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
     """Epochs at which a snapshot is kept; 0 and the last are always kept."""
     snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
     """What snapshots after epoch 0 keep: "all" for figures of the attention and of other matrices."""
-    checkpoint_every: int = tagged("chosen", 50, ge=1)
+    checkpoint_every: Count = tagged("chosen", 50)
     """Epochs between checkpoints."""
-
-    @field_validator("batch_size")
-    @classmethod
-    def _positive(cls, value: int | str) -> int | str:
-        if isinstance(value, int) and value < 1:
-            raise ValueError("give at least 1, or 'full'")
-        return value
 
     @model_validator(mode="after")
     def _warmup_fits(self) -> TrainingConfig:
         if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
-            raise ValueError(f"warmup_epochs = {self.warmup_epochs} leaves no room in {self.epochs} epochs")
+            problem = f"leaves no room in {self.epochs} epochs"
+            raise InputError("warmup_epochs", self.warmup_epochs, problem, "give fewer, or more epochs")
         if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
-            raise ValueError("evaluations_per_epoch > 1 needs evaluate_every = 1")
-        if any(epoch < 0 for epoch in self.snapshot_epochs):
-            raise ValueError("snapshot_epochs has a negative epoch")
+            several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
+            raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
         return self
 
 
@@ -121,15 +115,12 @@ class Settings(Section):
     training: TrainingConfig = TrainingConfig()
 
 
-Rate = Annotated[float, Field(ge=0, le=5)]
-
-
 class RunConfig(Settings):
     """Several runs that differ in γ and seed: what ``anchorflow train`` reads."""
 
-    init_rates: tuple[Rate, ...] = tagged("paper", (0.8,), min_length=1)
+    init_rates: Several[Rate] = tagged("paper", (0.8,), min_length=1, max_length=10_000)
     """γ: every matrix starts with standard deviation fan_in^-γ."""
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = tagged("chosen", (0,), min_length=1)
+    seeds: Several[Seed] = tagged("chosen", (0,), min_length=1, max_length=10_000)
     """One run for each seed and γ."""
     task: str | dict[str, Any] = tagged("paper", "emb-mlp")
     """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it."""
@@ -164,7 +155,7 @@ class MemberConfig(Settings):
 
     task: dict[str, Any]
     init_rate: Rate
-    seed: int = Field(ge=0)
+    seed: Seed
 
     def build_task(self) -> Task:
         """Return the task."""
@@ -177,48 +168,19 @@ class MemberConfig(Settings):
 
 
 def make_run_config(data: dict[str, Any]) -> RunConfig:
-    """Build a run configuration from plain data; raise InputError in place of pydantic's report."""
-    try:
-        return RunConfig(**data)
-    except ValidationError as error:
-        raise first_problem(error, data) from None
+    """Build a run configuration from plain data, such as a TOML file holds."""
+    return RunConfig(**_with_text_keys(data))
 
 
 def make_member_config(data: dict[str, Any]) -> MemberConfig:
     """Build one run's configuration from plain data, as its folder holds it."""
-    try:
-        return MemberConfig(**data)
-    except ValidationError as error:
-        raise first_problem(error, data) from None
+    return MemberConfig(**_with_text_keys(data))
 
 
-def first_problem(error: ValidationError, data: dict[str, Any]) -> InputError:
-    """Turn the first problem of a pydantic report into one sentence with a remedy."""
-    problem = error.errors()[0]
-    if problem["type"].startswith("union_tag") and isinstance(problem["input"], dict):
-        kind = kind_of(problem["input"])
-        return InputError("model.kind", kind, "unknown kind of model", f"choose one of {', '.join(KINDS)}")
-    # Pydantic adds the member of a union that it tried; the user never wrote that.
-    place = [str(part) for part in problem["loc"] if not re.match(r"(literal\[|int$|str$|dict\[)", str(part))]
-    if len(place) > 1 and place[0] == "model":
-        del place[1]  # The kind.
-    where = ".".join(place) or "configuration"
-    if problem["type"] == "extra_forbidden":
-        known = _keys_at(place[:-1], kind_of(data.get("model", {})))
-        return unknown_key(f"{'.'.join(place[:-1]) or 'configuration'} key", place[-1], known)
-    message = problem["msg"].removeprefix("Value error, ")
-    return InputError(
-        where, problem["input"], message[0].lower() + message[1:], "correct it in the configuration"
-    )
-
-
-def _keys_at(place: Iterable[str], kind: str) -> list[str]:
-    fields: dict[str, Any] = RunConfig.model_fields
-    for part in place:
-        annotation = KINDS[kind] if part == "model" else fields[part].annotation
-        section = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-        fields = annotation.model_fields if section else {}
-    return list(fields)
+def _with_text_keys(data: object) -> dict[str, Any]:
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise InputError("configuration", data, "not a table of settings", "give a dictionary with names")
+    return data
 
 
 def sources(config: Settings) -> dict[str, str]:

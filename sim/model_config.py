@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Tag, ValidationInfo
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 
-from sim.section import Section, tagged
+from sim.section import Section, Width, tagged
 
 Activation = Literal["tanh", "relu", "gelu", "identity"]
 FanIn = Literal["d_m", "d_vob"]
@@ -44,7 +44,7 @@ def _known_matrices(rates: dict[str, float], info: ValidationInfo) -> dict[str, 
 
 
 # Declared last in each section, because the check reads what stands before it.
-InitRates = Annotated[dict[str, float], AfterValidator(_known_matrices)]
+InitRates = Annotated[dict[str, Annotated[float, Field(ge=-5, le=5)]], AfterValidator(_known_matrices)]
 
 
 class EmbMLPConfig(Section):
@@ -55,9 +55,9 @@ class EmbMLPConfig(Section):
 
     kind: Literal["emb-mlp"] = tagged("paper", "emb-mlp")
     """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
-    d_m: int = tagged("paper", 200, ge=1)
+    d_m: Width = tagged("paper", 200)
     """Embedding width."""
-    d_f: int = tagged("paper", 512, ge=1)
+    d_f: Width = tagged("paper", 512)
     """Hidden width."""
     activation: Activation = tagged("chosen", "tanh")
     """σ. Assumption 1 holds for tanh and identity."""
@@ -83,9 +83,9 @@ class OneLayerConfig(Section):
 
     kind: Literal["one-layer"] = tagged("paper", "one-layer")
     """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
-    d_f: int = tagged("chosen", 512, ge=1)
+    d_f: Width = tagged("chosen", 512)
     """Hidden width; the paper does not train this model, so sizes are its Transformer's."""
-    d_k: int = tagged("chosen", 64, ge=1)
+    d_k: Width = tagged("chosen", 64)
     """Width of queries, keys and values."""
     activation: Activation = tagged("chosen", "tanh")
     """σ. Assumption 1 holds for tanh and identity."""
@@ -104,15 +104,15 @@ class TransformerConfig(Section):
 
     kind: Literal["transformer"] = tagged("paper", "transformer")
     """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
-    n_layers: int = tagged("paper", 2, ge=1)
+    n_layers: int = tagged("paper", 2, ge=1, le=1000)
     """Layers."""
-    n_heads: int = tagged("paper", 1, ge=1)
+    n_heads: int = tagged("paper", 1, ge=1, le=10_000)
     """Heads of each layer."""
-    d_m: int = tagged("paper", 200, ge=1)
+    d_m: Width = tagged("paper", 200)
     """Embedding width."""
-    d_f: int = tagged("paper", 512, ge=1)
+    d_f: Width = tagged("paper", 512)
     """Hidden width."""
-    d_k: int = tagged("paper", 64, ge=1)
+    d_k: Width = tagged("paper", 64)
     """Width of queries, keys and values of each head."""
     norm: Norm = tagged("chosen", "post")
     """Layer norm after each residual sum, before attention, FFN and read-out, or nowhere."""

@@ -1,18 +1,73 @@
-"""What every section of a configuration has in common: unknown keys refused, sources named."""
+"""What every section of a configuration has in common: strict types, bounded numbers, refusals by name."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+
+from theory import InputError
+from theory.errors import unknown_key
+
+MANY = 1_000_000_000
+"""The largest count of anything: what does not fit into memory is refused with an estimate (``sim.size``)."""
+Item = TypeVar("Item")
+Several = Annotated[tuple[Item, ...], Strict(False)]
+"""A tuple, or the list that a TOML file has in its stead; its items are as strict as any value."""
+Count = Annotated[int, Field(ge=1, le=MANY)]
+Width = Annotated[int, Field(ge=1, le=10_000_000)]
 
 
 class Section(BaseModel):
-    """A frozen table of settings that refuses unknown keys, NaN and infinity."""
+    """A frozen table of settings that refuses unknown keys, other types than its own, NaN and infinity.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    Raises
+    ------
+    InputError
+        In place of pydantic's report: its first problem, in one sentence.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    if not TYPE_CHECKING:  # The fields are the signature.
+
+        def __init__(self, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise _first_problem(error, type(self)) from None
 
 
 def tagged(source: str, default: Any, **checks: Any) -> Any:
     """Return a field with a default and where it comes from: paper, sibling or chosen."""
     return Field(default, json_schema_extra={"source": source}, **checks)
+
+
+def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputError:
+    """Turn the first problem of a pydantic report into one sentence with a remedy."""
+    problem = error.errors(include_url=False)[0]
+    position, given = _position(problem["loc"]), problem["input"]
+    inner = problem.get("ctx", {}).get("error")
+    if isinstance(inner, InputError):
+        # A section inside this one, or a check across fields, has said it already but for the section's name.
+        separator = " " if inner.argument == "key" else "."
+        argument = separator.join(filter(None, (position, inner.argument)))
+        return InputError(argument, inner.value, inner.problem, inner.remedy)
+    if problem["type"] == "extra_forbidden":
+        return unknown_key("key", position, section.model_fields)
+    if problem["type"] == "union_tag_invalid" and isinstance(given, dict):
+        choices = problem["ctx"]["expected_tags"].replace("'", "")
+        return InputError(f"{position}.kind", given.get("kind"), "unknown kind", f"choose one of {choices}")
+    message = problem["msg"].removeprefix("Value error, ")
+    remedy = "correct it in the configuration"
+    return InputError(position or "configuration", given, message[0].lower() + message[1:], remedy)
+
+
+def _position(location: tuple[int | str, ...]) -> str:
+    """Return where a problem is, without the members of unions that pydantic adds: nobody wrote those."""
+    added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[|emb-mlp$|one-layer$|transformer$")
+    parts = [str(part) for part in location]
+    return ".".join(parts[:1] + [part for part in parts[1:] if not added.match(part)])
