@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 200
+"""Characters of a value that a message shows."""
+
 
 class InputError(ValueError):
     """A ValueError whose message names the argument, the value and the remedy.
@@ -15,11 +18,24 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, value: object, problem: str, remedy: str) -> None:
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
-        super().__init__(f"{argument} = {value!r}: {problem}; {remedy}.")
+        super().__init__(f"{argument} = {shown(value)}: {problem}; {remedy}.")
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, object, str, str]]:
         """Travel whole between processes: an exception is otherwise rebuilt from its message alone."""
         return type(self), (self.argument, self.value, self.problem, self.remedy)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: on one line, and cut in the middle where it is long."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"an array of shape {tuple(shape)}"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        # Python writes out no integer of thousands of digits, and a foreign object may have no repr.
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:

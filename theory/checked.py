@@ -1,0 +1,243 @@
+"""Arguments held against a function's annotations: types, ranges, and numbers that are finite.
+
+A public function is decorated with ``checked`` and says in its signature what it takes: ``tokens: Integers``,
+``tolerance: Positive``. What depends on two arguments at once is checked in its body.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import math
+import numbers
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sized
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Check = Callable[[str, Any], Any]
+"""From an argument's name and value to the value, or an ``InputError``."""
+MOST_ITEMS = 10_000_000
+"""The longest list that a function reads: beyond it even the refusal would take minutes."""
+_LARGEST = 10**18
+
+
+@dataclass(frozen=True)
+class Between:
+    """The range of a number: both ends belong to it unless ``open``."""
+
+    low: float
+    high: float = float("inf")
+    open: bool = False
+
+    def __call__(self, argument: str, value: Any) -> Any:
+        """Return the value, or refuse one outside."""
+        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        if inside:
+            return value
+        if self.high == float("inf"):
+            remedy = f"give a number above {self.low:g}" if self.open else f"give at least {self.low:g}"
+        else:
+            remedy = f"give a number between {self.low:g} and {self.high:g}"
+        raise InputError(argument, value, "out of range", remedy)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What an array holds: integers, or finite numbers; NaN only where ``undefined`` entries make sense."""
+
+    integers: bool = False
+    undefined: bool = False
+
+    def __call__(self, argument: str, value: Any) -> Any:
+        """Return the value, or refuse what is no such array."""
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError, OverflowError):
+            raise InputError(argument, value, "not an array", "give equally long rows of numbers") from None
+        if array.dtype.kind not in ("iu" if self.integers else "iuf"):
+            # An empty list is an array of floats to NumPy.
+            if not (array.size == 0 and array.dtype.kind == "f"):
+                kind = "integers" if self.integers else "real numbers"
+                raise InputError(argument, value, f"not {kind}", f"give an array of {kind}")
+        elif not self.undefined and not np.isfinite(array).all():
+            raise InputError(argument, value, "holds NaN or infinity", "give finite numbers")
+        return value
+
+
+Size = Annotated[int, Between(1)]
+"""How many: a whole number from 1 on."""
+Positive = Annotated[float, Between(0, open=True)]
+Share = Annotated[float, Between(0, 1, open=True)]
+"""A probability or a part of a whole, neither 0 nor 1."""
+Numbers = Annotated[npt.ArrayLike, Entries()]
+Integers = Annotated[npt.ArrayLike, Entries(integers=True)]
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function so that it refuses arguments that its annotations do not allow.
+
+    Understood are classes, ``int``, ``float``, ``bool``, ``str``, ``Literal``, arrays, unions, iterables of
+    these, and ``Annotated`` with checks. True is no number, nor are NaN and infinity; an int can stand
+    for a float. Other annotations are not checked.
+
+    Raises
+    ------
+    InputError
+        From the decorated function, before it does anything.
+    """
+    signature = inspect.signature(function)
+
+    @functools.cache
+    def checks() -> dict[str, Check]:
+        # Resolved at the first call: an annotation may name what its module defines further down.
+        hints = typing.get_type_hints(function, include_extras=True)
+        return {name: _check_of(hint) for name, hint in hints.items() if name != "return"}
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = signature.bind(*args, **kwargs)
+        known = checks()
+        for name, value in given.arguments.items():
+            if name in known:
+                given.arguments[name] = known[name](name, value)
+        return function(*given.args, **given.kwargs)
+
+    return cast("Callable[P, R]", call)
+
+
+def checked_fields(cls: type[R]) -> type[R]:
+    """Decorate a dataclass so that it refuses fields that their annotations do not allow."""
+    cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
+    return cls
+
+
+def as_integer(argument: str, value: object) -> int:
+    """Return ``value`` as an int, or refuse it: 2.0 and True are not integers here."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InputError(argument, value, "not an integer", "give a whole number")
+    if abs(int(value)) > _LARGEST:
+        raise InputError(argument, value, "too large", "give a number of at most 18 digits")
+    return int(value)
+
+
+def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
+    """Return one or more tokens as an array, or refuse none at all and one outside 0..vocab_size−1."""
+    array = np.asarray(tokens)
+    if array.size == 0:
+        raise InputError(argument, tokens, "empty", "give at least one token")
+    Entries(integers=True)(argument, array)
+    wrong = array[(array < 0) | (array >= vocab_size)]
+    if wrong.size:
+        problem = f"outside the vocabulary 0..{vocab_size - 1}"
+        raise InputError(argument, int(wrong.flat[0]), problem, "give tokens of the vocabulary")
+    return array.astype(np.int64)
+
+
+def _check_of(hint: Any) -> Check:
+    """Return the check that an annotation stands for."""
+    origin, members = typing.get_origin(hint), typing.get_args(hint)
+    if hint == npt.ArrayLike:
+        return Entries()
+    if origin is Annotated:
+        return functools.partial(_all, [_check_of(members[0]), *filter(callable, members[1:])])
+    if origin in (Union, types.UnionType):
+        return functools.partial(_any, [_check_of(member) for member in members])
+    if origin is Literal:
+        return functools.partial(_one_of, members)
+    if origin is np.ndarray:
+        return _array_check(members[1])
+    if origin is tuple and Ellipsis not in members:
+        return functools.partial(_exactly, [_check_of(member) for member in members])
+    if inspect.isclass(origin) and issubclass(origin, Iterable) and not issubclass(origin, Mapping):
+        return functools.partial(_each, _check_of(members[0]))
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    wanted = origin or hint
+    return functools.partial(_instance, wanted) if inspect.isclass(wanted) else _anything
+
+
+def _array_check(dtype: Any) -> Check:
+    (scalar,) = typing.get_args(dtype)
+    return _anything if scalar is np.bool_ else Entries(integers=issubclass(scalar, np.integer))
+
+
+def _anything(_: str, value: Any) -> Any:
+    return value
+
+
+def _all(checks: list[Check], argument: str, value: Any) -> Any:
+    for check in checks:
+        value = check(argument, value)
+    return value
+
+
+def _any(checks: list[Check], argument: str, value: Any) -> Any:
+    """Return what the first check that allows the value makes of it, or refuse it as the first check does."""
+    refusals = []
+    for check in checks:
+        try:
+            return check(argument, value)
+        except InputError as error:
+            refusals.append(error)
+    raise refusals[0]
+
+
+def _one_of(choices: tuple[Any, ...], argument: str, value: Any) -> Any:
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        raise InputError(argument, value, "unknown", f"choose one of {', '.join(map(str, choices))}")
+    return value
+
+
+def _instance(wanted: type, argument: str, value: Any) -> Any:
+    if not isinstance(value, wanted):
+        raise InputError(argument, value, f"not of type {wanted.__name__}", f"give a {wanted.__name__}")
+    return value
+
+
+def _each(check: Check, argument: str, value: Any) -> Any:
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
+        raise InputError(argument, value, "not a list", "give a list")
+    if isinstance(value, Sized) and len(value) > MOST_ITEMS:
+        raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")
+    # An iterator can be read only once: the function gets what was read.
+    items = value if isinstance(value, Sized) else list(itertools.islice(value, MOST_ITEMS))
+    for item in items:
+        check(argument, item)
+    return items
+
+
+def _exactly(checks: list[Check], argument: str, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)) or len(value) != len(checks):
+        raise InputError(argument, value, f"not {len(checks)} values", f"give a tuple of {len(checks)}")
+    return tuple(check(argument, item) for check, item in zip(checks, value, strict=True))
+
+
+def _number(argument: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(argument, value, "not a number", "give a number")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise InputError(argument, value, "not a finite number", "give a finite number")
+    return value
+
+
+def _truth(argument: str, value: Any) -> Any:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(argument, value, "neither True nor False", "give one of the two")
+    return value
+
+
+_SCALARS: dict[Any, Check] = {int: as_integer, float: _number, bool: _truth, Any: _anything}
