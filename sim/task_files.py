@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from theory import InputError, Task
 from theory.errors import unknown_key
+from theory.reading import load_json
 from theory.task_toml import TASK_KEYS, load_toml, task_from_dict, task_to_dict
 
 PRESETS = {"paper": 9, "emb-mlp": 3}
@@ -103,9 +103,9 @@ def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configur
 def _description_of_run(file: Path) -> dict[str, Any]:
     """Return the configuration of a run, by the config.json in its folder."""
     try:
-        data = json.loads(file.read_text())
+        data = load_json(file)
         rate, seed = data.pop("init_rate"), data.pop("seed")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         raise InputError(
             "file",
             str(file),

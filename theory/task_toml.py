@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from theory.checked import MOST_ITEMS
 from theory.errors import InputError, unknown_key
+from theory.reading import load_toml as load_toml
+from theory.reading import parse_toml
 from theory.rules import make_rule
 from theory.task import Mapping, Task
 
@@ -17,30 +19,16 @@ _SCALARS = ("n_anchors", "length", "vocab_size")
 _SHORT = ("reasoning_anchors", "memory_anchors")
 TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
 _MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
-_RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
-
-
-def load_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file, or raise InputError with the file's name and the parser's line and column."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except FileNotFoundError:
-        raise InputError("file", str(path), "no such file", "check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("file", str(path), f"cannot be read ({error})", "give a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError("file", str(path), f"not valid TOML: {error}", "mend that line") from None
+_RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*", re.ASCII)
 
 
 def read_task(source: str | Path) -> Task:
     """Read a task from a TOML file (a ``Path``) or from TOML text (a ``str``)."""
     if isinstance(source, Path):
         return task_from_dict(load_toml(source))
-    try:
-        return task_from_dict(tomllib.loads(source))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError("TOML", source[:40], f"not valid TOML: {error}", "mend that line") from None
+    if isinstance(source, str):
+        return task_from_dict(parse_toml(source))
+    raise InputError("source", source, "neither a path nor text", "give a Path, or a task as TOML text")
 
 
 def task_from_dict(data: dict[str, Any]) -> Task:
@@ -96,6 +84,9 @@ def _tokens(argument: str, value: object) -> list[int]:
     if match is None:
         raise InputError(argument, value, "not a range", 'write "first..last" or a list')
     first, last = int(match[1]), int(match[2])
+    if last - first >= MOST_ITEMS:
+        problem = f"{last - first + 1} tokens are too many"
+        raise InputError(argument, value, problem, f"give at most {MOST_ITEMS}")
     return list(range(first, last + 1))
 
 

@@ -1,0 +1,108 @@
+"""Files of plain data, read with care: a pipe, a device or a gigabyte is refused and never waited for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from theory.errors import InputError
+
+LARGEST_FILE = 16 * 2**20
+"""Bytes of a file of plain data: thousands of times what the longest of ours needs."""
+DEEPEST = 50
+"""Tables within tables, or lists within lists."""
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    InputError
+        With the file's name, and for wrong syntax the line and column: if there is no such file, if it is no
+        regular file, too large, not UTF-8, not TOML, or nested too deeply.
+    """
+    found: dict[str, Any] = _parsed(path, tomllib.loads, "TOML")
+    return found
+
+
+def load_json(path: Path) -> Any:
+    """Read a JSON file; errors are those of ``load_toml``."""
+    return _parsed(path, json.loads, "JSON")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read TOML text; errors are those of ``load_toml``."""
+    found: dict[str, Any] = _shallow("TOML", text, _decoded("TOML", text, text, tomllib.loads, "TOML"))
+    return found
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a regular file of at most ``LARGEST_FILE`` bytes."""
+    try:
+        # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise _refused(path, "not a regular file", "give the path of a file")
+            content = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise _refused(path, "no such file", "check the path") from None
+    except IsADirectoryError:
+        raise _refused(path, "a folder", "give the path of a file") from None
+    except (OSError, ValueError) as error:
+        raise _refused(path, f"cannot be read ({error})", "check the path") from None
+    if len(content) > LARGEST_FILE:
+        raise _refused(path, f"larger than {LARGEST_FILE // 2**20} MiB", "give a file of settings")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise _refused(
+            path, f"not text in UTF-8 ({error.reason} at byte {error.start})", "save it as UTF-8"
+        ) from None
+
+
+def _parsed(path: Path, parse: Callable[[str], Any], language: str) -> Any:
+    return _shallow("file", str(path), _decoded("file", str(path), read_text(path), parse, language))
+
+
+def _decoded(argument: str, value: str, text: str, parse: Callable[[str], Any], language: str) -> Any:
+    """Return what a text says in a language, or refuse it."""
+    try:
+        return parse(text)
+    except RecursionError:
+        raise _too_deep(argument, value) from None
+    except ValueError as error:
+        # Syntax errors of both languages, and integers of more digits than Python reads.
+        raise InputError(
+            argument, value, f"not valid {language}: {error}", f"correct the {language}"
+        ) from None
+
+
+def _shallow(argument: str, value: str, data: Any) -> Any:
+    """Return data, or refuse it where tables or lists are nested too deeply."""
+    level, depth = [data], 0
+    while level:
+        if depth > DEEPEST:
+            raise _too_deep(argument, value)
+        inner = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, (dict, list))
+        ]
+        level, depth = [item for items in inner for item in items], depth + 1
+    return data
+
+
+def _too_deep(argument: str, value: str) -> InputError:
+    return InputError(argument, value, f"nested more than {DEEPEST} levels deep", "nest less deeply")
+
+
+def _refused(path: Path, problem: str, remedy: str) -> InputError:
+    return InputError("file", str(path), problem, remedy)
