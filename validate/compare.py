@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from sim.run import Run
-from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.settings import Setting
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
@@ -65,49 +66,37 @@ def group_title(group: str) -> str:
     return group if group == ALL else f"{group} anchors"
 
 
-def observed_cosines(run: Run, epoch: int, tokens: Tokens) -> FloatArray:
+def observed_cosines(run: Run | Observations, epoch: int, tokens: Tokens) -> FloatArray:
     """Return the cosine matrix of a run's embedding at an epoch, shape (n, n)."""
-    return cosine_matrix(run.embedding(epoch)[list(tokens)])
+    if isinstance(run, Run):
+        return cosine_matrix(run.embedding(epoch)[list(tokens)])
+    return run.cosines(tokens, epoch)
 
 
-def time_at(run: Run, epoch: int) -> float:
-    """Return Σ learning rate at the end of an epoch."""
-    for line in run.metrics:
-        if line["epoch"] == epoch:
-            return float(line["sum_learning_rate"])
-    earlier = [line for line in run.metrics if line["epoch"] < epoch]
-    later = [line for line in run.metrics if line["epoch"] > epoch]
-    if not earlier or not later:
-        raise InputError("epoch", epoch, "outside the run", "choose an epoch of the run")
-    # Between two evaluations; exact for a constant learning rate.
-    epochs = (earlier[-1]["epoch"], later[0]["epoch"])
-    times = (earlier[-1]["sum_learning_rate"], later[0]["sum_learning_rate"])
-    return float(np.interp(epoch, epochs, times))
-
-
-def predicted_cosines(runs: Sequence[Run], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
+def predicted_cosines(
+    runs: Sequence[Run | Observations], epoch: int, tokens: Tokens
+) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
-    found: dict[str, list[FloatArray]] = {}
-    for predictor in PREDICTORS:
-        matrices = [predictor.cosines(run, tokens, time_at(run, epoch)) for run in runs]
-        if all(m is not None for m in matrices):
-            found[predictor.name] = [m for m in matrices if m is not None]
+    observed = [observe(run) if isinstance(run, Run) else run for run in runs]
+    found = {
+        p.name: [p.cosines(run, tokens, epoch) for run in observed]
+        for p in PREDICTORS
+        if all(p.applies(run, tokens) for run in observed)
+    }
     if "eq. 14" in found:
-        found[FITTED_WIDTH] = _fitted(runs, epoch, tokens)
+        widths = fitted_widths(observed, epoch, tokens)
+        found[FITTED_WIDTH] = [
+            cosine_matrix(eq14_embedding(run.task, tokens, width=width))
+            for run, width in zip(observed, widths, strict=True)
+        ]
     return found
 
 
-def fitted_widths(runs: Sequence[Run], epoch: int, tokens: Tokens) -> list[float]:
+def fitted_widths(runs: Sequence[Run | Observations], epoch: int, tokens: Tokens) -> list[float]:
     """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
     observed = [observed_cosines(run, epoch, tokens) for run in runs]
     others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(runs))]
     return [fit_width(runs[0].task, tokens, np.array(matrices)) for matrices in others]
-
-
-def _fitted(runs: Sequence[Run], epoch: int, tokens: Tokens) -> list[FloatArray]:
-    task = runs[0].task
-    widths = fitted_widths(runs, epoch, tokens)
-    return [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
 
 
 def measures(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -159,9 +148,10 @@ def compare_runs(settings: Sequence[Setting], epochs: Sequence[int] | None = Non
 
 
 def _compare_group(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[Row]:
-    observed = np.array([observed_cosines(run, epoch, tokens) for run in setting.runs])
+    members = setting.members.runs
+    observed = np.array([observed_cosines(run, epoch, tokens) for run in members])
     rows = []
-    for name, matrices in predicted_cosines(setting.runs, epoch, tokens).items():
+    for name, matrices in predicted_cosines(members, epoch, tokens).items():
         predicted = np.array(matrices)
         overall = measures(_pairs(predicted), _pairs(observed))
         per_row = measures(_rows(predicted), _rows(observed))

@@ -33,7 +33,7 @@ from validate.figures import (
     save,
 )
 from validate.figures.cosines import draw_matrix
-from validate.predictors import Tokens, training_laws
+from validate.predictors import Tokens, are_summed, task_cosines
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -137,7 +137,7 @@ class Prediction:
         found = {}
         for mapping in self.task.mappings:
             tokens = mapping.anchors
-            if mapping.is_table or len(tokens) < 3:
+            if not are_summed(self.task, tokens) or len(tokens) < 3:
                 continue
             try:
                 rows = CosineRows.from_task(self.task, tokens)
@@ -178,15 +178,7 @@ def _statistics(task: Task, token: int) -> TokenStatistics:
 
 
 def _predicted(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
-    laws = training_laws(task, tokens)
-    found = {
-        "P^s - u": cosine_matrix(laws - 1 / task.vocab_size),
-        "P^s - mean P": cosine_matrix(laws - marginal_distribution(task, held_out=True)),
-        "expected in one data set": _finite_sample(task, tokens),
-    }
-    if set(tokens) <= set(task.reasoning_anchors):
-        found["eq. 14"] = cosine_matrix(eq14_embedding(task, tokens))
-    return found
+    return task_cosines(task, tokens) | {"expected in one data set": _finite_sample(task, tokens)}
 
 
 def _finite_sample(task: Task, tokens: Tokens) -> FloatArray:

@@ -18,7 +18,7 @@ from validate.compare import MEASURES, Row, compare_runs
 from validate.equations import equations_behind
 from validate.figures import save
 from validate.html import render
-from validate.observe import Observations, observe
+from validate.observe import Observations
 from validate.predictors import FUNCTIONS
 from validate.report_figures import (
     NotDrawn,
@@ -92,7 +92,7 @@ class Report:
         outcomes : sequence of Outcome, optional
             Verdicts of the caller's own, shown first.
         """
-        observations = [observe(run) for setting in settings for run in setting.runs]
+        observations = [run for setting in settings for run in setting.members.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
         rows, distances = compare_runs(settings), rung_distances(settings)
         figures, not_drawn = _figures(settings, observations, rows, distances, epochs)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theory import off_diagonal
-from validate.compare import FloatArray, groups_of, measures, observed_cosines, time_at
+from validate.compare import FloatArray, groups_of, measures, observed_cosines
 from validate.predictors import PREDICTORS, Tokens
 from validate.settings import Setting
 from validate.stats import SIZE, Estimate, over_seeds
@@ -111,12 +111,9 @@ def _rungs(setting: Setting, epoch: int, tokens: Tokens) -> dict[str, FloatArray
     """Return each rung's off-diagonal cosines, shape (n_seeds, n_pairs)."""
     wanted = {name for step in (*STEPS, *WHOLE) for name in step[:2]}
     rungs: dict[str, list[FloatArray]] = {name: [] for name in wanted}
-    for run in setting.runs:
-        time = time_at(run, epoch)
+    for run in setting.members.runs:
         for predictor in PREDICTORS:
             if predictor.name in wanted:
-                matrix = predictor.cosines(run, tokens, time)
-                assert matrix is not None
-                rungs[predictor.name].append(off_diagonal(matrix))
+                rungs[predictor.name].append(off_diagonal(predictor.cosines(run, tokens, epoch)))
         rungs[OBSERVED].append(off_diagonal(observed_cosines(run, epoch, tokens)))
     return {name: np.array(pairs) for name, pairs in rungs.items()}

@@ -6,11 +6,15 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sim.config import MemberConfig
 from sim.run import Run
 from theory import InputError, Task
+
+if TYPE_CHECKING:
+    from validate.figures.members import Members
 
 _MOST_NAMED = 3
 """A label names every setting that differs, or if these are more, as many as tell the runs apart."""
@@ -59,6 +63,14 @@ class Group(Generic[Member]):
 
 class Setting(Group[Run]):
     """Runs that differ in nothing but the seed."""
+
+    @cached_property
+    def members(self) -> Members:
+        """The same runs as they were observed, which takes a moment at first use."""
+        from validate.figures.members import Members
+        from validate.observe import observe
+
+        return Members(self.label, tuple(observe(run) for run in self.runs))
 
     def epochs(self) -> list[int]:
         """Return the snapshot epochs that all runs have."""

@@ -22,12 +22,12 @@ from validate.compare import (
     measures,
     observed_cosines,
     predicted_cosines,
-    time_at,
 )
-from validate.observe import Observations
+from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS
 from validate.settings import Setting, by_setting, group_runs
 from validate.studies import load_study
+from validate.times import time_at
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
@@ -109,10 +109,10 @@ def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: 
 def _frozen_errors(run: Run) -> list[dict[str, Any]]:
     tokens = run.task.anchors
     frozen = next(p for p in PREDICTORS if p.name == "frozen flow")
+    observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        predicted = frozen.cosines(run, tokens, time_at(run, epoch))
-        assert predicted is not None
+        predicted = frozen.cosines(observed, tokens, epoch)
         found.append(measures(off_diagonal(predicted), off_diagonal(observed_cosines(run, epoch, tokens))))
     return found
 

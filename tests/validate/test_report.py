@@ -20,7 +20,6 @@ from tests.validate.conftest import TASK
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate.claims import ledger
-from validate.compare import time_at
 from validate.equations import equations_behind
 from validate.figures.paper import FIGURES
 from validate.observe import Observations, observe
@@ -28,6 +27,7 @@ from validate.report import Report
 from validate.report_figures import MOST_SETTINGS, draw_paper_figures
 from validate.rungs import STEPS, rung_distances
 from validate.settings import Setting, group_runs
+from validate.times import time_at
 
 SCHEMAS = Path(validate.__file__).parent / "schemas"
 SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())

@@ -43,7 +43,7 @@ class CosineMatrices:
         cls, setting: Setting, tokens: Tokens, epochs: Sequence[int], predictors: Sequence[str] = ("P^s - u",)
     ) -> CosineMatrices:
         """Take predictions (at the last epoch) and observations (at each) from a setting's runs."""
-        predicted = predicted_cosines(setting.runs, epochs[-1], tokens) if predictors else {}
+        predicted = predicted_cosines(setting.members.runs, epochs[-1], tokens) if predictors else {}
         panels = [(f"predicted: {name}", np.mean(predicted[name], axis=0)) for name in predictors]
         for epoch in epochs:
             observed = [observed_cosines(run, epoch, tokens) for run in setting.runs]

@@ -110,6 +110,7 @@ def _without_epochs(run: Run) -> dict[str, FloatArray]:
     if isinstance(run.config.model, EmbMLPConfig):
         direction = frozen_direction(C, run.initial())[anchors]
         found["frozen_direction"] = direction @ direction.T
+        found["frozen_start"] = run.embedding(0)[anchors] @ direction.T
     return found
 
 

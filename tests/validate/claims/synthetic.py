@@ -95,7 +95,7 @@ def embedding(kind: str, seed: int) -> np.ndarray[Any, Any]:
     if kind == "random":
         return noise
     tokens = list(tokens_of(TASK))
-    rows = training_laws(TASK, tokens) - 1 / TASK.vocab_size
+    rows = training_laws(TASK, tuple(tokens)) - 1 / TASK.vocab_size
     if kind == "eq. 14":
         reasoning = [tokens.index(t) for t in TASK.reasoning_anchors]
         rows[reasoning] = eq14_embedding(TASK, TASK.reasoning_anchors)
@@ -107,7 +107,7 @@ def embedding(kind: str, seed: int) -> np.ndarray[Any, Any]:
 def of_embeddings(kinds: Sequence[str], seed: int) -> Arrays:
     found = [embedding_geometry(embedding(kind, seed + 10 * i), TASK) for i, kind in enumerate(kinds)]
     arrays = {name: np.stack([each[name] for each in found]) for name in found[0]}
-    C = np.stack([*(training_laws(TASK, list(TASK.anchors)) - 1 / TASK.vocab_size)])
+    C = np.stack([*(training_laws(TASK, TASK.anchors) - 1 / TASK.vocab_size)])
     return arrays | {"token_label_matrix_anchors": C, "frozen_direction": C @ C.T}
 
 

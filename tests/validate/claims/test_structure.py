@@ -36,11 +36,6 @@ from validate.claims.measures.geometry import (
     explained,
     explained_by_others_width,
     fitted_width,
-    from_counts,
-    from_eq14,
-    from_frozen_flow,
-    from_marginal,
-    from_uniform,
     lowest_row_correlation,
     mean_cosine,
     mean_size,
@@ -56,6 +51,7 @@ from validate.claims.measures.geometry import (
 from validate.claims.measures.outputs import before_memorising, greatest_foreign_mass, least_own_mass
 from validate.claims.measures.spectra import share_of_falling, weakest_rank_trend
 from validate.observe import Observations
+from validate.predictors import from_counts, from_eq14, from_frozen_direction, from_marginal, from_uniform
 
 REASONING = TASK.reasoning_anchors
 
@@ -83,7 +79,7 @@ def test_predictions_are_those_of_the_label_laws(small: Observations) -> None:
     mean = marginal_distribution(TASK, held_out=True)
     np.testing.assert_allclose(from_marginal(small, REASONING), cosine_matrix(laws - mean))
     # The made-up runs' counts are the laws, and their frozen direction has those as its gram matrix.
-    for predict in (from_counts, from_frozen_flow):
+    for predict in (from_counts, from_frozen_direction):
         np.testing.assert_allclose(predict(small, REASONING), from_uniform(small, REASONING), atol=1e-12)
 
 
@@ -94,7 +90,7 @@ def test_skill_and_correlation(small: Observations, large: Observations) -> None
     assert skill(large, from_uniform, REASONING) < 0
     assert share_of_fall(small) == pytest.approx(1, abs=1e-3)
     # Orthogonal anchors, predicted to be orthogonal, leave nothing: the reference of the skill.
-    assert skill(small, lambda r, tokens: np.eye(len(tokens)), REASONING) == pytest.approx(0)
+    assert skill(small, lambda r, tokens, epoch: np.eye(len(tokens)), REASONING) == pytest.approx(0)
 
 
 def test_means(small: Observations, large: Observations) -> None:
@@ -233,5 +229,5 @@ def test_what_was_not_observed_is_said() -> None:
         of_attention.value_gap(bare)
     del bare.arrays["frozen_direction"]
     with pytest.raises(InputError, match="observable"):
-        from_frozen_flow(bare, REASONING)
+        from_frozen_direction(bare, REASONING)
     assert embedding("random", 0).shape == (TASK.vocab_size, 400)

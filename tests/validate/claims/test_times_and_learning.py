@@ -27,7 +27,8 @@ from validate.claims.measures.learning import (
     unlike_at_least,
 )
 from validate.claims.measures.order import isotonic, scrambled, spearman
-from validate.claims.measures.times import (
+from validate.observe import Observations
+from validate.times import (
     bias,
     chance_loss,
     curve,
@@ -36,7 +37,6 @@ from validate.claims.measures.times import (
     fitted_time,
     mean_over_run,
 )
-from validate.observe import Observations
 
 NEVER = [0.0] * 11
 

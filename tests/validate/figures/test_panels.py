@@ -39,13 +39,13 @@ from validate.figures.predicted import (
     MARGINAL,
     SAMPLE,
     UNIFORM,
-    gram_cosines,
     predictions,
 )
 from validate.figures.sequences import ExampleSequences
 from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
 from validate.figures.spikes import LossSpikes, largest_rise
 from validate.figures.token_map import EmbeddingMap
+from validate.predictors import gram_cosines
 from validate.stats import over_seeds
 
 

@@ -96,7 +96,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
 def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None:
     run, found = emb_mlp_run, observe(emb_mlp_run)
     probe = draw_probe(run.task, 12)
-    expected = EMBEDDING | DATA | {"frozen_direction"}
+    expected = EMBEDDING | DATA | {"frozen_direction", "frozen_start"}
     assert _own(found, "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
     W_emb, W1, W2 = (run.snapshot(2)[name].astype(np.float64) for name in ("W_emb", "W1", "W2"))
     memory = probe.sequences[probe.mapping == 0]

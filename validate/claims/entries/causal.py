@@ -13,10 +13,10 @@ from validate.claims.measures.causal import (
     same_geometry,
 )
 from validate.claims.measures.learning import Seed, best_test_accuracy
-from validate.claims.measures.times import HALF, doublings
 from validate.claims.statements import SMALL, Claim, Condition, Needs, each, each_seed, with_control
 from validate.observe import Observations
 from validate.stats import ANY, COSINE, SHARE, SIZE
+from validate.times import HALF, doublings
 
 
 def _runs(*variants: str) -> Needs:

@@ -6,15 +6,9 @@ from functools import partial
 
 from validate.claims.measures.attention import preference
 from validate.claims.measures.geometry import (
-    Predict,
     correlation,
     explained_by_others_width,
     fitted_width,
-    from_counts,
-    from_eq14,
-    from_frozen_flow,
-    from_marginal,
-    from_uniform,
     lowest_row_correlation,
     mean_cosine,
     mean_size,
@@ -27,10 +21,18 @@ from validate.claims.measures.geometry import (
     shuffled,
     skill,
 )
-from validate.claims.measures.times import early_epoch, last_epoch
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Measure, Needs, each, with_control
 from validate.observe import Observations
+from validate.predictors import (
+    Predict,
+    from_counts,
+    from_eq14,
+    from_frozen_direction,
+    from_marginal,
+    from_uniform,
+)
 from validate.stats import ANY, COSINE, SHARE, SIZE
+from validate.times import early_epoch, last_epoch
 
 HALF_WAY = "half-way between what chance gives and what the theory predicts"
 HALF_THE_VARIANCE = "r² of one half: half of the variance"
@@ -139,7 +141,7 @@ def _prediction(study: str) -> tuple[Condition, ...]:
     conditions += with_control(better, "at γ = 0.3 they are orthogonal", needs=large)
     others = [("P^s − P̄", from_marginal), ("P̂^s − u of the run's data", from_counts)]
     if study == "emb-mlp":
-        others.append(("the frozen flow", from_frozen_flow))
+        others.append(("the frozen flow, late", from_frozen_direction))
     return (*conditions, *(_note(f"the same skill of {n}", partial(_skill, p), small) for n, p in others))
 
 

@@ -10,10 +10,10 @@ from validate.claims.measures.learning import (
     unlike,
     unlike_at_least,
 )
-from validate.claims.measures.times import doublings
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, each, each_seed, with_control
 from validate.observe import Observations
 from validate.stats import ANY, COSINE, SHARE, SIZE
+from validate.times import doublings
 
 ONE_DOUBLING = "a factor of two parts what is learned together from what is learned one after the other"
 SPEARMAN_7 = 0.714

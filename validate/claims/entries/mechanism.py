@@ -21,7 +21,6 @@ from validate.claims.measures.attention import (
 )
 from validate.claims.measures.outputs import before_memorising, greatest_foreign_mass, least_own_mass
 from validate.claims.measures.spectra import share_of_falling, weakest_rank_trend
-from validate.claims.measures.times import first_epoch
 from validate.claims.statements import (
     LARGE,
     SMALL,
@@ -34,6 +33,7 @@ from validate.claims.statements import (
 )
 from validate.observe import Observations
 from validate.stats import COSINE, SHARE, SIZE
+from validate.times import first_epoch
 
 _NORMS = ("transformer", "post-norm")
 """The mechanism is looked for with norms in front of attention and FFN, and with norms behind them."""

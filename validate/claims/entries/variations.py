@@ -16,7 +16,6 @@ from validate.claims.measures.learning import (
     share_gaining,
     spike_at,
 )
-from validate.claims.measures.times import doublings
 from validate.claims.statements import (
     ALL_VARIANTS,
     LARGE,
@@ -31,6 +30,7 @@ from validate.claims.statements import (
 )
 from validate.observe import Observations
 from validate.stats import ANY, SHARE, SIZE
+from validate.times import doublings
 
 DIFFERENCE = (-2.0, 2.0)
 

@@ -10,9 +10,9 @@ from theory import InputError, Task, average_attention_probability, predict_valu
 from theory.attention import Source
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
-from validate.claims.measures.times import early_epoch, first_epoch
 from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
+from validate.times import early_epoch, first_epoch
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from theory import off_diagonal
-from validate.claims.measures.geometry import FloatArray, at, correlation, from_uniform, shuffled, skill
+from validate.claims.measures.geometry import FloatArray, at, correlation, shuffled, skill
 from validate.claims.measures.learning import Seed
 from validate.claims.measures.order import scrambled
-from validate.claims.measures.times import early_epoch
 from validate.claims.statements import SMALL
 from validate.compare import measures
 from validate.observe import Observations
+from validate.predictors import from_uniform
+from validate.times import early_epoch
 
 
 def matched_epoch(seed: Seed, variant: str) -> int:
@@ -62,8 +63,8 @@ def own_labels_better(seed: Seed, variant: str, other: str) -> float:
     """
     run = seed[variant, SMALL]
 
-    def theirs(_: Observations, tokens: tuple[int, ...]) -> FloatArray:
-        return from_uniform(seed[other, SMALL], tokens)
+    def theirs(_: Observations, tokens: tuple[int, ...], epoch: int) -> FloatArray:
+        return from_uniform(seed[other, SMALL], tokens, epoch)
 
     skills = [
         skill(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))

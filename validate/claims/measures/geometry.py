@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from theory import (
-    InputError,
-    Task,
-    cosine_matrix,
-    eq14_embedding,
-    fit_width,
-    marginal_distribution,
-    off_diagonal,
-)
+from theory import cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from validate.claims.measures.order import scrambled, spearman
-from validate.claims.measures.times import early_epoch, last_epoch
 from validate.claims.statements import LARGE, SMALL, Cell, Sample
 from validate.compare import measures
 from validate.observe import Observations
-from validate.predictors import training_laws
+from validate.predictors import Predict, Tokens, from_uniform
+from validate.times import early_epoch, last_epoch
 
 FloatArray = npt.NDArray[np.float64]
-Tokens = tuple[int, ...]
 When = Callable[[Observations], int]
-Predict = Callable[[Observations, Tokens], FloatArray]
-"""From a run and some of its anchors to a cosine matrix."""
 
 
 def at(epoch: int) -> When:
@@ -91,55 +79,17 @@ def memory_gap(seed: Mapping[Cell, Observations], when: When = last_epoch) -> fl
     return abs(by[SMALL] - by[LARGE])
 
 
-# --- what predicts cosines ------------------------------------------------------------------------------
-
-
-def from_uniform(run: Observations, tokens: Tokens) -> FloatArray:
-    """Predict by P^s − u of the training distribution."""
-    return cosine_matrix(laws(run.task, tokens) - 1 / run.task.vocab_size)
-
-
-def from_marginal(run: Observations, tokens: Tokens) -> FloatArray:
-    """Predict by P^s − P̄, the drive once the common part of the labels is fitted."""
-    return cosine_matrix(laws(run.task, tokens) - marginal_distribution(run.task, held_out=True))
-
-
-def from_counts(run: Observations, tokens: Tokens) -> FloatArray:
-    """Predict by P̂^s − u of the run's own training data."""
-    C = _observed(run, "token_label_matrix_anchors")
-    return cosine_matrix(C[_places(run, tokens)])
-
-
-def from_frozen_flow(run: Observations, tokens: Tokens) -> FloatArray:
-    """Predict by the frozen flow's direction, from the run's own data and initial matrices."""
-    gram = _observed(run, "frozen_direction")
-    sizes = np.sqrt(np.diagonal(gram))
-    chosen = _places(run, tokens)
-    return np.asarray((gram / np.outer(sizes, sizes))[np.ix_(chosen, chosen)])
-
-
-def from_eq14(run: Observations, tokens: Tokens) -> FloatArray:
-    """Predict by eq. 14 with the width that it prints."""
-    return cosine_matrix(eq14_embedding(run.task, tokens))
+# --- prediction against observation ---------------------------------------------------------------------
 
 
 def shuffled(predict: Predict) -> Predict:
     """Return a predictor that gives every anchor the prediction of another one."""
 
-    def other(run: Observations, tokens: Tokens) -> FloatArray:
+    def other(run: Observations, tokens: Tokens, epoch: int) -> FloatArray:
         order = scrambled(len(tokens))
-        return predict(run, tokens)[np.ix_(order, order)]
+        return predict(run, tokens, epoch)[np.ix_(order, order)]
 
     return other
-
-
-@lru_cache(maxsize=64)
-def laws(task: Task, tokens: Tokens) -> FloatArray:
-    """Return P^s of the training distribution, shape (n, d)."""
-    return training_laws(task, tokens)
-
-
-# --- prediction against observation ---------------------------------------------------------------------
 
 
 def correlation(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
@@ -159,9 +109,9 @@ def skill(run: Observations, predict: Predict, tokens: Tokens, when: When = earl
 def lowest_row_correlation(run: Observations, predict: Predict, when: When = early_epoch) -> float:
     """Return the lowest over reasoning anchors of Pearson's correlation of a row without its diagonal."""
     tokens = run.task.reasoning_anchors
-    n = len(tokens)
+    n, epoch = len(tokens), when(run)
     off = ~np.eye(n, dtype=bool)
-    rows = [m[off].reshape(n, n - 1) for m in (predict(run, tokens), run.cosines(tokens, when(run)))]
+    rows = [m[off].reshape(n, n - 1) for m in (predict(run, tokens, epoch), run.cosines(tokens, epoch))]
     return float(measures(*rows)["pearson"].min())
 
 
@@ -231,15 +181,5 @@ def plane_order(run: Observations, group: str, when: When = early_epoch, *, scra
 
 
 def _both(run: Observations, predict: Predict, tokens: Tokens, when: When) -> tuple[FloatArray, FloatArray]:
-    return off_diagonal(predict(run, tokens)), off_diagonal(run.cosines(tokens, when(run)))
-
-
-def _places(run: Observations, tokens: Tokens) -> list[int]:
-    return [run.task.anchors.index(token) for token in tokens]
-
-
-def _observed(run: Observations, name: str) -> FloatArray:
-    """Return an observable that has no snapshots."""
-    if name not in run.arrays:
-        raise InputError("observable", name, f"not observed in the run {run.label}", "observe it again")
-    return run.arrays[name]
+    epoch = when(run)
+    return off_diagonal(predict(run, tokens, epoch)), off_diagonal(run.cosines(tokens, epoch))

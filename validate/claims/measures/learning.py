@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from validate.claims.measures.order import isotonic, scrambled, spearman
-from validate.claims.measures.times import bias, chance_loss, curve, doublings, is_fitted, mean_over_run
 from validate.claims.statements import LARGE, SMALL, Cell
 from validate.observe import Observations
+from validate.times import bias, chance_loss, curve, doublings, is_fitted, mean_over_run
 
 FloatArray = npt.NDArray[np.float64]
 Seed = Mapping[Cell, Observations]

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from validate.claims.measures.times import curve
 from validate.observe import Observations
+from validate.times import curve
 
 STILL_LOW = 0.25
 """Accuracy up to which a memory task counts as barely learned: half of where it counts as fitted."""

@@ -9,7 +9,7 @@ import numpy as np
 from validate.claims.measures.geometry import When
 from validate.claims.measures.learning import Seed
 from validate.claims.measures.order import spearman
-from validate.claims.measures.times import early_epoch
+from validate.times import early_epoch
 
 _NAME = "effective_rank/"
 

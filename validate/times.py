@@ -2,14 +2,15 @@
 
 Time is Σ learning rate, the time of the gradient flow; at a constant learning rate it is proportional to
 steps. *Early* is the first snapshot at or after the evaluation at which the reasoning training accuracy
-first reaches ``HALF``, and the last snapshot of a run in which it never does. The rule is the same for all
-claims and was fixed before there were runs.
+first reaches ``HALF``, and the last snapshot of a run in which it never does. Where a task has no rule to
+learn, the memory accuracy takes its place. The rule is the same for all claims and every report and was fixed
+before there were runs.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,39 @@ def curve(
     return np.array([line["sum_learning_rate"] for line in lines]), np.array(values)
 
 
+class Measured(Protocol):
+    """Anything with the metrics of a run."""
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """One entry per evaluation."""
+
+
+def time_at(run: Measured, epoch: int) -> float:
+    """Return Σ learning rate at the end of an epoch.
+
+    Between two evaluations it is interpolated, which is exact for a constant learning rate.
+
+    Raises
+    ------
+    InputError
+        If the epoch is outside the run.
+    """
+    epochs = [line["epoch"] for line in run.metrics]
+    if not epochs[0] <= epoch <= epochs[-1]:
+        raise InputError("epoch", epoch, "outside the run", "choose an epoch of the run")
+    return float(np.interp(epoch, epochs, [line["sum_learning_rate"] for line in run.metrics]))
+
+
+def learned_part(observations: Observations) -> str:
+    """Return the data set that says how far a run is: the reasoning training set, or memory without one."""
+    parts = observations.metrics[0]["accuracy"]
+    return "rsn_train" if "rsn_train" in parts else next(iter(parts))
+
+
 def early_epoch(observations: Observations) -> int:
     """Return the epoch of the early snapshot."""
-    _, accuracy = curve(observations, "accuracy", "rsn_train")
+    _, accuracy = curve(observations, "accuracy", learned_part(observations))
     reached = np.flatnonzero(accuracy >= HALF)
     if not reached.size:
         return observations.epochs[-1]
