@@ -9,44 +9,44 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.config import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
-    from sim.cost import Cost, estimate, seconds_per_epoch
-    from sim.data import Dataset, build_dataset
-    from sim.engine import Trainer
-    from sim.initial import build, initial_std
-    from sim.launch import default_workers, train, train_members
-    from sim.matmul import RouteReport, choose_route, matmul_route
-    from sim.model_config import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
-    from sim.models import emb_mlp, label_logits
-    from sim.presets import load_preset, preset_names
-    from sim.run import Run, find_runs
-    from sim.run_folder import RunFolder
-    from sim.session import Progress, train_together
-    from sim.transformer import attention_pattern, forward_cache
+    from sim.config.model import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
+    from sim.config.presets import load_preset, preset_names
+    from sim.config.run import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
+    from sim.data.dataset import Dataset, build_dataset
+    from sim.fast.matmul import RouteReport, choose_route, matmul_route
+    from sim.models.emb_mlp import emb_mlp, label_logits
+    from sim.models.initial import build, initial_std
+    from sim.models.transformer import attention_pattern, forward_cache
+    from sim.runs.folder import RunFolder
+    from sim.runs.run import Run, find_runs
+    from sim.training.cost import Cost, estimate, seconds_per_epoch
+    from sim.training.launch import default_workers, train, train_members
+    from sim.training.session import Progress, train_together
+    from sim.training.trainer import Trainer
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "sim.config": (
+        "sim.config.run": (
             "DataConfig",
             "MemberConfig",
             "RunConfig",
             "TrainingConfig",
             "make_run_config",
         ),
-        "sim.data": ("Dataset", "build_dataset"),
-        "sim.cost": ("Cost", "estimate", "seconds_per_epoch"),
-        "sim.launch": ("default_workers", "train", "train_members"),
-        "sim.matmul": ("RouteReport", "choose_route", "matmul_route"),
-        "sim.initial": ("build", "initial_std"),
-        "sim.model_config": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),
-        "sim.presets": ("load_preset", "preset_names"),
-        "sim.models": ("emb_mlp", "label_logits"),
-        "sim.run": ("Run", "find_runs"),
-        "sim.run_folder": ("RunFolder",),
-        "sim.session": ("Progress", "train_together"),
-        "sim.engine": ("Trainer",),
-        "sim.transformer": ("attention_pattern", "forward_cache"),
+        "sim.data.dataset": ("Dataset", "build_dataset"),
+        "sim.training.cost": ("Cost", "estimate", "seconds_per_epoch"),
+        "sim.training.launch": ("default_workers", "train", "train_members"),
+        "sim.fast.matmul": ("RouteReport", "choose_route", "matmul_route"),
+        "sim.models.initial": ("build", "initial_std"),
+        "sim.config.model": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),
+        "sim.config.presets": ("load_preset", "preset_names"),
+        "sim.models.emb_mlp": ("emb_mlp", "label_logits"),
+        "sim.runs.run": ("Run", "find_runs"),
+        "sim.runs.folder": ("RunFolder",),
+        "sim.training.session": ("Progress", "train_together"),
+        "sim.training.trainer": ("Trainer",),
+        "sim.models.transformer": ("attention_pattern", "forward_cache"),
     },
 )
 

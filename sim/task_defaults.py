@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.config import TrainingConfig, sequences_per_epoch
-from sim.presets import load_preset, merge
+from sim.config.presets import load_preset, merge
+from sim.config.run import TrainingConfig, sequences_per_epoch
 from theory import Task
-from theory.population import population_size
+from theory.task.population import population_size
 
 STEPS = 20_000
 """As many steps as the demo takes."""

@@ -4,49 +4,14 @@ NumPy and SciPy only, and SymPy once a derivation is asked for: this package nev
 or ``validate``.
 """
 
-from theory.activation import IDENTITY, TANH, Activation
-from theory.attention import (
-    attention_logit_std,
-    average_attention_bound,
-    average_attention_probability,
-    sample_attention_rows,
-    smallest_init_rate,
-)
-from theory.cliff import cliff_sequence, cliff_step, is_cliff, mass_outside
-from theory.cliff_conditions import (
-    AssumptionErrors,
-    assumption_errors,
-    plateau_error,
-    query_spread,
-    smallest_drop,
-    smallest_rise,
-)
-from theory.closed_form import reasoning_anchor_law
-from theory.construction import Construction, build_construction, linear_plateau
-from theory.cooccurrence import cooccurrence_matrix, expected_cooccurrence
-from theory.count_population import CountPopulation, count_population, count_sample
-from theory.embedding import eq14_embedding, fit_width
-from theory.errors import InputError, IntegrationError
-from theory.exponent import Exponent, fit_exponent
-from theory.flow import frozen_direction, frozen_flow
-from theory.flow_coupled import blow_up_bound, coupled_flow
-from theory.flow_linearised import linearised_flow
-from theory.flow_population import population_flow
-from theory.geometry import PrincipalComponents, cosine_matrix, off_diagonal, principal_components
-from theory.gradient_order import GradientExpansion, gradient_orders
-from theory.integrate import EXACT, STABILISED, Solver
-from theory.labels import (
-    expected_token_label_matrix,
-    label_distribution,
-    label_table,
-    marginal_distribution,
-    token_ratio,
-    token_ratios,
-)
-from theory.one_layer import OneLayerParameters, lemma3_flow, lemma4_flow, one_layer_logits
-from theory.parameters import EmbMLPParameters
-from theory.population import Population, draw_tables, enumerate_population, labels_of
-from theory.rank_steps import (
+from theory.emb_mlp.activation import IDENTITY, TANH, Activation
+from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
+from theory.emb_mlp.expansion import GradientExpansion, gradient_orders
+from theory.emb_mlp.frozen import frozen_direction, frozen_flow
+from theory.emb_mlp.linearised import linearised_flow
+from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.emb_mlp.population_flow import population_flow
+from theory.emb_mlp.rank_steps import (
     RankSteps,
     escape_dose,
     escape_threshold,
@@ -54,12 +19,13 @@ from theory.rank_steps import (
     plateau_residual,
     rank_steps_from_labels,
 )
-from theory.rules import Lookup, Shift, Sum, Window
-from theory.sample import token_label_counts, token_label_matrix
-from theory.spread import FiniteSample, finite_sample_cosine, finite_sample_spread
-from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
-from theory.task import Mapping, Task
-from theory.theorem1 import (
+from theory.emb_mlp.validity import Horizon, cosine_errors, validity_horizon
+from theory.errors import InputError, IntegrationError
+from theory.integrate.solve import EXACT, STABILISED, Solver
+from theory.integrate.trajectory import SolverStatistics, Trajectory
+from theory.shapes.cosines import PrincipalComponents, cosine_matrix, off_diagonal, principal_components
+from theory.shapes.eq14 import eq14_embedding, fit_width
+from theory.shapes.gaussian import (
     GaussianShape,
     NormalDistance,
     gaussian_embedding,
@@ -68,8 +34,42 @@ from theory.theorem1 import (
     label_law_embedding,
     normal_distance,
 )
-from theory.trajectory import SolverStatistics, Trajectory
-from theory.transformer_flow import (
+from theory.shapes.power_law import Exponent, fit_exponent
+from theory.statistics.closed_form import reasoning_anchor_law
+from theory.statistics.cooccurrence import cooccurrence_matrix, expected_cooccurrence
+from theory.statistics.counts import CountPopulation, count_population, count_sample
+from theory.statistics.finite_sample import FiniteSample, finite_sample_cosine, finite_sample_spread
+from theory.statistics.labels import (
+    expected_token_label_matrix,
+    label_distribution,
+    label_table,
+    marginal_distribution,
+    token_ratio,
+    token_ratios,
+)
+from theory.statistics.sample import token_label_counts, token_label_matrix
+from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
+from theory.task.population import Population, draw_tables, enumerate_population, labels_of
+from theory.task.rules import Lookup, Shift, Sum, Window
+from theory.task.task import Mapping, Task
+from theory.transformer.attention_init import (
+    attention_logit_std,
+    average_attention_bound,
+    average_attention_probability,
+    sample_attention_rows,
+    smallest_init_rate,
+)
+from theory.transformer.cliff import cliff_sequence, cliff_step, is_cliff, mass_outside
+from theory.transformer.cliff_conditions import (
+    AssumptionErrors,
+    assumption_errors,
+    plateau_error,
+    query_spread,
+    smallest_drop,
+    smallest_rise,
+)
+from theory.transformer.construction import Construction, build_construction, linear_plateau
+from theory.transformer.drives import (
     last_place_distribution,
     last_place_matrix,
     last_place_ratio,
@@ -78,8 +78,8 @@ from theory.transformer_flow import (
     sample_last_place_matrix,
     transformer_drive,
 )
-from theory.validity import Horizon, cosine_errors, validity_horizon
-from theory.value_growth import ValueGrowth, predict_value_growth, value_drive
+from theory.transformer.one_layer import OneLayerParameters, lemma3_flow, lemma4_flow, one_layer_logits
+from theory.transformer.value_growth import ValueGrowth, predict_value_growth, value_drive
 
 __all__ = [
     "EXACT",

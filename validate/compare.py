@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from sim.run import Run
+from sim.runs.run import Run
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens

@@ -22,8 +22,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from sim.session import Progress as RunProgress
-from sim.session import Report
+from sim.training.session import Progress as RunProgress
+from sim.training.session import Report
 
 _PLAIN_EVERY_SECONDS = 15.0
 

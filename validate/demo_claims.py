@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.run import Run
+from sim.runs.run import Run
 from theory import off_diagonal
 from validate.claims.measures import geometry
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, Sample, each

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sim.config import sources
+from sim.config.run import sources
 from validate.predictors import predictor_notes
 from validate.rungs import STEPS, WHOLE
 
 if TYPE_CHECKING:
-    from sim.run import Run
+    from sim.runs.run import Run
     from validate.claims import Finding
     from validate.claims.given import Match
     from validate.compare import Row

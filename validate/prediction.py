@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from sim.files import write_atomically, write_json
+from sim.runs.files import write_atomically, write_json
 from theory import (
     InputError,
     Task,
@@ -22,7 +22,7 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
-from theory.task_toml import task_to_dict
+from theory.task.toml import task_to_dict
 from validate.compare import groups_of
 from validate.figures import (
     CosineMatrices,

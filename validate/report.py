@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sim.config import sources
-from sim.files import write_atomically, writing
-from sim.provenance import now, software
+from sim.config.run import sources
+from sim.runs.files import write_atomically, writing
+from sim.runs.provenance import now, software
 from validate.claims import Finding, Outcome, ledger
 from validate.claims.given import GivenRuns, Match
 from validate.claims.presentation import to_json as claims_json

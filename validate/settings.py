@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from sim.config import MemberConfig
-from sim.run import Run
+from sim.config.run import MemberConfig
+from sim.runs.run import Run
 from theory import InputError, Task
 
 if TYPE_CHECKING:

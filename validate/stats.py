@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from sim.files import finite
+from sim.runs.files import finite
 
 
 @dataclass(frozen=True)

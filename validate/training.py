@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.config import Kernels, MemberConfig, RunConfig
-from sim.cost import Cost, cost_of_runs
-from sim.kernels import check_kernels
-from sim.launch import check_device, default_workers, epochs_left, pending_runs, train_members
-from sim.run import Run
+from sim.config.run import Kernels, MemberConfig, RunConfig
+from sim.fast.compiled import check_kernels
+from sim.runs.run import Run
+from sim.training.cost import Cost, cost_of_runs
+from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from theory import InputError
 from validate.console import say, training_progress
 

@@ -33,9 +33,9 @@ from theory import (
     token_ratios,
     validity_horizon,
 )
-from theory.flow_coupled import product_field
-from theory.flow_linearised import linearised_drive
-from theory.population_gradient import population_field, token_gradient
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.gradient import population_field, token_gradient
+from theory.emb_mlp.linearised import linearised_drive
 
 TASK = Task.paper(length=3)
 POPULATION = count_population(TASK, draw_tables(TASK, np.random.default_rng(1)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sim.files import write_json
-from sim.provenance import machine, now, software
+from sim.runs.files import write_json
+from sim.runs.provenance import machine, now, software
 from tests.bench import bench_flows
 from tests.bench.bench_gpu import bench_gpu
 from tests.bench.bench_scaling import bench_scaling

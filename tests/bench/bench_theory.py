@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.theory.large_task import LARGE
 from theory import Task, label_distribution, label_table
-from theory.labels import _combination_law
+from theory.statistics.labels import _combination_law
 
 
 def bench_theory() -> dict[str, Any]:

@@ -17,11 +17,11 @@ from typing import Any
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
-from sim.config import Kernels
-from sim.kernels import KernelReport, choose_kernels
-from sim.launch import default_workers
-from sim.memory import keep_freed_memory
-from sim.session import choose_member_route
+from sim.config.run import Kernels
+from sim.fast.compiled import KernelReport, choose_kernels
+from sim.fast.memory import keep_freed_memory
+from sim.training.launch import default_workers
+from sim.training.session import choose_member_route
 from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
 from tests.bench.reference import PlainLoop
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 
 from sim import matmul_route
-from sim.gradients.token_table import pays
-from sim.matmul import Route
-from sim.model_config import EmbMLPConfig, ModelConfig, TransformerConfig
+from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
+from sim.fast.matmul import Route
+from sim.fast.token_table import pays
 
 
 class Product(NamedTuple):

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from sim import Trainer
-from sim.model_config import TransformerConfig
+from sim.config.model import TransformerConfig
 
 
 class Sequences(TorchDataset[tuple[Tensor, Tensor]]):

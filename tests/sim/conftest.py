@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig
-from sim.config import make_run_config
+from sim.config.run import make_run_config
 
 SMALL_TASK = {
     "keys": "20..25",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.layers import Parameters
-from sim.model_config import EmbMLPConfig, ModelConfig
-from sim.models import label_logits
-from sim.transformer import transformer
+from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.models.emb_mlp import label_logits
+from sim.models.layers import Parameters
+from sim.models.transformer import transformer
 
 
 def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelConfig) -> Tensor:

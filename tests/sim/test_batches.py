@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import batches
-from sim.batches import Batches
+from sim.data.batches import Batches
+from sim.data.dataset import batches
 
 
 def _batches(members: int, n: int, size: int) -> Batches:

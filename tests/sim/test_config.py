@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
-from sim.config import make_member_config, sources
-from sim.initial import tensor_specs
-from sim.model_config import LAYER_MATRICES, matrix_names
+from sim.config.model import LAYER_MATRICES, matrix_names
+from sim.config.run import make_member_config, sources
+from sim.models.initial import tensor_specs
 from theory import InputError, Task
 
 

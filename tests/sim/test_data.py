@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, build_dataset
-from sim.data import draw_population
+from sim.data.dataset import draw_population
 from theory import InputError, Task, label_distribution, token_ratio
 
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from sim import RunConfig, Trainer, train
-from sim.device_loop import DeviceLoop
-from sim.engine import groups_of_members
+from sim.training.device_steps import DeviceLoop
+from sim.training.trainer import groups_of_members
 from theory import InputError
 
 Make = Callable[..., RunConfig]

@@ -39,7 +39,7 @@ def test_evaluating_within_epochs_changes_no_weight(small: Make, tmp_path: Path)
 def test_stopping_at_any_step_repeats_and_loses_no_evaluation(
     stop_after: int, small: Make, tmp_path: Path
 ) -> None:
-    from sim.session import train_together
+    from sim.training.session import train_together
 
     options = {"dtype": "float64", "epochs": 3, "evaluate_every": 1, "evaluations_per_epoch": 3}
     member = small(**options).members()[0]

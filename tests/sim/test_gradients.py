@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, Trainer
-from sim.gradients import losses_and_gradients
-from sim.gradients.pieces import tanh_
-from sim.gradients.token_table import pays
-from sim.initial import build
+from sim.fast import losses_and_gradients
+from sim.fast.pieces import tanh_
+from sim.fast.token_table import pays
+from sim.models.initial import build
 from tests.sim.plain_losses import member_losses
 
 SIZES = {"d_m": 12, "d_f": 14}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import RunConfig, Trainer, train
-from sim.data import build_dataset
+from sim.data.dataset import build_dataset
 from theory import InputError, cosine_matrix, label_table, token_label_matrix, token_ratios
 
 Make = Callable[..., RunConfig]
@@ -38,7 +38,7 @@ def test_shuffling_keeps_every_anchors_labels_and_loses_the_rule(small: Make) ->
 
 @given(st.integers(0, 10_000))
 def test_shuffling_permutes_within_each_combination(seed: int) -> None:
-    from sim.data import shuffled_within_combinations
+    from sim.data.dataset import shuffled_within_combinations
     from theory import Task, draw_tables, enumerate_population, labels_of
 
     task = Task(

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from sim import MemberConfig, Run, RunConfig, Trainer, kernels, train, train_together
-from sim.gradients import losses_and_gradients
-from sim.kernels import check_kernels, choose_kernels
+from sim import MemberConfig, Run, RunConfig, Trainer, train, train_together
+from sim.fast import compiled as kernels
+from sim.fast import losses_and_gradients
+from sim.fast.compiled import check_kernels, choose_kernels
 from theory import InputError
 
 Make = Callable[..., RunConfig]

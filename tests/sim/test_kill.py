@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sim import MemberConfig, Run, RunConfig, find_runs, train_together
-from sim.run_folder import read_config
+from sim.runs.folder import read_config
 
 Make = Callable[..., RunConfig]
 NOISY = {
@@ -74,7 +74,7 @@ def _train_and_die(members: list[MemberConfig], out: Path, operation: int, call:
 def context() -> Any:
     """Processes forked from one that has loaded torch already: 25 times loading it would take a minute."""
     made = multiprocessing.get_context("forkserver")
-    made.set_forkserver_preload(["sim.session", "tests.sim.test_kill"])
+    made.set_forkserver_preload(["sim.training.session", "tests.sim.test_kill"])
     return made
 
 

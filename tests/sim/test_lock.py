@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sim import Run, RunConfig, train
-from sim.lock import only_writer
+from sim.runs.lock import only_writer
 from theory import InputError
 
 Make = Callable[..., RunConfig]

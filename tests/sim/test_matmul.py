@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sim import choose_route, matmul_route
-from sim.matmul import ERROR_LIMIT
-from sim.matmul import _measure as measure  # the choice is tested through what it measures
+from sim.fast.matmul import ERROR_LIMIT
+from sim.fast.matmul import _measure as measure  # the choice is tested through what it measures
 
 
 def test_the_chosen_route_is_accurate() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sim.memory import keep_freed_memory
+from sim.fast.memory import keep_freed_memory
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "emb-mlp": {"training": {"epochs": 2}},

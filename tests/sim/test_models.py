@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, build, emb_mlp, initial_std
-from sim.layers import ACTIVATIONS
+from sim.models.layers import ACTIVATIONS
 
 PLAIN = {
     "tanh": torch.tanh,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.config import make_run_config
-from sim.presets import load_preset, merge, preset_names
+from sim.config.presets import load_preset, merge, preset_names
+from sim.config.run import make_run_config
 from theory import InputError
 
 

@@ -26,8 +26,8 @@ from sim import (
     train,
     train_together,
 )
-from sim.files import write_atomically, write_json
-from sim.launch import epochs_left
+from sim.runs.files import write_atomically, write_json
+from sim.training.launch import epochs_left
 from theory import InputError, cosine_matrix, token_label_matrix
 
 Make = Callable[..., RunConfig]
@@ -148,7 +148,7 @@ def test_ctrl_c_loses_nothing(small: Make, tmp_path: Path) -> None:
     """Interrupt a run from outside, resume it, and compare with an unbroken one, bit for bit."""
     config = small(epochs=400, evaluate_every=50, snapshot_epochs=[], checkpoint_every=1000)
     script = (
-        "import sys, json\nfrom sim import train\nfrom sim.config import make_run_config\n"
+        "import sys, json\nfrom sim import train\nfrom sim.config.run import make_run_config\n"
         "train(make_run_config(json.loads(sys.argv[1])), sys.argv[2],"
         " report=lambda p: print(p.epoch, flush=True))"
     )

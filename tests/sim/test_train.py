@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer
-from sim.optim import learning_rate
+from sim.training.optimizer import learning_rate
 
 Make = Callable[..., RunConfig]
 

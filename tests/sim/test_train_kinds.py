@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, label_logits
-from sim.config import TrainingConfig
-from sim.optim import Optimizer, clip_divisor, clip_divisors, gradient_norms, learning_rate
+from sim.config.run import TrainingConfig
+from sim.training.optimizer import Optimizer, clip_divisor, clip_divisors, gradient_norms, learning_rate
 from theory import InputError
 
 Make = Callable[..., RunConfig]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, Trainer, attention_pattern, build, forward_cache, label_logits
-from sim.transformer import transformer
+from sim.models.transformer import transformer
 from tests.sim.conftest import SMALL_TASK
 from tests.sim.plain_losses import member_losses
 from tests.sim.plain_transformer import plain_forward

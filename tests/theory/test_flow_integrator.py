@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 
 from tests.theory.flow_reference import slope
 from theory import EmbMLPParameters, IntegrationError, Solver
-from theory.chebyshev import RKC, chebyshev_coefficients
-from theory.integrate import integrate
-from theory.parameters import Matrices
-from theory.trajectory import Recorder
+from theory.emb_mlp.parameters import Matrices
+from theory.integrate.chebyshev import RKC, chebyshev_coefficients
+from theory.integrate.solve import integrate
+from theory.integrate.trajectory import Recorder
 
 
 def stability_polynomial(s: int) -> Polynomial:

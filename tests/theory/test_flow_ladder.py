@@ -28,9 +28,9 @@ from theory import (
     token_ratio,
     token_ratios,
 )
-from theory.flow_linearised import linearised_drive
-from theory.population_gradient import token_gradient
-from theory.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
+from theory.emb_mlp.gradient import token_gradient
+from theory.emb_mlp.linearised import linearised_drive
+from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()

@@ -17,9 +17,9 @@ from theory import (
     off_diagonal,
     population_flow,
 )
-from theory.flow_coupled import product_field
-from theory.population_gradient import _token_gradient_by_rows, losses, population_field, token_gradient
-from theory.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.gradient import _token_gradient_by_rows, losses, population_field, token_gradient
+from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 GRADIENT_ROUNDING = 1e-12
 """Both sides sum some thousand float64 products; 1e-12 leaves four digits above their rounding."""

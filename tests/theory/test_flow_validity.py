@@ -16,7 +16,7 @@ from theory import (
     population_flow,
     validity_horizon,
 )
-from theory.validity import RUNGS
+from theory.emb_mlp.validity import RUNGS
 
 POPULATION = small_example().population
 ANCHORS = (1, 2, 3, 4)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sim import Run, RunConfig, train
-from sim.config import make_run_config
+from sim.config.run import make_run_config
 from validate.demo_claims import judge
 from validate.report import Report
 from validate.settings import Setting, group_runs

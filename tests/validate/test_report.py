@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 import validate
 from sim import Run, train
-from sim.config import make_run_config
+from sim.config.run import make_run_config
 from tests.validate.conftest import TASK
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sim import Progress, Run
-from sim.session import train_together
+from sim.training.session import train_together
 from theory import InputError
 from validate.cli import main
 from validate.observe import kept
@@ -258,7 +258,7 @@ def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
         timed.append(config.model.kind)
         return 10.0 if config.model.kind == "emb-mlp" else 70.0
 
-    monkeypatch.setattr("sim.cost.seconds_per_epoch", seconds)
+    monkeypatch.setattr("sim.training.cost.seconds_per_epoch", seconds)
     members = members_of(load_study(file))
     # Two runs of 2 × 10 s, two of 1 × 70 s.
     assert cost_of(members, 1).seconds == pytest.approx(180)

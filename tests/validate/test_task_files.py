@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sim.config import RunConfig, make_run_config
-from sim.cost import cost_of_runs
+from sim.config.run import RunConfig, make_run_config
 from sim.task_defaults import STEPS, experiment_for
 from sim.task_files import CONFIG_KEYS, as_task, read_description
+from sim.training.cost import cost_of_runs
 from theory import InputError, Task
 from validate.cli import main
 

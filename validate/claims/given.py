@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sim.config import MemberConfig, RunConfig
+from sim.config.run import MemberConfig, RunConfig
 from theory import InputError
 from validate.claims.statements import Claim, Needs, Sample
 from validate.claims.verdicts import NOTHING, Finding, MissingRunsError, Outcome, judge_claims

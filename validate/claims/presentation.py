@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sim.files import finite
+from sim.runs.files import finite
 from validate.claims.verdicts import Finding, Outcome
 
 SCHEMA = "anchorflow/claims/1"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sim.files import finite
+from sim.runs.files import finite
 from theory import InputError
 from validate.claims.statements import Claim, Condition, Needs, Sample
 from validate.stats import Estimate, over_seeds

@@ -43,7 +43,7 @@ class Options:
 def run(arguments: Sequence[str]) -> int:
     """Compare, print, and write the report if asked to."""
     options = parse(Options, "compare", arguments, EXAMPLE)
-    from sim.run import Run, find_runs
+    from sim.runs.run import Run, find_runs
     from validate.console import print_json
     from validate.report import Report
     from validate.settings import group_runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from validate.commands.parsing import parse
 
 if TYPE_CHECKING:
-    from sim.config import RunConfig
+    from sim.config.run import RunConfig
     from validate.claims import Outcome
 
 EXAMPLE = "anchorflow demo --out runs/demo"
@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def demo_config() -> RunConfig:
     """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
-    from sim.config import RunConfig, TrainingConfig
+    from sim.config.run import RunConfig, TrainingConfig
     from validate.claims.statements import LARGE, SMALL
 
     return RunConfig(

@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is None:
         print(text)
     else:
-        from sim.files import write_atomically
+        from sim.runs.files import write_atomically
 
         options.out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.out, text if text.endswith("\n") else text + "\n")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from sim.config import Kernels, RunConfig, make_run_config
-from sim.presets import load_preset, merge
+from sim.config.presets import load_preset, merge
+from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.task_defaults import experiment_for
 from sim.task_files import as_task, read_description, task_table
 from theory import InputError
@@ -99,8 +99,8 @@ def _described(file: str | None, preset: str | None, task: str | None, epochs: s
 
 def _go_on(folder: Path, options: Options) -> int:
     """Go on with the runs in a folder."""
-    from sim.run import find_runs
-    from sim.run_folder import read_config
+    from sim.runs.folder import read_config
+    from sim.runs.run import find_runs
     from validate.training import train_members_with_progress
 
     for name in ("preset", "task", "out"):

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from sim.model_config import OneLayerConfig
+from sim.config.model import OneLayerConfig
 from theory import average_attention_probability
-from theory.attention import Source
+from theory.transformer.attention_init import Source
 from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import PALETTE, new_axes, whiskers
 from validate.stats import SHARE

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
 from theory import Mapping, Population, Task, draw_tables, labels_of
-from theory.population import assemble
+from theory.task.population import assemble
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING, new_axes
 
 IntArray = npt.NDArray[np.int64]

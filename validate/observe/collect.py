@@ -9,12 +9,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from sim.config import MemberConfig
-from sim.initial import tensor_specs
-from sim.model_config import AttentionModel, EmbMLPConfig, OneLayerConfig, TransformerConfig
-from sim.models import label_logits
-from sim.run import Run
-from sim.transformer import forward_cache
+from sim.config.model import AttentionModel, EmbMLPConfig, OneLayerConfig, TransformerConfig
+from sim.config.run import MemberConfig
+from sim.models.emb_mlp import label_logits
+from sim.models.initial import tensor_specs
+from sim.models.transformer import forward_cache
+from sim.runs.run import Run
 from theory import Task, frozen_direction
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction

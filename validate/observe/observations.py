@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.config import MemberConfig
+from sim.config.run import MemberConfig
 from theory import InputError, Task
 
 FloatArray = npt.NDArray[np.float64]

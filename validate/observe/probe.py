@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim.seeds import numpy_stream
 from theory import Task
-from theory.population import assemble
+from theory.task.population import assemble
 
 IntArray = npt.NDArray[np.int64]
 SEQUENCES = 512

@@ -13,10 +13,10 @@ import safetensors
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from sim.config import MemberConfig, make_member_config
-from sim.files import write_atomically, write_json, writing
-from sim.run import Run
-from sim.run_folder import read_arrays
+from sim.config.run import MemberConfig, make_member_config
+from sim.runs.files import write_atomically, write_json, writing
+from sim.runs.folder import read_arrays
+from sim.runs.run import Run
 from theory import InputError
 from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.collect import observe

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sim.config import make_member_config
-from sim.cost import Cost, cost_of_runs
-from sim.launch import epochs_left
-from sim.run import Run
-from sim.run_folder import is_begun, read_config, read_json
+from sim.config.run import make_member_config
+from sim.runs.folder import is_begun, read_config, read_json
+from sim.runs.run import Run
+from sim.training.cost import Cost, cost_of_runs
+from sim.training.launch import epochs_left
 from theory import InputError
 from validate.observe import KEPT
 from validate.observe.store import kept_file, read_header

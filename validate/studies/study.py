@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim.config import MemberConfig, RunConfig, make_run_config
-from sim.presets import load_preset, merge
+from sim.config.presets import load_preset, merge
+from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
 from theory.errors import unknown_key
-from theory.task_toml import load_toml
+from theory.task.toml import load_toml
 from validate.observe import RUNS
 
 FOLDER = Path(__file__).resolve().parent

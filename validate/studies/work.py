@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from sim.launch import epochs_left, train_members
-from sim.run import Run
+from sim.runs.run import Run
+from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from validate.console import say, training_progress
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.config import MemberConfig, make_member_config
+from sim.config.run import MemberConfig, make_member_config
 from validate.claims import Claim, Condition, Needs, each, ledger
 from validate.claims.given import AMOUNTS, LOOKS, GivenRuns
 from validate.claims.statements import ALL_VARIANTS

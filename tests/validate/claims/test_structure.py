@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.model_config import TransformerConfig
+from sim.config.model import TransformerConfig
 from tests.validate.claims.synthetic import (
     RANGES,
     TASK,

@@ -219,7 +219,7 @@ def test_a_damaged_kept_file_is_not_taken_for_a_missing_study() -> None:
 
 @pytest.fixture(scope="module")
 def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from sim.config import make_run_config
+    from sim.config.run import make_run_config
 
     out = tmp_path_factory.mktemp("figures")
     config = make_run_config(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim import Run, train
-from sim.config import make_run_config
+from sim.config.run import make_run_config
 
 TASK: dict[str, Any] = {
     "keys": "20..25",

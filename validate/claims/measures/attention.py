@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim.model_config import EmbMLPConfig, TransformerConfig
+from sim.config.model import EmbMLPConfig, TransformerConfig
 from theory import InputError, Task, average_attention_probability, predict_value_growth
-from theory.attention import Source
+from theory.transformer.attention_init import Source
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
 from validate.observe import Observations

@@ -28,7 +28,7 @@ from theory import (
     mass_outside,
     token_ratio,
 )
-from theory.population_gradient import population_field
+from theory.emb_mlp.gradient import population_field
 from validate.claims.measures.order import scrambled
 from validate.claims.statements import Measure
 

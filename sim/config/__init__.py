@@ -1,0 +1,1 @@
+"""What a run is: its configuration, the models' settings, the presets."""

@@ -1,0 +1,200 @@
+"""What a run is: a configuration that is checked before any work starts and saved with the run.
+
+Every default carries its source: ``paper`` (stated there), ``sibling`` (papers of the same group, where
+ours has lost the number) or ``chosen`` (by us, and therefore to be doubted).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.config.section import MANY, Count, Section, Several, tagged
+from sim.task_files import PRESETS as PRESETS
+from sim.task_files import as_task as as_task
+from theory import InputError, Task
+from theory.task.toml import task_to_dict
+
+LARGEST_SEED = 2**63 - 1
+Rate = Annotated[float, Field(ge=0, le=5)]
+Epoch = Annotated[int, Field(ge=0, le=MANY)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Kernels = Literal["auto", "torch", "compiled"]
+"""Which kernels training takes (``sim.fast.compiled``); here, so that reading options does not load torch."""
+
+
+class DataConfig(Section):
+    """Which sequences the model sees."""
+
+    source: Literal["enumerate", "draw"] = tagged("paper", "enumerate")
+    """Every sequence of the task once, or a drawn sample."""
+    n_sequences: Count = tagged("paper", 200_000)
+    """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
+    fresh_noise: bool = tagged("chosen", False)
+    """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
+    shuffle_labels: bool = tagged("chosen", False)
+    """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
+    table_seed: int = tagged("chosen", -1, ge=-1, le=LARGEST_SEED)
+    """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
+
+    @model_validator(mode="after")
+    def _noise_is_drawn(self) -> DataConfig:
+        if self.fresh_noise and self.source != "draw":
+            raise InputError("fresh_noise", True, "only drawn sequences have it", "set source = 'draw'")
+        return self
+
+
+class TrainingConfig(Section):
+    """How it is trained."""
+
+    epochs: Count = tagged("chosen", 100)
+    """Passes over the training set (the paper's length is 1000)."""
+    batch_size: Count | Literal["full"] = tagged("paper", 100)
+    """Sequences per step, or "full"."""
+    optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
+    """The update rule."""
+    learning_rate: float = tagged("chosen", 1e-4, gt=0)
+    """The paper's is lost in our copy."""
+    schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
+    """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
+    warmup_epochs: Epoch = tagged("chosen", 10)
+    """Length of the rise."""
+    warmup_factor: float = tagged("sibling", 10.0, gt=0)
+    """Height of the peak; siblings use 3 to 25."""
+    final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
+    """Where the cosine ends."""
+    weight_decay: float = tagged("sibling", 0.01, ge=0)
+    """Decoupled for AdamW, L2 for SGD."""
+    beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
+    """AdamW."""
+    beta2: float = tagged("sibling", 0.999, ge=0, lt=1)
+    """AdamW."""
+    epsilon: float = tagged("sibling", 1e-8, gt=0)
+    """AdamW."""
+    momentum: float = tagged("chosen", 0.0, ge=0, lt=1)
+    """SGD."""
+    clip_norm: float = tagged("paper", 1.0, ge=0)
+    """Largest gradient norm; 0 switches clipping off."""
+    frozen: Several[str] = tagged("chosen", ())
+    """Tensors that keep their initial values."""
+    dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
+    """Arithmetic of the training."""
+    evaluate_every: Count = tagged("chosen", 5)
+    """Epochs between evaluations; changes no weight."""
+    evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
+    """More than one evaluates within epochs too, where these are long; needs evaluate_every = 1."""
+    evaluation_size: Count = tagged("chosen", 20_000)
+    """Most sequences evaluated of each data set."""
+    snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
+    """Epochs at which a snapshot is kept; 0 and the last are always kept."""
+    snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
+    """What snapshots after epoch 0 keep: "all" for figures of the attention and of other matrices."""
+    checkpoint_every: Count = tagged("chosen", 50)
+    """Epochs between checkpoints."""
+
+    @model_validator(mode="after")
+    def _warmup_fits(self) -> TrainingConfig:
+        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
+            problem = f"leaves no room in {self.epochs} epochs"
+            raise InputError("warmup_epochs", self.warmup_epochs, problem, "give fewer, or more epochs")
+        if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
+            several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
+            raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
+        return self
+
+
+class Settings(Section):
+    """All of a configuration but its task and members."""
+
+    model: ModelConfig = EmbMLPConfig()
+    data: DataConfig = DataConfig()
+    training: TrainingConfig = TrainingConfig()
+
+
+class RunConfig(Settings):
+    """Several runs that differ in γ and seed: what ``anchorflow train`` reads."""
+
+    init_rates: Several[Rate] = tagged("paper", (0.8,), min_length=1, max_length=10_000)
+    """γ: every matrix starts with standard deviation fan_in^-γ."""
+    seeds: Several[Seed] = tagged("chosen", (0,), min_length=1, max_length=10_000)
+    """One run for each seed and γ."""
+    task: str | dict[str, Any] = tagged("paper", "emb-mlp")
+    """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it."""
+
+    @field_validator("task", mode="before")
+    @classmethod
+    def _as_table(cls, value: object) -> object:
+        if isinstance(value, Task):
+            return task_to_dict(value)
+        return str(value) if isinstance(value, Path) else value
+
+    def build_task(self) -> Task:
+        """Return the task, or raise InputError."""
+        return as_task(self.task)
+
+    def members(self) -> list[MemberConfig]:
+        """Return one configuration for every γ and seed, γ varying slowest."""
+        for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
+            if len(set(values)) < len(values):
+                raise InputError(name, list(values), "a value is listed twice", "list each once")
+        task = task_to_dict(self.build_task())
+        shared = {name: getattr(self, name) for name in Settings.model_fields}
+        return [
+            MemberConfig(**shared, task=task, init_rate=rate, seed=seed)
+            for rate in self.init_rates
+            for seed in self.seeds
+        ]
+
+
+class MemberConfig(Settings):
+    """One run: one γ, one seed. Saved as the run folder's config.json."""
+
+    task: dict[str, Any]
+    init_rate: Rate
+    seed: Seed
+
+    def build_task(self) -> Task:
+        """Return the task."""
+        return as_task(self.task)
+
+    @property
+    def name(self) -> str:
+        """The name of the run's folder."""
+        return f"gamma{self.init_rate:g}_seed{self.seed}"
+
+
+def make_run_config(data: dict[str, Any]) -> RunConfig:
+    """Build a run configuration from plain data, such as a TOML file holds."""
+    return RunConfig(**_with_text_keys(data))
+
+
+def make_member_config(data: dict[str, Any]) -> MemberConfig:
+    """Build one run's configuration from plain data, as its folder holds it."""
+    return MemberConfig(**_with_text_keys(data))
+
+
+def _with_text_keys(data: object) -> dict[str, Any]:
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise InputError("configuration", data, "not a table of settings", "give a dictionary with names")
+    return data
+
+
+def sources(config: Settings) -> dict[str, str]:
+    """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed."""
+    found = {}
+    for name in Settings.model_fields:
+        section = getattr(config, name)
+        for key, field in type(section).model_fields.items():
+            extra = field.json_schema_extra
+            tag = extra["source"] if isinstance(extra, dict) else "chosen"
+            found[f"{name}.{key}"] = str(tag) if getattr(section, key) == field.default else "user"
+    return found
+
+
+def sequences_per_epoch(n_train: int, batch_size: int | str) -> int:
+    """Return the number of steps in an epoch; the last may be a smaller batch."""
+    return 1 if batch_size == "full" else math.ceil(n_train / int(batch_size))

@@ -1,0 +1,143 @@
+"""The sequences of a run: enumerated or drawn, labelled, and split as the paper splits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from sim.config.run import MemberConfig
+from sim.seeds import numpy_stream
+from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
+from theory.task.population import assemble
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled sequences and the data sets they belong to.
+
+    Attributes
+    ----------
+    tokens : Tensor of int64, shape (n, L)
+    labels : Tensor of int64, shape (n,)
+    train : Tensor of int64, shape (n_train,)
+        Row numbers of D_mem and D_rsn,train.
+    parts : dict of Tensor
+        Row numbers of "mem", "rsn_train", "rsn_test", those that are not empty; where there are several
+        mappings of a kind, of each mapping under its name too.
+    population : Population
+        Where each sequence came from.
+    """
+
+    tokens: Tensor
+    labels: Tensor
+    train: Tensor
+    parts: dict[str, Tensor]
+    population: Population
+
+
+def build_dataset(member: MemberConfig) -> Dataset:
+    """Return the member's data; equal configurations give equal data."""
+    task = member.build_task()
+    if member.data.fresh_noise and not task.n_noise:
+        raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
+    rng = numpy_stream(member.seed, "data/draw")
+    if member.data.source == "enumerate":
+        population = enumerate_population(task)
+    else:
+        population = draw_population(task, member.data.n_sequences, rng)
+    seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
+    tables = draw_tables(task, numpy_stream(seed, "data/table"))
+    labels = labels_of(task, population, tables)
+    if member.data.shuffle_labels:
+        labels = shuffled_within_combinations(population, labels, numpy_stream(member.seed, "data/labels"))
+    return split(task, population, labels)
+
+
+def shuffled_within_combinations(
+    population: Population, labels: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Permute the labels among the sequences of each anchor combination.
+
+    Every combination keeps its labels, so that each anchor keeps its label distribution to the last
+    sequence; which label goes with which key is lost.
+    """
+    shuffled = labels.copy()
+    groups = np.stack([population.mapping, population.combination], axis=1)
+    _, group = np.unique(groups, axis=0, return_inverse=True)
+    for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
+        shuffled[rows] = labels[rng.permutation(rows)]
+    return shuffled
+
+
+def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
+    """Draw sequences: equally many for every anchor combination; key, place and noise uniform.
+
+    Raises
+    ------
+    InputError
+        If ``n_sequences`` is not a multiple of the number of anchor combinations.
+    """
+    combinations = sum(task.n_combinations(m) for m in task.mappings)
+    if n_sequences % combinations:
+        below = n_sequences // combinations * combinations
+        raise InputError(
+            "n_sequences",
+            n_sequences,
+            f"not a multiple of the task's {combinations} anchor combinations",
+            f"give {below or combinations} or {below + combinations}",
+        )
+    each, n_keys = n_sequences // combinations, len(task.keys)
+    mapping = np.repeat(np.arange(len(task.mappings)), [each * task.n_combinations(m) for m in task.mappings])
+    combination = np.concatenate([np.repeat(np.arange(task.n_combinations(m)), each) for m in task.mappings])
+    key = rng.integers(n_keys, size=n_sequences)
+    position = rng.integers(task.length - task.n_anchors, size=n_sequences)
+    noise = rng.integers(n_keys, size=(n_sequences, task.n_noise))
+    return assemble(task, mapping, combination, key, position, noise)
+
+
+def split(task: Task, population: Population, labels: IntArray) -> Dataset:
+    """Split labelled sequences into D_mem, D_rsn,train and D_rsn,test (Section 2.2)."""
+    table = np.array([m.is_table for m in task.mappings])[population.mapping]
+    masks = {
+        "mem": table,
+        "rsn_train": ~table & ~population.held_out,
+        "rsn_test": ~table & population.held_out,
+    }
+    for kind in (True, False):
+        alike = [i for i, m in enumerate(task.mappings) if m.is_table is kind]
+        for index in alike if len(alike) > 1 else []:
+            masks[task.mappings[index].name] = (population.mapping == index) & ~population.held_out
+    return Dataset(
+        torch.from_numpy(population.sequences),
+        torch.from_numpy(labels),
+        torch.from_numpy(np.flatnonzero(~population.held_out)),
+        {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()},
+        population,
+    )
+
+
+def redraw_training(task: Task, dataset: Dataset, generator: torch.Generator) -> Tensor:
+    """Draw the places of the keys and the noise of the training sequences anew, shape (n_train, L).
+
+    Keys and anchors stay, and with them the labels and the equal numbers of combinations.
+    """
+    rows, population = dataset.train.numpy(), dataset.population
+
+    def draw(high: int, *shape: int) -> IntArray:
+        return torch.randint(high, shape, generator=generator).numpy()
+
+    drawn = assemble(
+        task,
+        population.mapping[rows],
+        population.combination[rows],
+        population.key[rows],
+        draw(task.length - task.n_anchors, len(rows)),
+        draw(len(task.keys), len(rows), task.n_noise),
+    )
+    return torch.from_numpy(drawn.sequences)

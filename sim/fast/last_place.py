@@ -1,0 +1,102 @@
+r"""Attention in which only the last place asks, with keys and values that are never computed.
+
+A query meets its keys as :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and what it reads is
+:math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query a sequence, mapping the query and the
+weighted sum is L times less work than mapping every place. The same numbers up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sim.fast.attention import softmax_, softmax_backward
+from sim.fast.matmul import small_products
+from sim.fast.pieces import Norm, add_bias, input_gradient, last_rows, weight_gradient
+from sim.models.layers import Parameters, member_product
+
+
+@dataclass(frozen=True)
+class LastPlaceAttention:
+    """Attention of the last layer, with its maps and a pre norm before them.
+
+    Attributes
+    ----------
+    prefix : str
+        The layer's, "0." for the first.
+    sizes : tuple of int
+        M, B and L.
+    n_heads : int
+        H.
+    norm : Norm or None
+    """
+
+    prefix: str
+    sizes: tuple[int, int, int]
+    n_heads: int
+    norm: Norm | None
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return (M, B, d_m) for x of shape (M, B L, d_m), and what the derivative needs.
+
+        b_K adds the same to all logits of a query and drops out of the softmax; weights that sum to one
+        take b_V through unchanged.
+        """
+        W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
+        x, normed = (x, ()) if self.norm is None else self.norm.forward(p, x)
+        q = self._heads(add_bias(member_product(last_rows(x, self.sizes), W_Q), p.get(f"{self.prefix}b_Q")))
+        asked = self._sequences(input_gradient(q, self._heads(W_K)))
+        places = x.view(-1, self.sizes[2], x.shape[-1])
+        with small_products():
+            weights = softmax_(torch.bmm(asked, places.mT).mul_(1 / math.sqrt(q.shape[-1])))
+            read = torch.bmm(weights, places)
+        mixed = self._rows(member_product(self._by_head(read), self._heads(W_V)))
+        mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
+        y = add_bias(member_product(mixed, W_O), p.get(f"{self.prefix}b_O"))
+        return y, (normed, x, q, asked, weights, read, mixed)
+
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, shape (M, B L, d_m)."""
+        normed, x, q, asked, weights, read, mixed = saved
+        W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
+        d_mixed = self._heads(input_gradient(dy, W_O))
+        d_read = self._sequences(input_gradient(d_mixed, self._heads(W_V)))
+        places = x.view(-1, self.sizes[2], x.shape[-1])
+        with small_products():
+            d_logits = softmax_backward(weights, torch.bmm(d_read, places.mT), 1 / math.sqrt(q.shape[-1]))
+            d_asked = self._by_head(torch.bmm(d_logits, places))
+            dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, asked], 1))
+        dq = self._rows(member_product(d_asked, self._heads(W_K)))
+        gradients = {
+            "W_Q": weight_gradient(last_rows(x, self.sizes), dq),
+            "W_K": self._rows(weight_gradient(d_asked, q)),
+            "W_V": self._rows(weight_gradient(self._by_head(read), d_mixed)),
+            "W_O": weight_gradient(mixed, dy),
+        }
+        if f"{self.prefix}b_Q" in p:
+            gradients |= {"b_Q": dq.sum(1), "b_V": self._rows(d_mixed).sum(1), "b_O": dy.sum(1)}
+            gradients["b_K"] = torch.zeros_like(gradients["b_Q"])
+        found |= {f"{self.prefix}{name}": gradient for name, gradient in gradients.items()}
+        dx = dx.view(x.shape)
+        last_rows(dx, self.sizes).add_(input_gradient(dq, W_Q))
+        return dx if self.norm is None else self.norm.backward(p, normed, dx, found)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """Give every head a product of its own: (M, R, H w) → (M H, R, w)."""
+        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2).flatten(0, 1)
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """Undo ``_heads``."""
+        return x.view(-1, self.n_heads, *x.shape[1:]).transpose(1, 2).flatten(2)
+
+    def _sequences(self, x: Tensor) -> Tensor:
+        """Put a sequence's heads together: (M H, B, d_m) → (M B, H, d_m)."""
+        return x.view(-1, self.n_heads, *x.shape[1:]).transpose(1, 2).flatten(0, 1)
+
+    def _by_head(self, x: Tensor) -> Tensor:
+        """Undo ``_sequences``."""
+        return x.view(-1, self.sizes[1], *x.shape[1:]).transpose(1, 2).flatten(0, 1)

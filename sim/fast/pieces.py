@@ -1,0 +1,176 @@
+"""What both kinds of model are made of, with derivatives written out.
+
+Each piece is a pair of functions: one forward, which also returns what its derivative needs, and one
+backward, from the loss's gradient in the output to that in the input; gradients of parameters are put into
+a dictionary. The same numbers as autograd's (a test compares them for every kind of model), without its
+bookkeeping, its copies and its separate products, which cost as much as a third of a step on a CPU.
+
+Rows are flattened: activations have shape (M, R, width) with R = B L, or R = B where only the last place is
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sim.config.model import Activation
+from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
+
+ops: Any = torch.ops.aten
+
+
+def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
+    """Return xᵀ dy for each member: the gradient of W in y = x W."""
+    return member_product(x.mT, dy)
+
+
+def input_gradient(dy: Tensor, weight: Tensor) -> Tensor:
+    """Return dy Wᵀ for each member: the gradient of x in y = x W."""
+    return member_product(dy, weight.mT)
+
+
+def add_bias(y: Tensor, bias: Tensor | None) -> Tensor:
+    """Add each member's bias to its rows, in place."""
+    return y if bias is None else y.add_(bias[:, None])
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A layer norm over the rows of x: y = (x − mean) / √(variance + ε) · gain + bias."""
+
+    prefix: str
+    epsilon: float
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return y (M, R, width), and the saved x, mean and 1/√(variance + ε)."""
+        gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
+        own = (gain[0], None if bias is None else bias[0]) if len(x) == 1 else (None, None)
+        y, mean, scale = ops.native_layer_norm(x, x.shape[-1:], *own, self.epsilon)
+        if len(x) > 1:
+            y = add_bias(y * gain[:, None], bias)
+        return y, (x, mean, scale)
+
+    def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx; put the gradients of gain and bias into ``found``."""
+        x, mean, scale = saved
+        gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
+        alone = len(x) == 1
+        if not alone:
+            found[f"{self.prefix}.w"] = torch.einsum("mrk,mrk->mk", dy, (x - mean) * scale)
+            if bias is not None:
+                found[f"{self.prefix}.b"] = dy.sum(1)
+            dy = dy * gain[:, None]
+        own = (gain[0], None if bias is None else bias[0]) if alone else (None, None)
+        wanted = [True, alone, alone and bias is not None]
+        dx: Tensor
+        dx, d_gain, d_bias = ops.native_layer_norm_backward(
+            dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
+        )
+        if alone:
+            found[f"{self.prefix}.w"] = d_gain[None]
+            if bias is not None:
+                found[f"{self.prefix}.b"] = d_bias[None]
+        return dx
+
+
+def _tanh(dh: Tensor, h: Tensor, _: Tensor) -> Tensor:
+    ops.tanh_backward.grad_input(dh, h, grad_input=dh)
+    return dh
+
+
+def _relu(dh: Tensor, h: Tensor, _: Tensor) -> Tensor:
+    ops.threshold_backward.grad_input(dh, h, 0, grad_input=dh)
+    return dh
+
+
+def _gelu(dh: Tensor, _: Tensor, before: Tensor) -> Tensor:
+    ops.gelu_backward.grad_input(dh, before, grad_input=dh)
+    return dh
+
+
+DERIVATIVES: dict[Activation, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "tanh": _tanh,
+    "relu": _relu,
+    "gelu": _gelu,
+    "identity": lambda dh, h, before: dh,
+}
+"""From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
+
+
+def tanh_(h: Tensor) -> Tensor:
+    """Return tanh h = e/(e + 2) with e = exp(2h) − 1, in place: half the time of torch's on a CPU.
+
+    Small arguments keep their relative accuracy; from 40 on the value is 1 in any precision.
+    """
+    e = h.clamp_(max=40.0).mul_(2.0).expm1_()
+    return e.div_(e + 2.0)
+
+
+IN_PLACE: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "tanh": tanh_,
+    "relu": torch.relu_,
+    "gelu": ACTIVATIONS["gelu"],  # Its derivative needs the argument.
+    "identity": lambda h: h,
+}
+
+
+def mlp(
+    p: Parameters, prefix: str, x: Tensor, activation: Activation
+) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    """Return σ(x W_in + b_in) W_out + b_out, shape (M, R, d_m), and x, hidden and its argument."""
+    before = add_bias(member_product(x, p[f"{prefix}W_in"]), p.get(f"{prefix}b_in"))
+    hidden = IN_PLACE[activation](before)
+    y = member_product(hidden, p[f"{prefix}W_out"])
+    return add_bias(y, p.get(f"{prefix}b_out")), (x, hidden, before)
+
+
+def mlp_backward(
+    p: Parameters,
+    prefix: str,
+    saved: tuple[Tensor, Tensor, Tensor],
+    dy: Tensor,
+    activation: Activation,
+    found: Parameters,
+) -> Tensor:
+    """Return dx of ``mlp``."""
+    x, hidden, before = saved
+    found[f"{prefix}W_out"] = weight_gradient(hidden, dy)
+    dh = DERIVATIVES[activation](input_gradient(dy, p[f"{prefix}W_out"]), hidden, before)
+    found[f"{prefix}W_in"] = weight_gradient(x, dh)
+    if f"{prefix}b_in" in p:
+        found[f"{prefix}b_in"], found[f"{prefix}b_out"] = dh.sum(1), dy.sum(1)
+    return input_gradient(dh, p[f"{prefix}W_in"])
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean over rows, shape (M,), and its gradient in the logits, shape (M, R, d)."""
+    log_p = logits.log_softmax(dim=-1)
+    index = labels.unsqueeze(-1)
+    losses = -log_p.gather(-1, index).mean(dim=(1, 2))
+    rows = labels.shape[1]
+    gradient = log_p.exp_().div_(rows)
+    minus = torch.full((1, 1, 1), -1.0 / rows, dtype=logits.dtype, device=logits.device)
+    return losses, gradient.scatter_add_(-1, index, minus.expand(index.shape))
+
+
+def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+    """Return a view of the last place's rows: (M, B L, width) → (M, B, width)."""
+    return x.view(*sizes, -1)[:, :, -1]
+
+
+def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient of a table of some rows, (M, rows, width): dy (M, R, width), added up by token."""
+    members, width = len(tokens), dy.shape[-1]
+    if dy.is_cuda:
+        # A product with one-hot rows: no atomic additions, whose order changes from run to run.
+        flat = tokens.flatten(1)
+        one_hot = dy.new_zeros(members, rows, flat.shape[1]).scatter_(1, flat[:, None], 1.0)
+        return torch.bmm(one_hot, dy.reshape(members, -1, width))
+    index = own_rows(tokens, rows)
+    found = dy.new_zeros(members * rows, width).index_add_(0, index.flatten(), dy.reshape(-1, width))
+    return found.view(members, rows, width)

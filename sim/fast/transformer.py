@@ -1,0 +1,143 @@
+"""The loss and gradients of the Transformer of Appendix A.1 and of Definition 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sim.config.model import AttentionModel
+from sim.fast.attention import Attention
+from sim.fast.last_place import LastPlaceAttention
+from sim.fast.maps import RowMaps
+from sim.fast.pieces import (
+    Norm,
+    add_bias,
+    cross_entropy,
+    input_gradient,
+    last_rows,
+    mlp,
+    mlp_backward,
+    table_gradient,
+    weight_gradient,
+)
+from sim.fast.token_table import TableMaps, pays
+from sim.models.layers import Parameters, look_up, member_product
+
+
+class _Layer:
+    """One layer: h = x + Attn(x), x' = h + MLP(h), with the norms where the model has them.
+
+    A pre norm before attention belongs to the attention, which may see it through a table.
+    """
+
+    def __init__(self, model: AttentionModel, layer: int, tokens: Tensor, vocab_size: int) -> None:
+        self.prefix, self.model = f"{layer}.", model
+        self.sizes = (*tokens.shape[:2], tokens.shape[2])
+        self.last_only = layer == model.n_layers - 1 and model.loss == "last-token"
+        self.first, self.second = (
+            Norm(f"{self.prefix}{name}", model.norm_epsilon) for name in ("ln1", "ln2")
+        )
+        before = self.first if model.norm == "pre" else None
+        self.attention: Attention | LastPlaceAttention
+        if self.last_only:
+            self.attention = LastPlaceAttention(self.prefix, self.sizes, model.n_heads, before)
+        else:
+            by_table = layer == 0 and pays(vocab_size, *self.sizes[1:])
+            maps = TableMaps(self.prefix, before, tokens) if by_table else RowMaps(self.prefix, before)
+            self.attention = Attention(self.prefix, self.sizes, model.n_heads, maps)
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, list[Any]]:
+        """Return the layer's output, (M, B L or B, d_m), and what its derivative needs."""
+        saved: list[Any] = [None] * 4
+        pre, post = self.model.norm == "pre", self.model.norm == "post"
+        h, saved[0] = self.attention.forward(p, x)
+        h.add_(last_rows(x, self.sizes) if self.last_only else x)
+        if post:
+            h, saved[1] = self.first.forward(p, h)
+        seen, saved[2] = self.second.forward(p, h) if pre else (h, None)
+        y, saved[3] = mlp(p, self.prefix, seen, self.model.activation)
+        y.add_(h)
+        if post:
+            y, saved[2] = self.second.forward(p, y)
+        return y, saved
+
+    def backward(self, p: Parameters, saved: list[Any], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, (M, B L, d_m), less what went straight to the tables of a first layer."""
+        pre, post = self.model.norm == "pre", self.model.norm == "post"
+        if post:
+            dy = self.second.backward(p, saved[2], dy, found)
+        dh = mlp_backward(p, self.prefix, saved[3], dy, self.model.activation, found)
+        if pre:
+            dh = self.second.backward(p, saved[2], dh, found)
+        dh.add_(dy)
+        if post:
+            dh = self.first.backward(p, saved[1], dh, found)
+        dx = self.attention.backward(p, saved[0], dh, found)
+        if dx is None:
+            return dh
+        (last_rows(dx, self.sizes) if self.last_only else dx).add_(dh)
+        return dx
+
+
+def transformer(
+    p: Parameters, tokens: Tensor, labels: Tensor, model: AttentionModel
+) -> tuple[Tensor, Parameters]:
+    """Return the losses, shape (M,), and the gradients."""
+    x = look_up(p["W_E"], tokens)
+    if "W_pos" in p:
+        x.add_(p["W_pos"][:, None, : tokens.shape[2]])
+    x = x.flatten(1, 2)
+    layers = [_Layer(model, i, tokens, p["W_E"].shape[1]) for i in range(model.n_layers)]
+    saved = []
+    for layer in layers:
+        x, own = layer.forward(p, x)
+        saved.append(own)
+    every = model.loss == "next-token"
+    targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1).flatten(1) if every else labels
+    found: Parameters = {}
+    losses, dx = _read_out(p, x, targets, model, found)
+    for layer, own in zip(reversed(layers), reversed(saved), strict=True):
+        dx = layer.backward(p, own, dx, found)
+    _input_gradients(p, tokens, dx, found)
+    return losses, found
+
+
+def _read_out(
+    p: Parameters, x: Tensor, targets: Tensor, model: AttentionModel, found: Parameters
+) -> tuple[Tensor, Tensor]:
+    """Return the losses and the gradient of the last layer's output."""
+    norm = Norm("ln_final", model.norm_epsilon)
+    pre = model.norm == "pre"
+    x, saved = norm.forward(p, x) if pre else (x, ())
+    logits = add_bias(member_product(x, p["W_U"]), p.get("b_U")) if "W_U" in p else x
+    losses, dy = cross_entropy(logits, targets)
+    if "W_U" in p:
+        found["W_U"] = weight_gradient(x, dy)
+        if "b_U" in p:
+            found["b_U"] = dy.sum(1)
+        dy = input_gradient(dy, p["W_U"])
+    return losses, norm.backward(p, saved, dy, found) if pre else dy
+
+
+def _input_gradients(p: Parameters, tokens: Tensor, dx: Tensor, found: Parameters) -> None:
+    """Add the gradient of the first layer's input to those of the tables it was looked up in."""
+    through_maps = found.get("W_E")
+    found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
+    if through_maps is not None:
+        found["W_E"] += through_maps
+    if "W_pos" in p:
+        of_places = dx.view(*tokens.shape, -1).sum(1)
+        if "W_pos" in found:
+            of_places += found["W_pos"]
+        found["W_pos"] = _padded(of_places, p["W_pos"])
+
+
+def _padded(of_places: Tensor, W_pos: Tensor) -> Tensor:
+    """Return the gradient of all position vectors, of which short sequences use the first alone."""
+    if of_places.shape == W_pos.shape:
+        return of_places
+    gradient = torch.zeros_like(W_pos)
+    gradient[:, : of_places.shape[1]] = of_places
+    return gradient

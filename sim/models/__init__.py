@@ -1,0 +1,1 @@
+"""The models as one would write them, and their initial weights."""

@@ -1,0 +1,111 @@
+"""What models are built from, every tensor with a leading member axis.
+
+One code path serves one member and many: with M members, B sequences a member and L places, activations
+have shape (M, B, L, width) and weights (M, ...).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from sim.config.model import Activation
+
+Parameters = dict[str, Tensor]
+Keep = Callable[[str, Tensor], None]
+"""Told the name and value of every intermediate."""
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "identity": lambda h: h,
+}
+
+
+def own_rows(tokens: Tensor, rows: int) -> Tensor:
+    """Shift each member's tokens to its own rows of the members' tables put below one another."""
+    if len(tokens) == 1:
+        return tokens
+    return tokens + rows * torch.arange(len(tokens), device=tokens.device).view(-1, 1, 1)
+
+
+def look_up(table: Tensor, tokens: Tensor) -> Tensor:
+    """Return each token's row of its member's table: (M, d, width), (M, B, L) → (M, B, L, width)."""
+    flat = table.reshape(-1, table.shape[-1])
+    return torch.nn.functional.embedding(own_rows(tokens, table.shape[1]), flat)
+
+
+def member_product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a @ b for each member: (M, R, d_1), (M, d_1, d_2) → (M, R, d_2)."""
+    return torch.bmm(a, b)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x W + b: x (M, B, L, d_in), W (M, d_in, d_out), b (M, d_out) or None."""
+    y = member_product(x.flatten(1, 2), weight).view(*x.shape[:3], -1)
+    return y if bias is None else y + bias[:, None, None]
+
+
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:
+    """Normalise each row of x (M, B, L, width) to mean 0 and variance 1, then scale and shift it."""
+    if len(x) == 1:  # One kernel in place of three.
+        own = None if bias is None else bias.squeeze(0)
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], gain.squeeze(0), own, epsilon)
+    y = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=epsilon) * gain[:, None, None]
+    return y if bias is None else y + bias[:, None, None]
+
+
+def attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int, *, last_only: bool, keep: Keep) -> Tensor:
+    r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
+
+    Parameters
+    ----------
+    p : mapping of Tensor
+        W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O where there are biases.
+    x : Tensor, shape (M, B, L, d_m)
+    n_heads : int
+        H.
+    last_only : bool
+        Whether only the last place asks.
+    keep : callable
+        Told "attention_logits", −∞ where the mask forbids, and "attention", shape (M, B, H, L or 1, L).
+
+    Returns
+    -------
+    Tensor, shape (M, B, L or 1, d_m)
+    """
+    if last_only:
+        q = linear(x[:, :, -1:], p["W_Q"], p.get("b_Q"))
+        k, v = _together(p, x, "KV")
+    else:
+        q, k, v = _together(p, x, "QKV")
+    q, k, v = (_heads(part, n_heads) for part in (q, k, v))
+    logits = q @ k.mT * (1 / math.sqrt(q.shape[-1]))
+    if not last_only:
+        logits = logits + causal_mask(x.shape[2], x.dtype, x.device)
+    weights = logits.softmax(dim=-1)
+    keep("attention_logits", logits)
+    keep("attention", weights)
+    mixed = (weights @ v).transpose(2, 3).flatten(3)
+    return linear(mixed, p["W_O"], p.get("b_O"))
+
+
+def _together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:
+    """Return x W + b for several maps in one product, which is faster than one for each."""
+    weight = torch.cat([p[f"W_{name}"] for name in names], dim=-1)
+    bias = torch.cat([p[f"b_{name}"] for name in names], dim=-1) if f"b_{names[0]}" in p else None
+    return linear(x, weight, bias).chunk(len(names), dim=-1)
+
+
+def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Return 0 where place i may look at j ≤ i, −∞ elsewhere, shape (L, L)."""
+    return torch.full((length, length), -math.inf, dtype=dtype, device=device).triu(1)
+
+
+def _heads(x: Tensor, n_heads: int) -> Tensor:
+    """Split the width among heads: (M, B, L, H d_k) → (M, B, H, L, d_k)."""
+    return x.view(*x.shape[:3], n_heads, x.shape[-1] // n_heads).transpose(2, 3)

@@ -1,0 +1,83 @@
+"""Where a run's numbers come from: commit, versions, machine, time and memory."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import resource
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def software() -> dict[str, Any]:
+    """Return commit, dirty flag and versions, as they were when first asked for in this process."""
+    return {**_commit(), "python": platform.python_version(), "versions": _versions()}
+
+
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """Return the device that computes, the processor and the operating system."""
+    return {"device": _device_name(device), "processor": _processor(), "system": platform.platform()}
+
+
+def _device_name(device: str) -> str:
+    if not device.startswith("cuda"):
+        return device
+    import torch
+
+    return f"{device}: {torch.cuda.get_device_name(device)}"
+
+
+def now() -> str:
+    """Return the time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def peak_memory_mib() -> float:
+    """Return the largest resident memory of this process so far, in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _commit() -> dict[str, Any]:
+    """Return the checkout's commit, if this code runs from its own checkout and not from a wheel."""
+    if not (_ROOT / ".git").exists():
+        return {"commit": None, "dirty": None}
+    commit = _git("rev-parse", "HEAD")
+    status = _git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if status is None else bool(status)}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(_ROOT), *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

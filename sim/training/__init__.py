@@ -1,0 +1,1 @@
+"""Training: the trainer, its steps on host and device, sessions, processes, cost."""

@@ -1,0 +1,142 @@
+"""What training will cost, from a few steps on throw-away state on this machine."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import safetensors.numpy
+import torch
+
+from sim.config.run import Kernels, MemberConfig, RunConfig
+from sim.fast.compiled import choose_kernels
+from sim.fast.matmul import matmul_route
+from sim.fast.memory import keep_freed_memory
+from sim.runs.provenance import peak_memory_mib
+from sim.training.device_steps import BLOCK
+from sim.training.session import choose_member_route
+from sim.training.trainer import Trainer, groups_of_members
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some runs are expected to cost.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time.
+    memory_mib : float
+        Resident memory of one process, measured on throw-away state in this one.
+    processes : int
+        Processes side by side.
+    """
+
+    seconds: float
+    memory_mib: float
+    processes: int
+
+
+Work = tuple[MemberConfig, int]
+"""A run and the epochs that it still needs."""
+
+
+def estimate(config: RunConfig, workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
+    """Return what training a whole configuration will cost; see ``cost_of_runs``."""
+    runs = [(member, config.training.epochs) for member in config.members()]
+    return cost_of_runs(runs, workers, device, kernels)
+
+
+def cost_of_runs(runs: Sequence[Work], workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
+    """Return what training will cost, from a few steps on throw-away state on this machine.
+
+    Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. On a GPU
+    the members train together; the memory is then the device's.
+
+    Parameters
+    ----------
+    runs : sequence of (MemberConfig, int)
+        Each run with the epochs that it still needs.
+    workers : int
+        Processes to spread them over.
+    device, kernels : str, optional
+        As in ``sim.train``.
+    """
+    if device != "cpu":
+        return _cost_on_device(runs, device)
+    timed: dict[str, float] = {}
+    loads = [0.0] * max(min(workers, len(runs)), 1)
+    for member, epochs in runs:
+        key = _cost_key(member)
+        if key not in timed:
+            timed[key] = seconds_per_epoch(member, kernels=kernels)
+        # Each run goes to the process that is free first, as in the pool.
+        loads[loads.index(min(loads))] += timed[key] * epochs
+    return Cost(max(loads), peak_memory_mib(), len(loads))
+
+
+def _cost_key(member: MemberConfig) -> str:
+    without: Any = {
+        "init_rate": True,
+        "seed": True,
+        "training": {"learning_rate", "weight_decay", "snapshot_epochs", "checkpoint_every"},
+    }
+    return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
+
+
+def _cost_on_device(runs: Sequence[Work], device: str) -> Cost:
+    seconds = 0.0
+    for group in groups_of_members([member for member, _ in runs]):
+        trainer = Trainer([runs[i][0] for i in group], device)
+        seconds += _seconds_on_device(trainer) * max(runs[i][1] for i in group)
+    return Cost(seconds, torch.cuda.max_memory_reserved(device) / 2**20, 1)
+
+
+def _seconds_on_device(trainer: Trainer) -> float:
+    """Return the time of an epoch of members together, once the first blocks are recorded."""
+    steps = min(3 * BLOCK, trainer.steps_per_epoch)
+    trainer.advance(steps // 2)
+    start = time.perf_counter()
+    trainer.advance(steps)
+    seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
+    return seconds + _evaluation_seconds(trainer)
+
+
+def seconds_per_epoch(member: MemberConfig, steps: int = 30, kernels: Kernels = "auto") -> float:
+    """Return the time of one of a member's epochs, from a few steps on throw-away state."""
+    keep_freed_memory()
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        trainer = Trainer([member])
+        with matmul_route(choose_member_route(member, trainer.task).route):
+            choose_kernels(trainer, kernels)  # Compiled here, they are ready for the runs.
+            seconds = _seconds_per_epoch(trainer, steps)
+            # What a checkpoint takes is part of the peak: every tensor and moment, twice.
+            safetensors.numpy.save(trainer.checkpoint(0)[0])
+            return seconds
+    finally:
+        torch.set_num_threads(before)
+
+
+def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
+    """Return the time of an epoch with its share of evaluation."""
+    batch = trainer.batches.at(0)
+    steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
+    trainer.step(*batch)
+    start = time.perf_counter()
+    for _ in range(steps):
+        trainer.step(*batch)
+    step = (time.perf_counter() - start) / steps
+    return step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
+
+
+def _evaluation_seconds(trainer: Trainer) -> float:
+    """Return an epoch's share of the time of evaluating."""
+    start = time.perf_counter()
+    trainer.evaluate()
+    seconds = time.perf_counter() - start
+    return seconds * trainer.training.evaluations_per_epoch / trainer.training.evaluate_every

@@ -1,0 +1,124 @@
+"""Steps on a device without a word to the host: data, schedule, clipping, update and failures live there.
+
+A step reads its place in the epoch from a tensor and moves it on, so that the same recorded work can be
+played again: on a GPU blocks of steps are CUDA graphs. What the host has to know, which members failed and
+when, it reads once a block. On a CPU the same code runs step by step, which is how it is tested.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from sim.training.optimizer import clip_divisors
+
+if TYPE_CHECKING:
+    from sim.training.trainer import Trainer
+
+BLOCK = 20
+"""Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
+_WARM_UP = 3
+"""Steps before recording, which let libraries choose kernels and allocate."""
+
+
+class DeviceLoop:
+    """Takes a trainer's steps on its device.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Its parameters, data and optimiser lie on one device.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer, device = trainer, trainer.device
+        n = len(trainer.members)
+        self.position = torch.zeros(1, dtype=torch.int64, device=device)
+        self.step = torch.zeros((), dtype=torch.float32, device=device)
+        self.failed_at = torch.full((n,), -1, dtype=torch.int64, device=device)
+        self.failed_loss, self.failed_norm = torch.zeros(2, n, device=device)
+        self.rates = torch.zeros(trainer.steps_per_epoch, n, device=device)
+        self._within = torch.arange(trainer.batch, device=device)
+        self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        self._taken = 0
+
+    def begin_epoch(self) -> None:
+        """Bring the epoch's learning rates to the device, in place: graphs know their address."""
+        trainer, first = self.trainer, self.trainer.optimizer.step - self.trainer.position
+        rates = [trainer.rates(first + i) for i in range(trainer.steps_per_epoch)]
+        self.rates.copy_(torch.tensor(rates, dtype=torch.float32))
+
+    def take(self, most: int) -> int:
+        """Take some steps, at most ``most``; return how many. The host's books are kept up afterwards."""
+        trainer = self.trainer
+        position, start = trainer.position, trainer.optimizer.step
+        self.position.fill_(position)
+        self.step.fill_(float(start))
+        full = trainer.n_train // trainer.batch
+        count = min(most, full - position, BLOCK)
+        if count > 0:
+            self._play(count)
+        else:
+            count = 1
+            self.one_step(trainer.batches.rows(position))
+        trainer.optimizer.step += count
+        self._keep_books(start, count)
+        return count
+
+    def _play(self, count: int) -> None:
+        if self.trainer.device.type != "cuda" or self._taken < _WARM_UP:
+            for _ in range(count):
+                self.one_step(self._rows())
+            self._taken += count
+            return
+        if count not in self._graphs:
+            self._graphs[count] = self._record(count)
+        self._graphs[count].replay()
+
+    def _record(self, count: int) -> torch.cuda.CUDAGraph:
+        """Record a block of steps; recording takes none."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(count):
+                self.one_step(self._rows())
+        return graph
+
+    def _rows(self) -> Tensor:
+        return self.trainer.batches.order.index_select(1, self.position * self.trainer.batch + self._within)
+
+    def one_step(self, rows: Tensor) -> None:
+        """Take one step on rows of the training set, all on the device."""
+        trainer = self.trainer
+        losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
+        self._note_failures(losses, norms)
+        divisors = clip_divisors(norms, trainer.training.clip_norm)
+        self.step.add_(1.0)
+        rates = self.rates.index_select(0, self.position)[0]
+        trainer.optimizer.update_on_device(
+            gradients, divisors, rates, self.step, (self.failed_at >= 0).to(torch.float32)
+        )
+        self.position.add_(1)
+
+    def _note_failures(self, losses: Tensor, norms: Tensor) -> None:
+        finite = torch.isfinite(losses) & torch.isfinite(norms)
+        first = ~finite & (self.failed_at < 0)
+        self.failed_at.copy_(torch.where(first, self.step.to(torch.int64), self.failed_at))
+        self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
+        self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
+
+    def _keep_books(self, start: int, count: int) -> None:
+        """Tell the trainer which members failed, and add up the learning rates of those that did not."""
+        trainer = self.trainer
+        failed = {m: at for m, at in enumerate(self.failed_at.tolist()) if at >= 0}
+        losses, norms = self.failed_loss.tolist(), self.failed_norm.tolist()
+        for step in range(start, start + count):
+            for m in [m for m, at in failed.items() if at == step]:
+                trainer.note_failure(m, step, losses[m], norms[m])
+            trainer.note_rates(trainer.rates(step))
+
+    def restore(self) -> None:
+        """Take up which members had failed before."""
+        for member in self.trainer.failures:
+            self.failed_at[member] = 0

@@ -1,0 +1,52 @@
+"""Losses and accuracies on the data sets of the paper, without touching the training."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.data.dataset import Dataset
+from sim.models.emb_mlp import label_logits
+from sim.models.layers import Parameters
+
+_CHUNK = 2000
+"""Rows at a time: few enough that activations stay in cache."""
+
+
+def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
+    """Return the rows to evaluate of each data set: all, or ``most`` drawn once for the whole run."""
+    return {
+        name: rows if len(rows) <= most else rows[torch.randperm(len(rows), generator=generator)[:most]]
+        for name, rows in dataset.parts.items()
+    }
+
+
+@torch.no_grad()
+def evaluate(
+    parameters: Parameters,
+    datasets: list[Dataset],
+    rows: list[dict[str, Tensor]],
+    model: ModelConfig,
+) -> list[dict[str, dict[str, float]]]:
+    """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
+    return [
+        {
+            name: _scores({n: p[m : m + 1] for n, p in parameters.items()}, data, part, model)
+            for name, part in member_rows.items()
+        }
+        for m, (data, member_rows) in enumerate(zip(datasets, rows, strict=True))
+    ]
+
+
+def _scores(parameters: Parameters, data: Dataset, rows: Tensor, model: ModelConfig) -> dict[str, float]:
+    loss = correct = 0.0
+    # An attention model holds a row for every place.
+    places = 1 if isinstance(model, EmbMLPConfig) else data.tokens.shape[1]
+    device = next(iter(parameters.values())).device
+    for part in torch.split(rows, max(_CHUNK // places, 1)):
+        logits = label_logits(parameters, data.tokens[part].unsqueeze(0).to(device), model)[0]
+        labels = data.labels[part].to(device)
+        loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
+        correct += float((logits.argmax(dim=1) == labels).sum())
+    return {"loss": loss / len(rows), "accuracy": correct / len(rows)}

@@ -1,0 +1,178 @@
+"""One optimiser step for every member, with its own learning rate, clipping and state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from sim.config.run import TrainingConfig
+from sim.models.layers import Parameters
+
+
+def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
+    """Return the learning rate of a step, counted from 0."""
+    if training.schedule == "constant":
+        return training.learning_rate
+    warmup = training.warmup_epochs * steps_per_epoch
+    peak = training.learning_rate * training.warmup_factor
+    if step < warmup:
+        return training.learning_rate + (peak - training.learning_rate) * step / warmup
+    total = training.epochs * steps_per_epoch
+    progress = (step - warmup) / max(total - warmup - 1, 1)
+    final = training.final_learning_rate
+    return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def by_member(tensors: Parameters) -> list[list[Tensor]]:
+    """Return each member's views of the tensors; a member alone has them as they are, which costs nothing."""
+    members = len(next(iter(tensors.values())))
+    if members == 1:
+        return [list(tensors.values())]
+    return [[tensor[m] for tensor in tensors.values()] for m in range(members)]
+
+
+def gradient_norms(gradients: Parameters) -> Tensor:
+    """Return the norm of each member's gradient over all its tensors, shape (M,)."""
+    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients.values()]
+    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
+    return norms
+
+
+def clip_divisor(norm: float, largest: float) -> float:
+    """Return what a gradient is to be divided by to have norm ``largest`` at most; 0: no clipping."""
+    # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
+    return max((norm + 1e-6) / largest, 1.0) if largest > 0 else 1.0
+
+
+def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
+    """Return the same for every member without asking the device, shape (M,); None with clipping off."""
+    return ((norms + 1e-6) / largest).clamp(min=1.0) if largest > 0 else None
+
+
+class Optimizer:
+    """AdamW or SGD for all members, each with its own learning rate, weight decay and clipping.
+
+    Parameters
+    ----------
+    parameters : dict of Tensor, each of shape (M, ...)
+        Changed in place.
+    trainings : sequence of TrainingConfig
+        One for each member; they share the optimiser.
+    """
+
+    def __init__(self, parameters: Parameters, trainings: Sequence[TrainingConfig]) -> None:
+        self.trainings = trainings
+        self.first = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        self.step = 0
+        # Made once: some hundred views a step would cost as much as the step's arithmetic.
+        parts = [by_member(part) for part in (parameters, self.first, self.second)]
+        self._views = [list(own) for own in zip(*parts, strict=True)]
+
+    def update(
+        self,
+        gradients: Parameters,
+        divisors: Sequence[float],
+        rates: Sequence[float],
+        alive: Sequence[int],
+    ) -> None:
+        """Take one step in place for the members that are alive; the others keep their weights.
+
+        Each member has its own divisor of the gradient (``clip_divisor``) and its own learning rate.
+        """
+        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        steps = [torch.tensor(float(self.step + 1))] * len(gradients)
+        views = by_member(gradients)
+        for member in alive:
+            own, divisor = views[member], divisors[member]
+            clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
+            take(member, own, rates[member], steps, clip)
+        self.step += 1
+
+    def update_on_device(
+        self, gradients: Parameters, divisors: Tensor | None, rates: Tensor, step: Tensor, frozen: Tensor
+    ) -> None:
+        """Take one step without asking the device anything.
+
+        Parameters
+        ----------
+        gradients : dict of Tensor
+        divisors : Tensor of shape (M,) or None
+            As ``clip_divisors`` gives them.
+        rates : Tensor of float32, shape (M,)
+            Learning rates.
+        step : Tensor of float32, shape ()
+            The number of this step, counted from 1.
+        frozen : Tensor of float32, shape (M,)
+            1 for the members that keep their weights.
+        """
+        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
+        for member, own in enumerate(by_member(gradients)):
+            divisor = None if divisors is None else divisors[member]
+            take(member, own, rates[member], [step] * len(own), divisor, frozen[member])
+
+    def _adamw(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        steps: list[Tensor],
+        divisor: Tensor | None,
+        frozen: Tensor | None = None,
+    ) -> None:
+        weights, first, second = self._views[member]
+        training = self.trainings[member]
+        torch._fused_adamw_(
+            weights,
+            gradients,
+            first,
+            second,
+            [],
+            steps,
+            lr=rate,
+            beta1=training.beta1,
+            beta2=training.beta2,
+            weight_decay=training.weight_decay,
+            eps=training.epsilon,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=_left_to_divide(gradients, divisor),
+            found_inf=frozen,
+        )
+
+    def _sgd(
+        self,
+        member: int,
+        gradients: list[Tensor],
+        rate: float | Tensor,
+        _: list[Tensor],
+        divisor: Tensor | None,
+        frozen: Tensor | None = None,
+    ) -> None:
+        weights, momenta, _unused = self._views[member]
+        training = self.trainings[member]
+        torch._fused_sgd_(
+            weights,
+            gradients,
+            momenta if training.momentum > 0 else [],
+            weight_decay=training.weight_decay,
+            momentum=training.momentum,
+            lr=rate,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+            is_first_step=False,
+            grad_scale=_left_to_divide(gradients, divisor),
+            found_inf=frozen,
+        )
+
+
+def _left_to_divide(gradients: list[Tensor], divisor: Tensor | None) -> Tensor | None:
+    """Return the divisor if torch's fused step may divide, in passing; it knows it in float32 alone."""
+    if divisor is None or gradients[0].dtype == torch.float32:
+        return divisor
+    torch._foreach_div_(gradients, divisor)
+    return None

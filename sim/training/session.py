@@ -1,0 +1,283 @@
+"""Train members into their run folders: evaluate, keep snapshots and checkpoints, stop gracefully."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sim.config.model import EmbMLPConfig
+from sim.config.run import Kernels, MemberConfig, sources
+from sim.fast.compiled import KernelReport, choose_kernels
+from sim.fast.matmul import RouteReport, choose_route, matmul_route
+from sim.models.emb_mlp import widths
+from sim.runs import provenance
+from sim.runs.files import finite
+from sim.runs.folder import Arrays, RunFolder, check_free, is_begun
+from sim.runs.lock import only_writer
+from sim.training.trainer import Trainer
+from theory import Task
+from theory.statistics.sample import token_label_counts
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    name: str
+    epoch: int
+    epochs: int
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass
+class Session:
+    """Members in training together, with the folders that receive them.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    folders : list of RunFolder
+        One for each member.
+    report : callable
+        Told after every epoch.
+    """
+
+    trainer: Trainer
+    folders: list[RunFolder]
+    report: Report
+    route: RouteReport
+    kernels: KernelReport
+    metrics: list[list[dict[str, Any]]] = field(default_factory=list)
+    seconds_before: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
+
+    def run(self, stop: Callable[[], bool]) -> str:
+        """Train to the end, until asked to stop or until all have diverged; return the status."""
+        training, trainer = self.trainer.training, self.trainer
+        self._write_provenance("running")
+        if trainer.epoch == trainer.position == 0:
+            self._write_start()
+        while trainer.epoch < training.epochs:
+            if not trainer.advance(self._next_mark(), stop):
+                break
+            if trainer.position:
+                self._evaluate()
+            else:
+                self._after_epoch()
+        status = "complete" if trainer.epoch == training.epochs else "interrupted"
+        if len(trainer.failures) == len(trainer.members):
+            status = "diverged"
+        self._write_checkpoints()
+        self._write_provenance(status)
+        return status
+
+    def _write_start(self) -> None:
+        for m, (folder, data) in enumerate(zip(self.folders, self.trainer.datasets, strict=True)):
+            rows = data.train
+            counts = token_label_counts(
+                data.tokens[rows].numpy(), data.labels[rows].numpy(), self.trainer.task.vocab_size
+            )
+            folder.write_statistics(counts, len(rows))
+            folder.write_snapshot(0, self.trainer.arrays(m))
+        self._evaluate()
+
+    def _after_epoch(self) -> None:
+        training, epoch = self.trainer.training, self.trainer.epoch
+        last = epoch == training.epochs
+        if epoch % training.evaluate_every == 0 or last:
+            self._evaluate()
+        if epoch in training.snapshot_epochs or last:
+            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
+            for m, folder in enumerate(self.folders):
+                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
+        if epoch % training.checkpoint_every == 0 and not last:
+            self._write_checkpoints()
+        for member in self.trainer.members:
+            self.report(Progress(member.name, epoch, training.epochs))
+
+    def _next_mark(self) -> int:
+        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
+        per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
+        marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
+        return next(mark for mark in marks if mark > self.trainer.position)
+
+    def _evaluate(self) -> None:
+        for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
+            self.metrics[m].append(
+                {
+                    "epoch": self._epoch(),
+                    "step": self.trainer.optimizer.step,
+                    "sum_learning_rate": self.trainer.sum_learning_rate[m],
+                    "loss": {name: finite(score["loss"]) for name, score in scores.items()},
+                    "accuracy": {name: score["accuracy"] for name, score in scores.items()},
+                }
+            )
+            folder.write_metrics(self.metrics[m])
+
+    def _epoch(self) -> float:
+        """Return the epochs done: a whole number, but for evaluations within one."""
+        trainer = self.trainer
+        return trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
+
+    def _write_checkpoints(self) -> None:
+        for m, folder in enumerate(self.folders):
+            arrays, state = self.trainer.checkpoint(m)
+            state["seconds"] = self._seconds()
+            folder.write_checkpoint(self.trainer.optimizer.step, arrays, state)
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+    def _write_provenance(self, status: str) -> None:
+        names = [member.name for member in self.trainer.members]
+        for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
+            failure = self.trainer.failures.get(m)
+            folder.write_provenance(
+                {
+                    "status": "diverged" if failure else status,
+                    "reason": failure,
+                    "epoch": self.trainer.epoch,
+                    "written": provenance.now(),
+                    **provenance.software(),
+                    **provenance.machine(str(self.trainer.device)),
+                    "threads": torch.get_num_threads(),
+                    "matmul": self.route.as_dict(),
+                    "kernels": self.kernels.as_dict(),
+                    "seed": member.seed,
+                    "trained_with": names,
+                    "sources": sources(member),
+                    "wall_seconds": self._seconds(),
+                    "peak_memory_mib": provenance.peak_memory_mib(),
+                }
+            )
+
+
+def train_together(
+    members: Sequence[MemberConfig],
+    paths: Sequence[Path],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: str = "cpu",
+    kernels: Kernels = "auto",
+    report: Report = lambda progress: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> str:
+    """Train members along one leading axis, each into its own run folder.
+
+    Parameters
+    ----------
+    members : sequence of MemberConfig
+        They share everything but γ, seed, learning rate and weight decay.
+    paths : sequence of Path
+        One folder for each member.
+    resume : bool
+        Go on from the newest checkpoint of folders that exist.
+    overwrite : bool
+        Replace run folders that exist.
+    device : str
+        Where to train.
+    kernels : str
+        "torch", "compiled" or "auto", see ``sim.fast.compiled``; "auto" leaves a resumed run what it had.
+    report : callable
+        Told after every epoch.
+    stop : callable
+        Asked before every step; True ends the training after a checkpoint.
+
+    Returns
+    -------
+    str
+        "complete", "interrupted" or, if no member is left, "diverged".
+
+    Raises
+    ------
+    InputError
+        If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
+        configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
+        had.
+    """
+    trainer = Trainer(members, device)
+    with ExitStack() as locks:
+        for path in paths:
+            locks.enter_context(only_writer(path))
+        existing = [resume and is_begun(path) for path in paths]
+        for path, exists in zip(paths, existing, strict=True):
+            if not exists:
+                check_free(path, overwrite=overwrite)
+        folders = [
+            RunFolder.reopen(p, m) if exists else RunFolder.create(p, m, overwrite=overwrite)
+            for p, m, exists in zip(paths, members, existing, strict=True)
+        ]
+        # A run goes on with what it started with, or its numbers would depend on the interruption.
+        earlier = _earlier(paths[0])
+        route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, device)
+        with matmul_route(route.route):
+            used = choose_kernels(trainer, _earlier_kernels(earlier) if kernels == "auto" else kernels)
+            session = Session(trainer, folders, report, route, used, [[] for _ in members])
+            _restore(session)
+            return session.run(stop)
+
+
+def _earlier(path: Path) -> dict[str, Any]:
+    """Return what a run's record says, nothing if there is none."""
+    try:
+        found = json.loads((path / "provenance.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
+    try:
+        return RouteReport(**earlier["matmul"])
+    except (KeyError, TypeError):
+        return None
+
+
+def _earlier_kernels(earlier: dict[str, Any]) -> Kernels:
+    if not earlier:
+        return "auto"
+    return "compiled" if earlier.get("kernels", {}).get("used") == "compiled" else "torch"
+
+
+def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
+        return RouteReport("default", {}, {})
+    batch = member.training.batch_size
+    rows = 1000 if batch == "full" else int(batch)
+    places = 1 if isinstance(member.model, EmbMLPConfig) else task.length
+    return choose_route(rows * places, widths(member.model, task.vocab_size))
+
+
+def _restore(session: Session) -> None:
+    """Bring a session back to its members' newest common checkpoint; without one it starts afresh."""
+    checkpoints = _common_checkpoint(session.folders)
+    if checkpoints is None:
+        return
+    session.trainer.restore(checkpoints)
+    session.seconds_before = checkpoints[0][1]["seconds"]
+    for m, folder in enumerate(session.folders):
+        # What was written after the checkpoint will be written again, with the same numbers.
+        kept = [line for line in folder.read_metrics() if line["step"] <= session.trainer.optimizer.step]
+        session.metrics[m].extend(kept)
+
+
+def _common_checkpoint(folders: Sequence[RunFolder]) -> list[tuple[Arrays, dict[str, Any]]] | None:
+    """Return the members' checkpoints of the newest step that all can be read at."""
+    steps = set.intersection(*(set(folder.checkpoint_steps()) for folder in folders))
+    for step in sorted(steps, reverse=True):
+        found = [folder.read_checkpoint(step) for folder in folders]
+        readable = [checkpoint for checkpoint in found if checkpoint is not None]
+        if len(readable) == len(found):
+            return readable
+    return None

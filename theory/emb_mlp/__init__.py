@@ -1,0 +1,1 @@
+"""The Emb-MLP: gradients, their expansion, and the ladder of gradient flows."""

@@ -1,0 +1,161 @@
+r"""Softmax, losses and exact gradients over a ``CountPopulation``, for any activation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.errors import InputError
+from theory.integrate.solve import Field
+from theory.integrate.trajectory import Losses
+from theory.statistics.counts import TRAINING, CountPopulation
+
+FloatArray = npt.NDArray[np.float64]
+_BLOCK_ENTRIES = 2**20
+"""Rows are taken in blocks whose hidden layer stays in a processor's cache."""
+_LARGEST_SPREAD = 600.0
+"""Products of two exponentials stay inside float64's range below this spread of logits."""
+
+
+def check_population(population: CountPopulation, initial: EmbMLPParameters) -> None:
+    """Refuse a population whose vocabulary is not that of the parameters."""
+    if population.vocab_size != len(initial.W_emb):
+        raise InputError(
+            "population",
+            f"{population.vocab_size} tokens",
+            f"does not fit an embedding of {len(initial.W_emb)} tokens",
+            "give both the same vocabulary",
+        )
+
+
+def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
+    r"""Return :math:`M = E[c^\top (y - p)]` with logits o = cB, shape (d, d).
+
+    As o is a sum of a key's part and an anchors' part, its exponential is a product, and the sums over
+    all pairs become products of small matrices: exact, and n_left + n_right exponentials of width d
+    instead of n_left · n_right.
+    """
+    parts = _exponential_parts(population, B)
+    if parts is None:
+        return _token_gradient_by_rows(population, B)
+    left, right, _ = parts
+    shares = population.weights / (left @ right.T)
+    expected = population.left.T @ (left * (shares @ right))
+    expected += population.right.T @ (right * (shares.T @ left))
+    return population.token_label_mass[TRAINING] - expected
+
+
+def _exponential_parts(
+    population: CountPopulation, B: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return the keys' and the anchors' factors of exp(o), and the log of what was divided out.
+
+    None where the logits spread so far that a product of two factors could underflow.
+    """
+    left, right = population.left @ B, population.right @ B
+    tops = left.max(axis=1, keepdims=True), right.max(axis=1, keepdims=True)
+    left -= tops[0]
+    right -= tops[1]
+    if -float(left.min()) - float(right.min()) > _LARGEST_SPREAD:
+        return None
+    return np.exp(left, out=left), np.exp(right, out=right), tops[0] + tops[1].T
+
+
+def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> FloatArray:
+    logits = (population.left @ B)[:, None] + population.right @ B
+    mass = population.weights[:, :, None] * (population.label_laws - _softmax(logits))
+    return np.asarray(population.left.T @ mass.sum(axis=1) + population.right.T @ mass.sum(axis=0))
+
+
+def population_field(population: CountPopulation, activation: Activation) -> Field:
+    r"""Return the exact gradient flow's vector field (Lemma 2, eq. 19, and its like for W1 and W2)."""
+
+    def field(now: Matrices) -> Matrices:
+        n_left, n_right = population.weights.shape
+        hidden = now.W_emb @ now.W1
+        left, right = np.zeros((n_left, hidden.shape[1])), np.zeros((n_right, hidden.shape[1]))
+        dW2 = np.zeros_like(now.W2)
+        for rows, h in hidden_blocks(population, hidden):
+            value = activation.value(h)
+            mass = _residual_mass(population, rows, value @ now.W2)
+            dW2 += value.T @ mass
+            delta = mass @ now.W2.T
+            delta *= activation.derivative(h)
+            grid = delta.reshape(-1, n_right, hidden.shape[1])
+            left[rows] = grid.sum(axis=1)
+            right += grid.sum(axis=0)
+        drive = population.left.T @ left + population.right.T @ right
+        return Matrices(drive @ now.W1.T, now.W_emb.T @ drive, dW2)
+
+    return field
+
+
+def losses(population: CountPopulation, now: Matrices, activation: Activation = IDENTITY) -> dict[str, float]:
+    """Return the mean cross entropy of every data set of the population."""
+    if activation.is_linear:
+        B = now.W_emb @ now.W1 @ now.W2
+        parts = _exponential_parts(population, B)
+        if parts is not None:
+            log_sums = np.log(parts[0] @ parts[1].T) + parts[2]
+            fits = {name: float(np.sum(mass * B)) for name, mass in population.token_label_mass.items()}
+            return {n: float(np.sum(s * log_sums)) - fits[n] for n, s in population.data_sets.items()}
+    return _losses_by_rows(population, now, activation)
+
+
+def _losses_by_rows(population: CountPopulation, now: Matrices, activation: Activation) -> dict[str, float]:
+    shape = population.weights.shape
+    per_row = np.empty(shape)
+    for rows, h in hidden_blocks(population, now.W_emb @ now.W1):
+        logits = (activation.value(h) @ now.W2).reshape(-1, shape[1], population.vocab_size)
+        fit = np.einsum("ijk,ijk->ij", population.label_laws[rows], logits)
+        per_row[rows] = logsumexp(logits, axis=2) - fit
+    return {name: float(np.sum(share * per_row)) for name, share in population.data_sets.items()}
+
+
+@dataclass(frozen=True)
+class _LossFunction:
+    population: CountPopulation
+    activation: Activation
+
+    def __call__(self, now: Matrices) -> dict[str, float]:
+        return losses(self.population, now, self.activation)
+
+
+def loss_function(
+    population: CountPopulation | None, initial: EmbMLPParameters, activation: Activation
+) -> Losses | None:
+    """Return what measures the losses along a trajectory, or None without a population."""
+    if population is None:
+        return None
+    check_population(population, initial)
+    return _LossFunction(population, activation)
+
+
+def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield pre-activations (rows × n_right, d_f) of one block of left rows after another."""
+    left, right = population.left @ hidden, population.right @ hidden
+    size = max(1, _BLOCK_ENTRIES // right.size)
+    for start in range(0, len(left), size):
+        rows = slice(start, start + size)
+        yield rows, (left[rows, None] + right).reshape(-1, hidden.shape[1])
+
+
+def _residual_mass(population: CountPopulation, rows: slice, logits: FloatArray) -> FloatArray:
+    """Return weight × (y − p) of a block's rows, shape (rows × n_right, d)."""
+    probabilities = _softmax(logits)
+    residual = population.label_laws[rows].reshape(logits.shape) - probabilities
+    residual *= population.weights[rows].reshape(-1, 1)
+    return residual
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    shifted: FloatArray = logits - logits.max(axis=-1, keepdims=True)
+    np.exp(shifted, out=shifted)
+    shifted /= shifted.sum(axis=-1, keepdims=True)
+    return shifted

@@ -1,0 +1,75 @@
+r"""The third rung: the softmax to first order about uniform, driven by C and S alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.gradient import loss_function
+from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
+from theory.errors import InputError
+from theory.integrate.solve import STABILISED, Solver, integrate
+from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
+from theory.statistics.counts import CountPopulation
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def linearised_flow(
+    C: npt.ArrayLike,
+    S: npt.ArrayLike,
+    initial: EmbMLPParameters,
+    times: npt.ArrayLike,
+    *,
+    solver: Solver = STABILISED,
+    keep: Sequence[str] = ("W_emb",),
+    population: CountPopulation | None = None,
+    activation: Activation = IDENTITY,
+) -> Trajectory:
+    r"""Return the flow with the softmax to first order, :math:`p \approx u + (o - \bar o)/d` (rung 3).
+
+    With B = W_emb W1 W2 and :math:`\bar B` = (B − its row means)/d,
+    :math:`\dot W_{emb} = (C - S\bar B)(W_1 W_2)^\top` and likewise for W1 and W2: the gradient flow of
+    :math:`-\langle C, B\rangle + \tfrac12 \langle \bar B, S B\rangle`. The cost does not depend on the
+    number of sequences.
+
+    Parameters
+    ----------
+    C, initial, times, keep, population, activation
+        As in ``frozen_flow``.
+    S : array_like, shape (d, d)
+        E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample or that of a
+        ``CountPopulation``; from the same distribution as C.
+    solver : Solver, optional
+        Integrator and tolerances.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, S is not symmetric, or the times are negative or unsorted.
+    IntegrationError
+        If the integrator fails.
+    """
+    label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
+    checked = check_times(times)
+    losses = loss_function(population, initial, activation)
+    recorder = Recorder(keep, losses, (EMBEDDING_BALANCE, HIDDEN_BALANCE))
+    field = product_field(lambda B: linearised_drive(label, token, B))
+    return integrate("linearised_flow", field, initial, checked, solver, recorder)
+
+
+def linearised_drive(C: FloatArray, S: FloatArray, B: FloatArray) -> FloatArray:
+    r"""Return :math:`C - S\bar B`, the part of the labels that B has not fitted yet, shape (d, d)."""
+    return np.asarray(C - S @ (B - B.mean(axis=1, keepdims=True)) / len(B))
+
+
+def check_cooccurrence(S: npt.ArrayLike, initial: EmbMLPParameters) -> FloatArray:
+    """Return S as float64, or refuse one that is not a symmetric (d, d) matrix."""
+    checked = check_statistic("S", S, initial)
+    if not np.allclose(checked, checked.T, rtol=1e-9, atol=1e-12):
+        raise InputError("S", "a matrix", "not symmetric", "give E[c^T c], e.g. expected_cooccurrence(task)")
+    return checked

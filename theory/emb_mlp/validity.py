@@ -1,0 +1,177 @@
+r"""How long each rung of the ladder of flows can be trusted: the error budget of the theory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.emb_mlp.activation import IDENTITY, TANH, Activation
+from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
+from theory.emb_mlp.frozen import frozen_flow
+from theory.emb_mlp.linearised import linearised_flow
+from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.emb_mlp.population_flow import population_flow
+from theory.errors import InputError
+from theory.integrate.solve import STABILISED, Solver
+from theory.integrate.trajectory import Trajectory
+from theory.shapes.cosines import cosine_matrix, off_diagonal
+from theory.statistics.counts import CountPopulation
+
+FloatArray = npt.NDArray[np.float64]
+RUNGS = ("frozen", "coupled", "linearised", "population")
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """One row of the error budget.
+
+    Attributes
+    ----------
+    gamma : float
+        Initialisation rate.
+    rung : str
+        One of ``RUNGS``; "population" has σ the identity.
+    bound : float
+        The cosine error that ends the rung's validity.
+    time : float
+        When the error first passes the bound; infinite if not within the span.
+    clock : float
+        ``blow_up_bound`` of this initialisation: the natural unit of time.
+    span : float
+        The last time looked at.
+    """
+
+    gamma: float
+    rung: str
+    bound: float
+    time: float
+    clock: float
+    span: float
+
+
+def cosine_errors(reference: Trajectory, trajectory: Trajectory, tokens: Sequence[int]) -> FloatArray:
+    """Return the largest difference of a cosine between two trajectories at each of their times.
+
+    Parameters
+    ----------
+    reference, trajectory : Trajectory
+        With W_emb kept; ``trajectory`` may end earlier, by a blow-up.
+    tokens : sequence of int
+        The tokens whose pairs are compared, at least two.
+
+    Returns
+    -------
+    ndarray, shape (number of times of ``trajectory``,)
+    """
+    listed, n = list(tokens), len(trajectory.times)
+    if len(listed) < 2:
+        raise InputError("tokens", listed, "no pair to compare", "give at least two tokens")
+    if not np.array_equal(reference.times[:n], trajectory.times):
+        raise InputError("trajectory", n, "its times are not the reference's", "use the same times")
+    pairs = zip(reference.W_emb, trajectory.W_emb, strict=False)
+    return np.array([_largest_difference(a[listed], b[listed]) for a, b in pairs])
+
+
+def _largest_difference(a: FloatArray, b: FloatArray) -> float:
+    return float(np.max(np.abs(off_diagonal(cosine_matrix(a)) - off_diagonal(cosine_matrix(b)))))
+
+
+def validity_horizon(
+    population: CountPopulation,
+    tokens: Sequence[int],
+    gammas: Iterable[float],
+    bounds: Iterable[float],
+    *,
+    d_m: int,
+    d_f: int,
+    rng: np.random.Generator,
+    clocks: float = 3.0,
+    n_times: int = 121,
+    activation: Activation = TANH,
+    solver: Solver = STABILISED,
+) -> list[Horizon]:
+    r"""Return, for each γ and rung, when its cosines first stray from the true flow's by a bound.
+
+    The reference is ``population_flow`` with the given activation.
+
+    Parameters
+    ----------
+    population : CountPopulation
+        What is trained on.
+    tokens : sequence of int
+        The tokens whose pairs of cosines are judged.
+    gammas, bounds : iterable of float
+        Initialisation rates and cosine errors.
+    d_m, d_f : int
+        Widths of the Emb-MLP.
+    rng : numpy.random.Generator
+        One direction is drawn and rescaled for every γ.
+    clocks : float, optional
+        How far to look, in units of ``blow_up_bound``.
+    n_times : int, optional
+        Points in time; a horizon is interpolated between them.
+    activation : Activation, optional
+        σ of the reference.
+    solver : Solver, optional
+        Used for every rung but the frozen one.
+
+    Returns
+    -------
+    list of Horizon
+        Ordered by γ, rung and bound.
+    """
+    limits = _check_request(bounds, clocks, n_times)
+    seed = int(rng.integers(2**63))
+    rows = []
+    for gamma in gammas:
+        same_draw = np.random.default_rng(seed)
+        initial = EmbMLPParameters.draw(population.vocab_size, d_m=d_m, d_f=d_f, gamma=gamma, rng=same_draw)
+        clock = blow_up_bound(population.token_label_matrix(), initial)
+        times = np.linspace(0.0, clocks * clock, n_times)
+        reference = population_flow(population, initial, times, activation=activation, solver=solver)
+        for rung, trajectory in _rungs(population, initial, times, solver).items():
+            errors = cosine_errors(reference, trajectory, tokens)
+            rows += [
+                Horizon(gamma, rung, b, _first_passage(trajectory, errors, b), clock, times[-1])
+                for b in limits
+            ]
+    return rows
+
+
+def _check_request(bounds: Iterable[float], clocks: float, n_times: int) -> list[float]:
+    limits = [float(b) for b in bounds]
+    if not limits or min(limits) <= 0:
+        raise InputError("bounds", limits, "not positive cosine errors", "give e.g. [0.05, 0.2]")
+    if not (np.isfinite(clocks) and clocks > 0):
+        raise InputError("clocks", clocks, "not a positive span", "give e.g. 3.0")
+    if n_times < 2:
+        raise InputError("n_times", n_times, "no interval to look at", "give at least 2")
+    return limits
+
+
+def _rungs(
+    population: CountPopulation, initial: EmbMLPParameters, times: FloatArray, solver: Solver
+) -> dict[str, Trajectory]:
+    C, S = population.token_label_matrix(), population.cooccurrence()
+    flows = (
+        frozen_flow(C, initial, times),
+        coupled_flow(C, initial, times, solver=solver),
+        linearised_flow(C, S, initial, times, solver=solver),
+        population_flow(population, initial, times, activation=IDENTITY, solver=solver),
+    )
+    return dict(zip(RUNGS, flows, strict=True))
+
+
+def _first_passage(trajectory: Trajectory, errors: FloatArray, bound: float) -> float:
+    """Return when the error passes the bound; a rung that blows up is not valid beyond that."""
+    above = np.flatnonzero(errors > bound)
+    if above.size == 0:
+        return float("inf") if trajectory.blow_up is None else trajectory.blow_up
+    after = int(above[0])
+    before = after - 1
+    share = (bound - errors[before]) / (errors[after] - errors[before])
+    times = trajectory.times
+    return float(times[before] + share * (times[after] - times[before]))

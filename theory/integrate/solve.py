@@ -1,0 +1,167 @@
+"""One loop around SciPy's integrators for every flow: recording, blow-up, and failure in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.integrate import DOP853, RK45, OdeSolver
+
+from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.errors import InputError, IntegrationError
+from theory.integrate.chebyshev import RKC
+from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
+
+FloatArray = npt.NDArray[np.float64]
+Field = Callable[[Matrices], Matrices]
+_METHODS: dict[str, Callable[..., OdeSolver]] = {"RKC": RKC, "DOP853": DOP853, "RK45": RK45}
+_SMALLEST_RTOL = 1e-13
+_BLOW_UP_RESOLUTION = 1e-6
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Which integrator, how exact, and when to give up.
+
+    Attributes
+    ----------
+    rtol : float
+        Local error relative to each entry, in root mean square.
+    atol : float
+        Local error relative to the root mean square of the initial entries, so that a smaller
+        initialisation is followed as closely as a larger one.
+    method : {"RKC", "DOP853", "RK45"}
+        RKC (stabilised, second order) for flows that turn stiff; DOP853 (eighth order) for exact
+        trajectories that are not.
+    max_steps : int
+        More accepted steps than this are a failure.
+    """
+
+    rtol: float = 1e-4
+    atol: float = 1e-5
+    method: str = "RKC"
+    max_steps: int = 100_000
+
+    def __post_init__(self) -> None:
+        if self.method not in _METHODS:
+            raise InputError("method", self.method, "no such integrator", f"use one of {list(_METHODS)}")
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            if not _SMALLEST_RTOL <= value < 1:
+                problem = "float64 cannot meet it" if 0 <= value < _SMALLEST_RTOL else "no tolerance"
+                raise InputError(name, value, problem, f"give a value from {_SMALLEST_RTOL} up, below 1")
+        if self.max_steps < 1:
+            raise InputError("max_steps", self.max_steps, "no step allowed", "give at least 1")
+
+
+STABILISED = Solver()
+"""For flows that turn stiff; rank steps come out right to a few parts in a thousand."""
+EXACT = Solver(rtol=1e-9, atol=1e-9, method="DOP853")
+"""For smooth flows, and as the reference that other settings are judged by."""
+
+
+def integrate(
+    flow: str,
+    field: Field,
+    initial: EmbMLPParameters,
+    times: FloatArray,
+    solver: Solver,
+    recorder: Recorder,
+    *,
+    may_blow_up: bool = False,
+) -> Trajectory:
+    """Follow dθ/dt = field(θ) from t = 0 and record it at the given times.
+
+    Parameters
+    ----------
+    flow : str
+        Its name in an error message.
+    field : callable
+        From matrices to their velocities.
+    initial : EmbMLPParameters
+        θ(0).
+    times : ndarray, shape (n_times,)
+        Checked already: non-negative, increasing.
+    solver : Solver
+        Method and tolerances.
+    recorder : Recorder
+        Collects what the trajectory keeps.
+    may_blow_up : bool, optional
+        Watch for a finite-time singularity of a field homogeneous of degree 2, and end there.
+
+    Raises
+    ------
+    IntegrationError
+        If the integrator fails or takes more than ``solver.max_steps`` steps.
+    """
+    start = initial.matrices.packed()
+    rms = float(np.sqrt(np.mean(np.square(start))))
+    atol = solver.atol * (rms if rms > 0 else 1.0)
+
+    def velocity(_: float, vector: FloatArray) -> FloatArray:
+        return field(initial.unpack(vector)).packed()
+
+    recorder.start(initial.matrices)
+    pending = 0
+    while pending < len(times) and times[pending] == 0:
+        recorder.add(initial.matrices)
+        pending += 1
+    if pending == len(times):
+        return recorder.trajectory(times, SolverStatistics(solver.method, 0, 0, solver.rtol, atol))
+    stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
+    n_steps, blow_up = 0, None
+    while stepper.status == "running" and blow_up is None:
+        _advance(flow, stepper, n_steps, solver.max_steps)
+        n_steps += 1
+        blow_up = _singular_time(stepper) if may_blow_up else None
+        pending = _record(recorder, initial, stepper, times, pending)
+    statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
+    # A singularity beyond the last time asked for is none of this trajectory's business.
+    return recorder.trajectory(times, statistics, blow_up if pending < len(times) else None)
+
+
+def _advance(flow: str, stepper: OdeSolver, n_steps: int, max_steps: int) -> None:
+    if n_steps == max_steps:
+        raise IntegrationError(
+            flow,
+            f"{max_steps} steps did not reach t = {stepper.t_bound:.6g}.",
+            stepper.t,
+            "Ask for an earlier time, a looser rtol or a larger max_steps",
+        )
+    message = stepper.step()
+    if stepper.status == "failed":
+        raise IntegrationError(
+            flow,
+            message or "no step succeeded.",
+            stepper.t,
+            "Ask for an earlier time, or start from smaller or finite parameters",
+        )
+
+
+def _record(
+    recorder: Recorder, initial: EmbMLPParameters, stepper: OdeSolver, times: FloatArray, pending: int
+) -> int:
+    """Record every requested time inside the last step; return the index of the next one."""
+    if times[pending] > stepper.t:
+        return pending
+    inside = stepper.dense_output()
+    while pending < len(times) and times[pending] <= stepper.t:
+        recorder.add(initial.unpack(inside(times[pending])))
+        pending += 1
+    return pending
+
+
+def _singular_time(stepper: OdeSolver) -> float | None:
+    r"""Return the time of the singularity ahead, once it is a millionth of the time away.
+
+    Near the singularity of a field homogeneous of degree 2, θ is proportional to 1/(t* − t), so that
+    :math:`t^* - t = \|\theta\|^2 / \langle\theta, \dot\theta\rangle`.
+    """
+    y = stepper.y
+    growth = float(y @ stepper.fun(stepper.t, y))
+    if growth <= 0:
+        return None
+    remaining = float(y @ y) / growth
+    return float(stepper.t + remaining) if remaining < _BLOW_UP_RESOLUTION * stepper.t else None

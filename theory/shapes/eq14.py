@@ -1,0 +1,89 @@
+r"""The paper's Gaussian shape of an embedding: eq. 14, its width, and the width that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+
+from theory.errors import InputError
+from theory.shapes.cosines import cosine_matrix, off_diagonal
+from theory.task.task import Task
+
+FloatArray = npt.NDArray[np.float64]
+PAPER_WIDTH = 12.0
+"""The width that eq. 14 prints; it stands for a variance of 6."""
+
+
+def eq14_embedding(
+    task: Task, tokens: Sequence[int], *, width: float = PAPER_WIDTH, d_m: int | None = None
+) -> FloatArray:
+    r"""Return eq. 14 without its noise: :math:`\exp(-(i-s)^2/\text{width}) - 1/d_m` for anchors s.
+
+    For keys the constant is absent, as printed. The coordinate i runs over the vocabulary; the paper
+    identifies it with the embedding's own coordinates (d_m = d).
+
+    Parameters
+    ----------
+    task : Task
+        Gives the vocabulary and says which tokens are keys.
+    tokens : sequence of int
+        The tokens s, one row each.
+    width : float, optional
+        12 in the paper; a label law of variance σ² would have 2σ².
+    d_m : int, optional
+        The embedding width in the constant; the vocabulary size by default.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(tokens), vocab_size)
+    """
+    if not (np.isfinite(width) and width > 0):
+        raise InputError("width", width, "not a positive number", "give e.g. 12.0")
+    s = np.asarray(tokens, dtype=np.float64)[:, None]
+    i = np.arange(task.vocab_size)
+    constant = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
+    shape: FloatArray = np.exp(-((i - s) ** 2) / width) - constant[:, None]
+    return shape
+
+
+def fit_width(
+    task: Task,
+    tokens: Sequence[int],
+    observed: npt.ArrayLike,
+    *,
+    bounds: tuple[float, float] = (0.1, 1e5),
+) -> float:
+    """Return the width of eq. 14 that fits observed cosines best, by least squares over pairs.
+
+    Parameters
+    ----------
+    task, tokens
+        As in ``eq14_embedding``.
+    observed : array_like, shape (n, n) or (n_seeds, n, n)
+        Cosine matrices of the tokens' embeddings; several are fitted together.
+    bounds : tuple of float, optional
+        The widths tried; a fit at a bound means that no width fits.
+
+    Returns
+    -------
+    float
+        In-sample: to judge the fit, compare on seeds that it has not seen.
+    """
+    matrices = np.asarray(observed, dtype=np.float64)
+    if matrices.ndim == 2:
+        matrices = matrices[None]
+    target = np.array([off_diagonal(m) for m in matrices])
+
+    def misfit(log_width: float) -> float:
+        predicted = cosine_matrix(eq14_embedding(task, tokens, width=float(np.exp(log_width))))
+        return float(np.mean((target - off_diagonal(predicted)) ** 2))
+
+    # A grid first: the misfit may have more than one minimum, which a bracket alone would not see.
+    grid = np.linspace(float(np.log(bounds[0])), float(np.log(bounds[1])), 60)
+    best = int(np.argmin([misfit(x) for x in grid]))
+    interval = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    result = minimize_scalar(misfit, bounds=interval, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(result.x))

@@ -1,0 +1,258 @@
+r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12) and what bound (13) bounds.
+
+After a step of size η the embedding of s is :math:`w^s = w^s(0) + C_1 (P^s - 1/d_m)` with
+:math:`C_1 = \eta r_s / L`, up to the matrix W of eq. 29. Theorem 1 puts a normal density in the place of
+P^s, the law of a sum of independent uniform variables. All constants are computed from the task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from theory.errors import InputError
+from theory.statistics.labels import label_distribution, token_ratio
+from theory.task.rules import Shift, Sum
+from theory.task.task import Mapping, Task
+
+FloatArray = npt.NDArray[np.float64]
+MAX_LOST_MASS = 0.01
+"""The normal mass that may lie outside the vocabulary before Theorem 1 is refused."""
+
+
+@dataclass(frozen=True)
+class GaussianShape:
+    r"""The constants of eq. 12 for one anchor.
+
+    Attributes
+    ----------
+    C1 : float
+        η r_s / L.
+    C2 : float
+        :math:`1/(\sigma_P\sqrt{2\pi})`.
+    mu : float
+        μ_s, the mean of Y^s.
+    sigma_P : float
+        The standard deviation of Y^s, the same for all anchors of a mapping.
+    excess_kurtosis : float
+        Of Y^s: 0 for a normal law, −1.2 for a wide uniform one. The summands are symmetric, so this is
+        the first correction; see ``normal_distance``.
+    lost_mass : float
+        The normal's mass outside the vocabulary.
+    """
+
+    C1: float
+    C2: float
+    mu: float
+    sigma_P: float  # noqa: N815 (the paper's letter)
+    excess_kurtosis: float
+    lost_mass: float
+
+
+@dataclass(frozen=True)
+class NormalDistance:
+    """How far the label law of an anchor is from the normal density of eq. 12.
+
+    Attributes
+    ----------
+    kolmogorov : float
+        The largest difference of the distribution functions, half a unit of continuity allowed.
+    predicted_kolmogorov : float
+        0.02294 times the excess kurtosis in absolute value, the first Edgeworth term; Berry-Esseen's
+        q^-1/2 is its upper bound.
+    total_variation : float
+        Half the sum over the vocabulary of the absolute differences.
+    l2 : float
+        ‖P − N‖, which scales the noise term of bound (13).
+    """
+
+    kolmogorov: float
+    predicted_kolmogorov: float
+    total_variation: float
+    l2: float
+
+
+def gaussian_shape(
+    task: Task,
+    anchor: int,
+    *,
+    learning_rate: float = 1.0,
+    max_lost_mass: float = MAX_LOST_MASS,
+) -> GaussianShape:
+    r"""Return C1, C2, μ_s and σ_P of a reasoning anchor (Theorem 1), computed from the task.
+
+    For consecutive keys and anchors μ_s = s + E Z + (q − 1) E A and
+    σ_P² = (N_Z² − 1)/12 + (q − 1)(N_A² − 1)/12; the moments of any other keys or shifts serve as well.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    anchor : int
+        s, an anchor of a deterministic mapping (``Sum`` or ``Shift``).
+    learning_rate : float, optional
+        η, of the one step that eq. 12 takes.
+    max_lost_mass : float, optional
+        The normal mass allowed to lie outside the vocabulary.
+
+    Raises
+    ------
+    InputError
+        If the anchor has no rule that adds, or the vocabulary cuts off too much of the normal.
+    """
+    mapping = _adding_mapping(task, anchor)
+    assert isinstance(mapping.rule, (Sum, Shift))
+    keys = np.array(task.keys, dtype=np.float64)
+    shifts = np.array([mapping.rule.shift(a) for a in mapping.anchors], dtype=np.float64)
+    others = task.n_anchors - 1
+    mu = float(mapping.rule.shift(anchor) + keys.mean() + others * shifts.mean())
+    variance = float(keys.var() + others * shifts.var())
+    if variance == 0:
+        raise InputError("task", f"anchor {anchor}", "its label never varies", "give at least two keys")
+    sigma = variance**0.5
+    kurtosis = (_fourth_cumulant(keys) + others * _fourth_cumulant(shifts)) / variance**2
+    low, high = (-0.5 - mu) / sigma, (task.vocab_size - 0.5 - mu) / sigma
+    lost = float(ndtr(low) + ndtr(-high))
+    if lost > max_lost_mass:
+        raise InputError(
+            "vocab_size",
+            task.vocab_size,
+            f"cuts off {lost:.2g} of the normal of anchor {anchor} (mean {mu:.1f}, deviation {sigma:.1f})",
+            f"let 0..vocab_size − 1 hold {mu - 2.6 * sigma:.0f}..{mu + 2.6 * sigma:.0f}, "
+            "or use label_distribution, which needs no normal",
+        )
+    C1 = learning_rate * token_ratio(task, anchor) / task.length
+    return GaussianShape(C1, 1 / (sigma * (2 * np.pi) ** 0.5), mu, sigma, kurtosis, lost)
+
+
+def gaussian_embedding(
+    task: Task,
+    anchors: npt.ArrayLike,
+    *,
+    learning_rate: float = 1.0,
+    init_rate: float | None = None,
+    rng: np.random.Generator | None = None,
+    max_lost_mass: float = MAX_LOST_MASS,
+) -> FloatArray:
+    r"""Return w̃^s of eq. 12, :math:`C_1 (C_2 e^{-(j-\mu_s)^2/2\sigma_P^2} - 1/d_m) + \varepsilon_j`.
+
+    The paper moves the axis so that μ_s = s; here the coordinate j is the label j, so that the rows can
+    be laid beside ``label_distribution`` and beside embeddings. d_m is the vocabulary size
+    (Definition 2). ``eq14_embedding`` is what the paper plots instead, with a width of its own.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    anchors : array_like of int, shape (n,)
+        Reasoning anchors, one row each. A key's law is a mixture with a uniform part and not normal.
+    learning_rate, max_lost_mass
+        As in ``gaussian_shape``.
+    init_rate : float, optional
+        γ: adds ε ~ N(0, d_m^-2γ). None: no noise.
+    rng : numpy.random.Generator, optional
+        Draws ε; needed with ``init_rate``.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, vocab_size)
+
+    Raises
+    ------
+    InputError
+        If a token is no reasoning anchor, the vocabulary is too small, or only one of ``init_rate`` and
+        ``rng`` is given.
+    """
+    if (init_rate is None) != (rng is None):
+        raise InputError("init_rate, rng", (init_rate, rng), "only one of them", "give both or neither")
+    tokens = np.atleast_1d(np.asarray(anchors, dtype=np.int64))
+    shapes = [
+        gaussian_shape(task, int(s), learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in tokens
+    ]
+    rows = np.stack([shape.C1 * (_density(task, shape) - 1 / task.vocab_size) for shape in shapes])
+    if init_rate is None or rng is None:
+        return rows
+    return np.asarray(rows + rng.standard_normal(rows.shape) * task.vocab_size**-init_rate)
+
+
+def label_law_embedding(
+    task: Task, anchors: npt.ArrayLike, *, learning_rate: float = 1.0, W: npt.ArrayLike | None = None
+) -> FloatArray:
+    r"""Return the embedding that eq. 12 approximates, :math:`C_1 (P^s - 1/d_m) W` (eq. 30-33).
+
+    Without its noise; ``W`` is that of eq. 29, I by default. Otherwise as ``gaussian_embedding``.
+    """
+    tokens = np.atleast_1d(np.asarray(anchors, dtype=np.int64))
+    scale = learning_rate / task.length
+    rows = np.stack(
+        [
+            scale * token_ratio(task, int(s)) * (label_distribution(task, int(s)) - 1 / task.vocab_size)
+            for s in tokens
+        ]
+    )
+    return rows if W is None else rows @ np.asarray(W, dtype=np.float64)
+
+
+def inner_product_difference(approximate: npt.ArrayLike, exact: npt.ArrayLike) -> FloatArray:
+    r"""Return ⟨w̃_i, w̃_j⟩ − ⟨w_i, w_j⟩ for all pairs of tokens (13).
+
+    The largest absolute entry is the left side of the bound.
+
+    Parameters
+    ----------
+    approximate, exact : array_like, shape (n, d_m)
+        The embeddings of the same n tokens, with whatever noise they have.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+    """
+    a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
+    if a.ndim != 2 or a.shape != b.shape:
+        raise InputError("approximate, exact", (a.shape, b.shape), "shapes differ", "give (n, d_m) twice")
+    return np.asarray(a @ a.T - b @ b.T, dtype=np.float64)
+
+
+def normal_distance(task: Task, anchor: int, *, max_lost_mass: float = MAX_LOST_MASS) -> NormalDistance:
+    """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
+    shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
+    law, density = label_distribution(task, anchor), _density(task, shape)
+    steps = ndtr((np.arange(task.vocab_size) + 0.5 - shape.mu) / shape.sigma_P)
+    difference = law - density
+    return NormalDistance(
+        kolmogorov=float(np.abs(np.cumsum(law) - steps).max()),
+        predicted_kolmogorov=EDGEWORTH_KOLMOGOROV * abs(shape.excess_kurtosis),
+        total_variation=float(np.abs(difference).sum() / 2),
+        l2=float(np.linalg.norm(difference)),
+    )
+
+
+# max |x³ − 3x| φ(x) / 24, reached at x² = 3 − √6, where the fourth Hermite polynomial vanishes.
+_TURN = 3 - 6**0.5
+EDGEWORTH_KOLMOGOROV = float(_TURN**0.5 * (3 - _TURN) * np.exp(-_TURN / 2) / (24 * (2 * np.pi) ** 0.5))
+"""The Kolmogorov distance from the normal for a unit of excess kurtosis, to first order."""
+
+
+def _density(task: Task, shape: GaussianShape) -> FloatArray:
+    j = np.arange(task.vocab_size)
+    return np.asarray(shape.C2 * np.exp(-((j - shape.mu) ** 2) / (2 * shape.sigma_P**2)))
+
+
+def _fourth_cumulant(values: FloatArray) -> float:
+    centred = values - values.mean()
+    return float((centred**4).mean() - 3 * (centred**2).mean() ** 2)
+
+
+def _adding_mapping(task: Task, anchor: int) -> Mapping:
+    mapping = task.mapping_of(anchor)
+    if mapping is None or not isinstance(mapping.rule, (Sum, Shift)):
+        raise InputError(
+            "anchor",
+            anchor,
+            "no reasoning anchor: its label law is not that of a sum",
+            f"choose one of {list(task.reasoning_anchors)}",
+        )
+    return mapping

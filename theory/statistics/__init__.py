@@ -1,0 +1,1 @@
+"""What the data say of each token: label distributions, counts, co-occurrence, finite samples."""

@@ -1,0 +1,246 @@
+r"""A population reduced to what an Emb-MLP can tell apart: distinct token counts and their label laws.
+
+The Emb-MLP sees a sequence through c(X), the counts of its tokens. Key tokens and anchors are drawn
+independently, so every count vector is a sum l_i + r_j of one from the keys and one from the anchors,
+and every pair (i, j) occurs: an exact reduction of 20 000 sequences to 100 × 110 rows in the paper's
+Emb-MLP setting.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.statistics.sample import check_sample
+from theory.task.population import IntArray, combination_digits, population_size, total_shifts
+from theory.task.rules import Lookup
+from theory.task.task import Mapping, Task
+
+FloatArray = npt.NDArray[np.float64]
+TRAINING = "training"
+_MAX_ENTRIES = 2**27
+
+
+@dataclass(frozen=True)
+class CountPopulation:
+    """Distinct token counts l_i + r_j, how often they occur, and their mean label laws.
+
+    Attributes
+    ----------
+    left : ndarray, shape (n_left, d)
+        Token counts of the keys (of everything, for a sample).
+    right : ndarray, shape (n_right, d)
+        Token counts of the anchors (one row of zeros, for a sample).
+    label_laws : ndarray, shape (n_left, n_right, d)
+        The mean one-hot label of the sequences with counts l_i + r_j.
+    data_sets : dict of str to ndarray, shape (n_left, n_right)
+        The share of each count vector in each data set; every one sums to 1. "training" drives the flow;
+        a task adds one entry for each mapping, in two parts where combinations are held out.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    label_laws: FloatArray
+    data_sets: dict[str, FloatArray]
+
+    @property
+    def weights(self) -> FloatArray:
+        """The share of each count vector in the training set, shape (n_left, n_right)."""
+        return self.data_sets[TRAINING]
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens, d."""
+        return int(self.left.shape[1])
+
+    @functools.cached_property
+    def token_label_mass(self) -> dict[str, FloatArray]:
+        """E[cᵀ y] over each data set, shape (d, d)."""
+        return {name: self._token_label_mass(share) for name, share in self.data_sets.items()}
+
+    def _token_label_mass(self, share: FloatArray) -> FloatArray:
+        mass = share[:, :, None] * self.label_laws
+        return np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
+
+    def token_label_matrix(self) -> FloatArray:
+        """Return C = E[cᵀ (y − u)] over the training set, shape (d, d)."""
+        ratios = self.weights.sum(axis=1) @ self.left + self.weights.sum(axis=0) @ self.right
+        return np.asarray(self.token_label_mass[TRAINING] - ratios[:, None] / self.vocab_size)
+
+    def cooccurrence(self) -> FloatArray:
+        """Return S = E[cᵀ c] over the training set, shape (d, d)."""
+        cross = self.left.T @ self.weights @ self.right
+        rows, columns = self.weights.sum(axis=1), self.weights.sum(axis=0)
+        inside = self.left.T @ (rows[:, None] * self.left) + self.right.T @ (columns[:, None] * self.right)
+        return np.asarray(inside + cross + cross.T)
+
+
+def count_population(task: Task, tables: Sequence[IntArray | None] | None = None) -> CountPopulation:
+    """Return a task's whole population, reduced exactly.
+
+    Parameters
+    ----------
+    task : Task
+        The task; held-out combinations are left out of "training" and have a data set of their own.
+    tables : sequence of (ndarray or None), optional
+        The labels of table mappings, as ``draw_tables`` gives them. Without them every table entry has
+        its ideal law, the mean over all tables.
+
+    Raises
+    ------
+    InputError
+        If the population is too large to enumerate; ``linearised_flow`` needs only C and S.
+    """
+    _check_size(task)
+    left, shares = _key_counts(task)
+    rights, laws, masses = [], [], []
+    for index, mapping in enumerate(task.mappings):
+        digits, rows, inverse = _anchor_rows(task, index)
+        right = np.zeros((len(rows), task.vocab_size))
+        for column, anchor in enumerate(mapping.anchors):
+            right[:, anchor] = (rows == column).sum(axis=1)
+        rights.append(right)
+        entry = _entry_laws(task, mapping, None if tables is None else tables[index])
+        laws.append(_mean_over_orders(entry, inverse, len(rows)))
+        masses.append(_order_counts(mapping, digits, inverse, len(rows)))
+    # The label follows from one of the m exchangeable key tokens, each the key equally often.
+    m = task.length - task.n_anchors
+    label_laws = np.tensordot(left[:, list(task.keys)] / m, np.concatenate(laws, axis=1), axes=1)
+    data_sets = {name: shares[:, None] * row for name, row in _data_set_rows(task, masses).items()}
+    return CountPopulation(left, np.concatenate(rights), label_laws, data_sets)
+
+
+def count_sample(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> CountPopulation:
+    """Return a data set reduced to its distinct token counts.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, L)
+        Tokens.
+    labels : array_like of int, shape (n,)
+        One label a sequence.
+    vocab_size : int
+        d; tokens and labels lie in 0..d−1.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, a token or label lies outside the vocabulary, or there are too many distinct
+        count vectors.
+    """
+    tokens, targets = check_sample(sequences, labels, vocab_size)
+    distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)
+    if len(distinct) * vocab_size > _MAX_ENTRIES:
+        raise _too_large("sequences", tokens.shape, f"{len(tokens)} sequences", len(distinct), vocab_size)
+    inverse = inverse.reshape(-1)
+    left = np.zeros((len(distinct), vocab_size))
+    for column in distinct.T:
+        np.add.at(left, (np.arange(len(distinct)), column), 1.0)
+    occurrences = np.bincount(inverse, minlength=len(distinct)).astype(np.float64)
+    pairs = inverse * vocab_size + targets.astype(np.int64)
+    laws = np.bincount(pairs, minlength=left.size).reshape(left.shape) / occurrences[:, None]
+    weights = (occurrences / len(tokens))[:, None]
+    return CountPopulation(left, np.zeros((1, vocab_size)), laws[:, None], {TRAINING: weights})
+
+
+def _check_size(task: Task) -> None:
+    m = task.length - task.n_anchors
+    n_left = comb(len(task.keys) + m - 1, m)
+    distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
+    table = len(task.keys) * max(task.n_combinations(x) for x in task.mappings)
+    if max(distinct, table) * task.vocab_size > _MAX_ENTRIES:
+        size = f"{population_size(task):.3g} sequences"
+        raise _too_large("task", f"length {task.length}", size, distinct, task.vocab_size)
+
+
+def _too_large(argument: str, value: object, size: str, distinct: int, d: int) -> InputError:
+    return InputError(
+        argument,
+        value,
+        f"{size} with {distinct:.3g} distinct token counts over {d} tokens are too many to enumerate",
+        "use linearised_flow, whose cost does not depend on them",
+    )
+
+
+def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct counts of the m = L − q key tokens, and the share of each."""
+    m, n_keys = task.length - task.n_anchors, len(task.keys)
+    bags = list(combinations_with_replacement(range(n_keys), m))
+    counts = np.zeros((len(bags), task.vocab_size))
+    shares = np.empty(len(bags))
+    keys = np.array(task.keys)
+    for row, bag in enumerate(bags):
+        present, times = np.unique(bag, return_counts=True)
+        counts[row, keys[present]] = times
+        shares[row] = factorial(m) / prod(factorial(int(t)) for t in times) / n_keys**m
+    return counts, shares
+
+
+def _anchor_rows(task: Task, index: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return each combination's anchor indices, the distinct sorted ones, and which of them it is."""
+    n = task.n_combinations(task.mappings[index])
+    digits = combination_digits(task, np.full(n, index), np.arange(n))
+    rows, inverse = np.unique(np.sort(digits, axis=1), axis=0, return_inverse=True)
+    return digits, rows, inverse.reshape(-1)
+
+
+def _entry_laws(task: Task, mapping: Mapping, table: IntArray | None) -> FloatArray:
+    """Return the label law of every key and combination, shape (N_Z, N_A^q, d)."""
+    n_keys, n = len(task.keys), task.n_combinations(mapping)
+    keys = np.array(task.keys)
+    laws = np.zeros((n_keys, n, task.vocab_size))
+    if table is not None or not mapping.is_table:
+        labels = keys[:, None] + total_shifts(task, mapping) if table is None else np.asarray(table)
+        if labels.shape != (n_keys, n):
+            raise InputError("tables", labels.shape, "does not fit the task", f"give ({n_keys}, {n})")
+        np.put_along_axis(laws, labels[:, :, None], 1.0, axis=2)
+    elif isinstance(mapping.rule, Lookup):
+        labels = keys if mapping.rule.low is None else np.array(task.label_range(mapping))
+        laws[:, :, labels] = 1 / len(labels)
+    else:
+        distance = np.abs(np.arange(task.vocab_size) - keys[:, None])
+        widths = total_shifts(task, mapping)
+        laws = (distance[:, None] <= widths[:, None]) / (2.0 * widths[:, None] + 1)
+    return laws
+
+
+def _mean_over_orders(laws: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
+    """Return the mean law over the orders of each anchor bag, shape (N_Z, n_rows, d)."""
+    belongs = np.arange(n_rows)[:, None] == inverse
+    return np.asarray((belongs / belongs.sum(axis=1, keepdims=True)) @ laws)
+
+
+def _order_counts(
+    mapping: Mapping, digits: IntArray, inverse: IntArray, n_rows: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return how many orders of each anchor bag train, and how many are held out."""
+    anchors = np.array(mapping.anchors)[digits]
+    held_out = np.zeros(len(anchors), np.bool_)
+    for combination in mapping.held_out:
+        held_out |= (anchors == np.array(combination)).all(axis=1)
+    train = np.bincount(inverse[~held_out], minlength=n_rows).astype(np.float64)
+    return train, np.bincount(inverse[held_out], minlength=n_rows).astype(np.float64)
+
+
+def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:
+    """Return each data set's share of every anchor bag, the training set's first."""
+    sizes = [len(train) for train, _ in masses]
+    rows = {TRAINING: np.concatenate([train for train, _ in masses])}
+    start = 0
+    for mapping, (train, test), size in zip(task.mappings, masses, sizes, strict=True):
+        parts = {mapping.name: train}
+        if mapping.held_out:
+            parts = {f"{mapping.name} train": train, f"{mapping.name} test": test}
+        for name, part in parts.items():
+            row = np.zeros(sum(sizes))
+            row[start : start + size] = part
+            rows[name] = row
+        start += size
+    return {name: row / row.sum() for name, row in rows.items()}

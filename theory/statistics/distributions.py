@@ -1,0 +1,124 @@
+r"""Laws of sums of independent integers, in float64 or exactly.
+
+A ``Law`` is a finite non-negative measure on consecutive integers. In float64, sums are direct
+convolutions, which only ever add non-negative numbers, so that every entry keeps its *relative*
+accuracy however many anchors are summed; exact arithmetic counts with integers. The closed form
+(``theory.statistics.closed_form``) subtracts numbers far larger than its result and is kept as an independent
+route only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A measure on the integers: the mass of ``low + k`` is ``weights[k] * unit``.
+
+    Attributes
+    ----------
+    low : int
+        The integer that ``weights[0]`` belongs to.
+    weights : ndarray
+        Non-negative; float64, or (dtype object) Python integers and fractions when exact.
+    unit : Fraction
+        A common factor that lets exact weights stay integers; 1 in float64.
+    """
+
+    low: int
+    weights: Array
+    unit: Fraction = ONE
+
+    @property
+    def exact(self) -> bool:
+        """Whether the weights are exact numbers."""
+        return self.weights.dtype == object
+
+    def scaled(self, factor: Fraction) -> Law:
+        """Return the measure times ``factor``."""
+        if self.exact:
+            return Law(self.low, self.weights, self.unit * factor)
+        return Law(self.low, self.weights * float(factor))
+
+    def moved(self, by: int) -> Law:
+        """Return the law of the value plus ``by``."""
+        return Law(self.low + by, self.weights, self.unit)
+
+    def plus(self, other: Law) -> Law:
+        """Return the convolution: the law of the sum of two independent values."""
+        convolve = _exact_convolution if self.exact else np.convolve
+        weights = convolve(self.weights, other.weights)
+        return Law(self.low + other.low, weights, self.unit * other.unit)
+
+    def dense(self, size: int) -> Array:
+        """Return the masses of 0..size−1, shape (size,); the support has to lie inside."""
+        out = np.zeros(size, dtype=self.weights.dtype)
+        place = slice(self.low, self.low + len(self.weights))
+        if not self.exact:
+            out[place] = self.weights
+            return out
+        # Long plateaus are common: multiply each distinct weight once.
+        masses = {w: self.unit * w for w in set(self.weights)}
+        out[place] = [masses[w] for w in self.weights]
+        return out
+
+    def as_float(self) -> Law:
+        """Return the measure in float64, every entry correctly rounded."""
+        numerator, denominator = self.unit.numerator, self.unit.denominator
+        return Law(self.low, np.array([int(w) * numerator / denominator for w in self.weights]))
+
+
+def uniform(values: Sequence[int], exact: bool) -> Law:
+    """Return the uniform law on ``values`` (with multiplicity), which need not be consecutive."""
+    low = min(values)
+    counts = np.bincount(np.asarray(values, dtype=np.int64) - low)
+    if exact:
+        return Law(low, np.array(counts.tolist(), dtype=object), Fraction(1, len(values)))
+    return Law(low, counts / len(values))
+
+
+def total_of(draws: int, single: Law) -> Law:
+    """Return the law of a sum of ``draws`` independent values with law ``single``."""
+    law = uniform([0], single.exact)
+    for _ in range(draws):
+        law = law.plus(single)
+    return law
+
+
+def spread_over_window(half_width: Law) -> Law:
+    r"""Return the law of U, uniform on {−T, ..., T}, where T ≥ 0 has law ``half_width``.
+
+    The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: a sum from the right, nothing subtracted.
+    """
+    low, weights = half_width.low, half_width.weights
+    shares = np.zeros(low + len(weights), dtype=weights.dtype)
+    odd = range(2 * low + 1, 2 * len(shares), 2)
+    one = ONE if half_width.exact else 1.0
+    shares[low:] = [w * one / n for w, n in zip(weights, odd, strict=True)]
+    right = np.cumsum(shares[::-1])[::-1]
+    return Law(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)
+
+
+def _exact_convolution(a: Array, b: Array) -> Array:
+    """Convolve by way of the differences of one factor, the one that has fewer of them."""
+    jumps_a, jumps_b = _jumps(a), _jumps(b)
+    if np.count_nonzero(jumps_a) < np.count_nonzero(jumps_b):
+        a, jumps_b = b, jumps_a
+    out = np.zeros(len(a) + len(jumps_b) - 1, dtype=object)
+    for k in np.flatnonzero(jumps_b):
+        out[k : k + len(a)] += a * jumps_b[k]
+    return np.cumsum(out)[:-1]
+
+
+def _jumps(weights: Array) -> Array:
+    return np.diff(np.concatenate([[0], weights, [0]]))

@@ -1,0 +1,1 @@
+"""The task: keys, anchors, mappings and their rules; enumeration, drawing, TOML."""

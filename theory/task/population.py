@@ -1,0 +1,173 @@
+"""A task's whole population of sequences, where it is small enough to enumerate."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.task.rules import Lookup, Window
+from theory.task.task import Mapping, Task
+
+IntArray = npt.NDArray[np.int64]
+_MAX_SEQUENCES = 5_000_000
+
+
+@dataclass(frozen=True)
+class Population:
+    """Sequences of a task and where each came from, row for row.
+
+    Attributes
+    ----------
+    sequences : ndarray of int64, shape (n, L)
+        Tokens.
+    mapping : ndarray of int64, shape (n,)
+        Index into ``task.mappings``.
+    combination : ndarray of int64, shape (n,)
+        Index of the anchor combination, counting in base N_A with the first anchor most significant.
+    key : ndarray of int64, shape (n,)
+        Index into ``task.keys``.
+    held_out : ndarray of bool, shape (n,)
+        Whether the combination is held out for the test set.
+    """
+
+    sequences: IntArray
+    mapping: IntArray
+    combination: IntArray
+    key: IntArray
+    held_out: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+
+def population_size(task: Task) -> int:
+    """Return how many distinct (combination, key, position, noise) a task has."""
+    per_combination = int(len(task.keys) ** (1 + task.n_noise)) * (task.length - task.n_anchors)
+    return per_combination * sum(task.n_combinations(m) for m in task.mappings)
+
+
+def enumerate_population(task: Task) -> Population:
+    """Return every sequence of the task once, held-out combinations included and marked.
+
+    Raises
+    ------
+    InputError
+        If there are more than five million sequences; draw a sample instead.
+    """
+    size = population_size(task)
+    if size > _MAX_SEQUENCES:
+        raise InputError(
+            "task",
+            f"length {task.length}",
+            f"its population has {size:.3g} sequences",
+            "draw a sample instead",
+        )
+    noise = np.array(list(itertools.product(range(len(task.keys)), repeat=task.n_noise)), np.int64)
+    parts = []
+    for index, mapping in enumerate(task.mappings):
+        for position in range(task.length - task.n_anchors):
+            combination, key, row = (
+                grid.ravel()
+                for grid in np.indices((task.n_combinations(mapping), len(task.keys), len(noise)))
+            )
+            n = len(key)
+            parts.append(
+                assemble(task, np.full(n, index), combination, key, np.full(n, position), noise[row])
+            )
+    return _concatenate(parts)
+
+
+def assemble(
+    task: Task,
+    mapping: IntArray,
+    combination: IntArray,
+    key: IntArray,
+    position: IntArray,
+    noise: IntArray,
+) -> Population:
+    """Build sequences from indices; the key of row i stands at ``position[i]``, counted from 0.
+
+    ``noise`` has shape (n, L − q − 1) and holds indices into the keys; the other arrays have shape (n,).
+    """
+    n, q = len(key), task.n_anchors
+    keys = np.array(task.keys)
+    digits = combination_digits(task, mapping, combination)
+    anchors = np.empty((n, q), np.int64)
+    held_out = np.zeros(n, np.bool_)
+    for index, m in enumerate(task.mappings):
+        rows = mapping == index
+        anchors[rows] = np.array(m.anchors)[digits[rows]]
+        for c in m.held_out:
+            held_out |= rows & (anchors == np.array(c)).all(axis=1)
+    sequences = np.empty((n, task.length), np.int64)
+    in_window = (np.arange(task.length) >= position[:, None]) & (
+        np.arange(task.length) <= position[:, None] + q
+    )
+    sequences[in_window] = np.concatenate([keys[key][:, None], anchors], axis=1).ravel()
+    sequences[~in_window] = keys[noise].ravel()
+    return Population(sequences, mapping, combination, key, held_out)
+
+
+def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
+    """Return each combination's anchor indices, shape (n, q)."""
+    sizes = np.array([len(m.anchors) for m in task.mappings])[mapping]
+    powers = range(task.n_anchors - 1, -1, -1)
+    return np.stack([combination // sizes**k % sizes for k in powers], axis=1)
+
+
+def draw_tables(task: Task, rng: np.random.Generator) -> list[IntArray | None]:
+    """Draw the labels of every table mapping: shape (N_Z, N_A^q) for each, None for the others."""
+    return [_draw_table(task, m, rng) if m.is_table else None for m in task.mappings]
+
+
+def _draw_table(task: Task, mapping: Mapping, rng: np.random.Generator) -> IntArray:
+    keys, size = np.array(task.keys), task.n_combinations(mapping)
+    if size * len(keys) > 100_000_000:
+        raise InputError(
+            "mappings",
+            mapping.name,
+            f"its table would have {size * len(keys):.3g} entries",
+            "use fewer anchors per sequence or fewer keys",
+        )
+    if isinstance(mapping.rule, Lookup):
+        choices = keys if mapping.rule.low is None else np.array(task.label_range(mapping))
+        return rng.choice(choices, size=(len(keys), size))
+    assert isinstance(mapping.rule, Window)
+    widths = total_shifts(task, mapping)
+    return keys[:, None] + rng.integers(-widths, widths, size=(len(keys), size), endpoint=True)
+
+
+def total_shifts(task: Task, mapping: Mapping) -> IntArray:
+    """Return T = Σ_j g(a_j) for every combination of a mapping, shape (N_A^q,)."""
+    assert not isinstance(mapping.rule, Lookup)
+    single = np.array([mapping.rule.shift(a) for a in mapping.anchors])
+    totals = np.zeros(1, np.int64)
+    for _ in range(task.n_anchors):
+        totals = (totals[:, None] + single).ravel()
+    return totals
+
+
+def labels_of(task: Task, population: Population, tables: list[IntArray | None]) -> IntArray:
+    """Return each sequence's label, shape (n,), from the rules and the drawn tables."""
+    labels = np.empty(len(population), np.int64)
+    for index, (mapping, table) in enumerate(zip(task.mappings, tables, strict=True)):
+        rows = population.mapping == index
+        key, combination = population.key[rows], population.combination[rows]
+        if table is None:
+            labels[rows] = np.array(task.keys)[key] + total_shifts(task, mapping)[combination]
+        else:
+            labels[rows] = table[key, combination]
+    return labels
+
+
+def _concatenate(parts: list[Population]) -> Population:
+    return Population(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("sequences", "mapping", "combination", "key", "held_out")
+        )
+    )

@@ -1,0 +1,117 @@
+"""A task as TOML: read strictly, written so that reading gives an equal task back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from theory.checked import MOST_ITEMS
+from theory.errors import InputError, unknown_key
+from theory.reading import load_toml as load_toml
+from theory.reading import parse_toml
+from theory.task.rules import make_rule
+from theory.task.task import Mapping, Task
+
+_SCALARS = ("n_anchors", "length", "vocab_size")
+_SHORT = ("reasoning_anchors", "memory_anchors")
+TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
+_MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
+_RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*", re.ASCII)
+
+
+def read_task(source: str | Path) -> Task:
+    """Read a task from a TOML file (a ``Path``) or from TOML text (a ``str``)."""
+    if isinstance(source, Path):
+        return task_from_dict(load_toml(source))
+    if isinstance(source, str):
+        return task_from_dict(parse_toml(source))
+    raise InputError("source", source, "neither a path nor text", "give a Path, or a task as TOML text")
+
+
+def task_from_dict(data: dict[str, Any]) -> Task:
+    """Build a task from what a TOML file holds; unknown keys are refused by name."""
+    for key in data:
+        if key not in TASK_KEYS:
+            raise unknown_key("key of a task", key, TASK_KEYS)
+    for key in ("keys", *_SCALARS):
+        if key not in data:
+            raise InputError("task", sorted(data), f"the key {key!r} is missing", f"add {key} = ...")
+    arguments: dict[str, Any] = {key: data[key] for key in _SCALARS}
+    arguments["keys"] = _tokens("keys", data["keys"])
+    for key in _SHORT:
+        if key in data:
+            arguments[key] = _tokens(key, data[key])
+    if "held_out" in data:
+        arguments["held_out"] = _combinations(data["held_out"])
+    if "mappings" in data:
+        arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"])]
+    return Task(**arguments)
+
+
+def _mapping(data: object) -> Mapping:
+    if not isinstance(data, dict):
+        raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
+    for key in ("anchors", "rule"):
+        if key not in data:
+            raise InputError("mappings", data, f"the key {key!r} is missing", f"add {key} = ...")
+    parameters = {k: v for k, v in data.items() if k not in _MAPPING_KEYS}
+    return Mapping(
+        anchors=_tokens("anchors", data["anchors"]),
+        rule=make_rule(data["rule"], parameters),
+        name=str(data.get("name", "")),
+        held_out=_combinations(data.get("held_out", [])),
+    )
+
+
+def _list(argument: str, value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(argument, value, "not a list", "write [...]")
+    return value
+
+
+def _combinations(value: object) -> list[list[int]]:
+    return [_list("held_out", combination) for combination in _list("held_out", value)]
+
+
+def _tokens(argument: str, value: object) -> list[int]:
+    """Read "21..120" (both ends included) or a list of integers."""
+    if not isinstance(value, str):
+        return _list(argument, value)
+    match = _RANGE.fullmatch(value)
+    if match is None:
+        raise InputError(argument, value, "not a range", 'write "first..last" or a list')
+    first, last = int(match[1]), int(match[2])
+    if last - first >= MOST_ITEMS:
+        problem = f"{last - first + 1} tokens are too many"
+        raise InputError(argument, value, problem, f"give at most {MOST_ITEMS}")
+    return list(range(first, last + 1))
+
+
+def _as_range(tokens: tuple[int, ...]) -> str | list[int]:
+    first, last = tokens[0], tokens[-1]
+    return f"{first}..{last}" if last - first + 1 == len(tokens) else list(tokens)
+
+
+def task_to_dict(task: Task) -> dict[str, Any]:
+    """Return the task as plain data, in the form that ``task_from_dict`` reads."""
+    mappings = []
+    for m in task.mappings:
+        entry: dict[str, Any] = {
+            "name": m.name,
+            "anchors": _as_range(m.anchors),
+            "rule": m.rule.kind,
+        }
+        entry |= m.rule.parameters()
+        if m.held_out:
+            entry["held_out"] = [list(c) for c in sorted(m.held_out)]
+        mappings.append(entry)
+    scalars = {key: getattr(task, key) for key in _SCALARS}
+    return {"keys": _as_range(task.keys), **scalars, "mappings": mappings}
+
+
+def write_task(task: Task) -> str:
+    """Return the task as TOML text."""
+    return tomli_w.dumps(task_to_dict(task))

@@ -1,0 +1,216 @@
+r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices.
+
+The embedding layer adds orthonormal positions to word vectors that meet Assumptions 2-4. The first
+attention is the average over the places so far (39) and its W_V has rank one (40): it adds the *tag*
+:math:`t_i u` with :math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0
+all along a memory sequence (43). A hidden layer of q neurons then counts the anchors seen so far, and the
+second attention's last row reads position, count and word as a cliff.
+
+The printed appendix has no hidden layer here and reads the tag linearly. ``linear_plateau`` shows that
+this cannot give a plateau: the tag falls as 1/i. The conditions (44)-(47) are lost in our copy of the
+paper; those in ``theory.transformer.cliff_conditions`` are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+
+from theory.errors import InputError
+from theory.task.task import Task
+from theory.transformer.cliff import cliff_step
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_SATURATION = 20.0  # tanh(20) differs from 1 by less than a unit in the last place of float64
+
+
+@dataclass(frozen=True)
+class Construction:
+    """The matrices; the width d_m is d + L + 4: words, positions, and the directions v, u, count, seen.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    step, drop : float
+        How much the logits climb a place, and how far they lie below the window after it.
+    W_emb : ndarray, shape (d, d_m)
+        Word vectors; those of the reasoning anchors share the direction v (Assumption 2).
+    W_pos : ndarray, shape (L, d_m)
+        Position vectors, orthonormal and orthogonal to all words (Assumptions 3 and 4).
+    W_V : ndarray, shape (d_m, d_m)
+        Value and output projection of the first attention together, μ vᵀu (40).
+    W_f1 : ndarray, shape (d_m, q)
+    W_f2 : ndarray, shape (q, d_m)
+        The hidden layer, with tanh and a residual connection: it counts.
+    W_Q, W_K : ndarray, shape (d_m, 1)
+        The second attention; d_k = 1 is enough.
+    """
+
+    task: Task
+    step: float
+    drop: float
+    W_emb: FloatArray
+    W_pos: FloatArray
+    W_V: FloatArray
+    W_f1: FloatArray
+    W_f2: FloatArray
+    W_Q: FloatArray
+    W_K: FloatArray
+
+    def first_attention(self, sequences: npt.ArrayLike) -> FloatArray:
+        """Return X + A X W_V with A_ij = 1/i (39), shape (n, L, d_m)."""
+        X = self.W_emb[_tokens(self.task, sequences)] + self.W_pos
+        averages = np.cumsum(X, axis=1) / np.arange(1, self.task.length + 1)[:, None]
+        return np.asarray(X + averages @ self.W_V)
+
+    def tags(self, sequences: npt.ArrayLike) -> FloatArray:
+        """Return what the first attention adds along u (41-43), shape (n, L): zero without the mapping."""
+        direction = self.W_V.sum(axis=0)  # every row of W_V is a multiple of u
+        direction = direction / np.linalg.norm(direction)
+        return np.asarray(self.first_attention(sequences) @ direction)
+
+    def last_row(self, sequences: npt.ArrayLike) -> FloatArray:
+        """Return the logits of the second attention's last row, shape (n, L)."""
+        H = self.first_attention(sequences)
+        H = H + np.tanh(H @ self.W_f1) @ self.W_f2
+        query, keys = H[:, -1] @ self.W_Q, H @ self.W_K
+        return np.asarray(np.einsum("nk,nlk->nl", query, keys) / np.sqrt(self.W_Q.shape[1]))
+
+
+def build_construction(task: Task, *, mass: float = 1e-3, tag_strength: float = 1.0) -> Construction:
+    r"""Return the construction for a task: a δ-cliff for every key place p, no training.
+
+    With :math:`x = e^{-\delta}` the mass outside the window is :math:`S/(q+1+S)`,
+    :math:`S = x + x^2 + \dots + x^{L-q-1}`, for every p: the drop is chosen so that the places after the
+    window continue the powers that the places before it begin.
+
+    Parameters
+    ----------
+    task : Task
+        A task with reasoning anchors.
+    mass : float, optional
+        The softmax mass allowed outside the window of a reasoning sequence, whatever p is; it fixes the
+        step by ``cliff_step``.
+    tag_strength : float, optional
+        μ, the singular value of the first attention's W_V; any positive number does.
+
+    Raises
+    ------
+    InputError
+        If the task has no reasoning anchors, ``mass`` is not in (0, 1) or μ is not positive.
+    """
+    if not task.reasoning_anchors:
+        raise InputError("task", [m.name for m in task.mappings], "no reasoning anchors", "give some")
+    if not (np.isfinite(tag_strength) and tag_strength > 0):
+        raise InputError("tag_strength", tag_strength, "not positive", "give e.g. 1.0")
+    d, length, q = task.vocab_size, task.length, task.n_anchors
+    # A window that is the whole sequence needs no step, but Definition 3 wants a rise all the same.
+    step = max(cliff_step(mass, length, q), 1.0)
+    # After the window positions alone would climb by up to step·(L − q − 1) above the key.
+    drop = step * (length - q)
+    width = d + length + 4
+    v, u, count, seen = np.eye(width)[-4:]
+    W_emb = np.eye(d, width)
+    anchors = list(task.reasoning_anchors)
+    W_emb[anchors] = (W_emb[anchors] + v) / np.sqrt(2)
+    W_pos = np.eye(length, width, d)
+    tag = tag_strength / np.sqrt(2)
+    W_f1, W_f2 = _counter(W_pos, u, count, seen, q, tag)
+    places = np.arange(1, length + 1)
+    W_K = (step * places) @ W_pos - step * count - drop * seen + np.sqrt(2) * drop * v
+    return Construction(
+        task,
+        step,
+        drop,
+        W_emb,
+        W_pos,
+        tag_strength * np.outer(v, u),
+        W_f1,
+        W_f2,
+        W_pos[-1][:, None],
+        W_K[:, None],
+    )
+
+
+def linear_plateau(length: int, q: int) -> float:
+    r"""Return the smallest plateau error of a read-out that is linear in the tag, in units of the step.
+
+    Every attention logit that reads position, kind of word and an averaged tag linearly is
+    :math:`f(i) + \gamma\,1[x_i \in A_{rsn}] - \beta t_i` with :math:`t_i` the anchors so far over i. A linear
+    programme over f, γ, β asks for a rise of at least 1 at each place up to p, at least 1 less than at p
+    after the window, and the smallest τ with :math:`|\ell_{p+k} - \ell_p| \le \tau`, for every p at once.
+
+    Parameters
+    ----------
+    length, q : int
+        L, at least q + 2 (with L = q + 1 there is one p only and τ = 0), and q.
+
+    Returns
+    -------
+    float
+        τ. Definition 3 asks for 0; a value above 1 means that the plateau is rougher than the step.
+    """
+    if q < 1 or length < q + 1:
+        raise InputError("length", length, "no place for key and anchors", f"give at least {q + 1}")
+    falls, ups = [], []
+    for p in range(1, length - q + 1):
+        logits = [_linear_logit(i, p, q, length) for i in range(1, length + 1)]
+        top = logits[p - 1]
+        falls += [logits[i] - logits[i + 1] for i in range(p - 1)]
+        falls += [after - top for after in logits[p + q :]]
+        ups += [sign * (inside - top) for inside in logits[p : p + q] for sign in (1, -1)]
+    n = length + 3
+    tau = np.eye(n)[-1]
+    A = np.array(falls + [row - tau for row in ups])
+    b = np.array([-1.0] * len(falls) + [0.0] * len(ups))
+    result = linprog(tau, A_ub=A, b_ub=b, bounds=[(None, None)] * (n - 1) + [(0, None)])
+    if not result.success or result.fun is None:
+        raise RuntimeError(f"the linear programme failed: {result.message}")
+    return float(result.fun)
+
+
+def _linear_logit(i: int, p: int, q: int, length: int) -> FloatArray:
+    """Return the coefficients of (f(1..L), γ, β, τ) in the logit of place i when the key stands at p."""
+    row = np.zeros(length + 3)
+    row[i - 1] = 1.0
+    row[length] = float(p < i <= p + q)
+    row[length + 1] = -min(max(i - p, 0), q) / i
+    return row
+
+
+def _counter(
+    W_pos: FloatArray, u: FloatArray, count: FloatArray, seen: FloatArray, q: int, tag: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the hidden layer whose neuron m fires once m reasoning anchors have been seen.
+
+    The tag of place i is tag·N_i/i, and the position tells 1/i, so that the sign of N_i − (m − ½) is
+    linear in both. The margin, ½/i, is at least 1/(2L): the gain makes tanh ±1 to the last digit there.
+    """
+    places = np.arange(1, len(W_pos) + 1)
+    gain = 2 * len(W_pos) * _SATURATION
+    thresholds = np.arange(1, q + 1) - 0.5
+    W_f1 = gain * (u[:, None] / tag - ((1 / places) @ W_pos)[:, None] * thresholds)
+    W_f2 = np.repeat(count[None] / 2, q, axis=0)
+    W_f2[0] += seen / 2
+    return W_f1, W_f2
+
+
+def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:
+    tokens = np.asarray(sequences)
+    if tokens.ndim != 2 or tokens.shape[1] != task.length or not np.issubdtype(tokens.dtype, np.integer):
+        raise InputError(
+            "sequences", tokens.shape, "not sequences of the task", f"give integers, shape (n, {task.length})"
+        )
+    if tokens.size and not 0 <= tokens.min() <= tokens.max() < task.vocab_size:
+        raise InputError(
+            "sequences",
+            (int(tokens.min()), int(tokens.max())),
+            f"outside the vocabulary 0..{task.vocab_size - 1}",
+            "give tokens of the task",
+        )
+    return tokens.astype(np.int64)

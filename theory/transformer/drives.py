@@ -1,0 +1,170 @@
+r"""The embedding's flow in the one-layer Transformer (eq. 10, 11, 28, 29), printed and exact.
+
+At vanishing embeddings the attention of the last row is exactly 1/L, p = u and σ' = 1, and a token s
+receives
+
+.. math:: r_s \left[ (P^s - u)(W_f^\top + I) W_{VO}^\top / L
+          + \rho_s (P^{s,L} - u)(W_f^\top + I) \right],
+
+where ρ_s is the share of its occurrences that stand in the last place, which the residual connection
+reads directly, and :math:`P^{s,L}` the label law given that. The paper's form is the case
+ρ_s = 1/L, :math:`P^{s,L} = P^s`; for this task neither holds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.statistics.labels import label_distribution, marginal_distribution, token_ratio
+from theory.statistics.sample import token_label_matrix
+from theory.task.rules import Lookup
+from theory.task.task import Mapping, Task
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def last_place_ratio(task: Task, token: int, *, held_out: bool = False) -> float:
+    """Return r_s ρ_s, the probability that the last token of a sequence is ``token``.
+
+    Parameters
+    ----------
+    task : Task
+        The task; the key's place is uniform on 1..L−q.
+    token : int
+        s, any token of the vocabulary.
+    held_out : bool, optional
+        True: of the training distribution, without the held-out combinations.
+
+    Returns
+    -------
+    float
+        For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last
+        anchors; for a key, the chance of the contrary over N_Z. The ratios of all tokens sum to 1.
+    """
+    token_ratio(task, token)  # refuses a token outside the vocabulary
+    places = task.length - task.n_anchors
+    if token in task.keys:
+        return float(Fraction(places - 1, places * len(task.keys)))
+    mapping = task.mapping_of(token)
+    if mapping is None:
+        return 0.0
+    combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
+    return float(Fraction(_n_ending_in(task, mapping, token, held_out), places * combinations))
+
+
+def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float:
+    """Return ρ_s, the share of the token's occurrences that stand in the last place (0 if none).
+
+    1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_place_ratio``.
+    """
+    ratio = token_ratio(task, token, held_out=held_out)
+    return last_place_ratio(task, token, held_out=held_out) / ratio if ratio else 0.0
+
+
+def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -> FloatArray:
+    r"""Return :math:`P^{s,L}`, the label law of the sequences that end in ``token``: shape (d,).
+
+    For an anchor it is P^s, because the anchors of a combination are exchangeable, unless what is held
+    out distinguishes their places. For a key it is the marginal law of all labels: a key in the last
+    place is noise. u, by convention, for a token that never ends a sequence.
+    """
+    if last_place_ratio(task, token, held_out=held_out) == 0:
+        return np.full(task.vocab_size, 1 / task.vocab_size)
+    if token in task.keys:
+        return marginal_distribution(task, held_out=held_out)
+    mapping = task.mapping_of(token)
+    assert mapping is not None
+    ending = _held_out_ending_in(mapping, token) if held_out else []
+    if not ending:
+        return label_distribution(task, token, role="anchor")
+    weights = np.array(label_distribution(task, token, role="anchor", exact=True))
+    weights = weights * len(mapping.anchors) ** (task.n_anchors - 1)
+    assert not isinstance(mapping.rule, Lookup)  # a table holds nothing out
+    for combination in ending:
+        total = sum(mapping.rule.shift(a) for a in combination)
+        weights[np.array(task.keys) + total] -= Fraction(1, len(task.keys))
+    return np.array(weights / weights.sum(), dtype=np.float64)
+
+
+def last_place_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
+    r"""Return C_L, whose row s is :math:`r_s \rho_s (P^{s,L} - u)`, shape (d, d).
+
+    The companion of ``expected_token_label_matrix`` for the last place alone.
+    """
+    tokens = range(task.vocab_size)
+    ratios = np.array([last_place_ratio(task, s, held_out=held_out) for s in tokens])
+    table = np.stack([last_place_distribution(task, s, held_out=held_out) for s in tokens])
+    return np.asarray(ratios[:, None] * (table - 1 / task.vocab_size), dtype=np.float64)
+
+
+def sample_last_place_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> FloatArray:
+    """Return C_L of a finite sample; parameters and errors are those of ``token_label_matrix``."""
+    tokens = np.asarray(sequences)
+    if tokens.ndim != 2 or tokens.shape[1] == 0:
+        raise InputError("sequences", tokens.shape, "not a table of tokens", "give shape (n, L)")
+    return token_label_matrix(tokens[:, -1:], labels, vocab_size)
+
+
+def transformer_drive(
+    C: npt.ArrayLike, C_last: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_VO: npt.ArrayLike
+) -> FloatArray:
+    r"""Return dW_emb/dt at vanishing embeddings, exactly (eq. 28 with the last place kept apart).
+
+    Parameters
+    ----------
+    C : array_like, shape (d, d)
+        The token-label matrix, rows r_s (P^s − u).
+    C_last : array_like, shape (d, d)
+        The same of the last place: ``last_place_matrix`` or ``sample_last_place_matrix``.
+    length : int
+        L.
+    W_f, W_VO : array_like, shape (d, d)
+        W_f1 W_f2 and W_V W_O.
+
+    Returns
+    -------
+    ndarray of float64, shape (d, d)
+        :math:`C (W_f^\top + I) W_{VO}^\top / L + C_L (W_f^\top + I)`. As the matrices shrink only C_L is
+        left: the embedding first learns what the last place says.
+    """
+    every, last, forward, value = _square(C=C, C_last=C_last, W_f=W_f, W_VO=W_VO)
+    return (every @ (forward.T + np.eye(len(forward))) @ value.T) / length + last @ (
+        forward.T + np.eye(len(forward))
+    )
+
+
+def paper_transformer_drive(
+    C: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_VO: npt.ArrayLike
+) -> FloatArray:
+    r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
+
+    Equal to ``transformer_drive`` when every token stands in every place alike, so that C_L = C/L.
+    Parameters are those of ``transformer_drive``.
+    """
+    every, forward, value = _square(C=C, W_f=W_f, W_VO=W_VO)
+    identity = np.eye(len(forward))
+    return np.asarray(every @ (forward.T + identity) @ (value.T + identity) / length, dtype=np.float64)
+
+
+def _n_ending_in(task: Task, mapping: Mapping, anchor: int, held_out: bool) -> int:
+    """Count the combinations of a mapping whose last anchor is ``anchor``."""
+    every = int(len(mapping.anchors) ** (task.n_anchors - 1))
+    return every - (len(_held_out_ending_in(mapping, anchor)) if held_out else 0)
+
+
+def _held_out_ending_in(mapping: Mapping, anchor: int) -> list[tuple[int, ...]]:
+    return [c for c in mapping.held_out if c[-1] == anchor]
+
+
+def _square(**matrices: npt.ArrayLike) -> list[FloatArray]:
+    """Return the matrices as float64, or refuse them unless all are (d, d) with one d."""
+    arrays = {name: np.asarray(m, dtype=np.float64) for name, m in matrices.items()}
+    d = next(iter(arrays.values())).shape[:1]
+    for name, array in arrays.items():
+        if array.shape != d + d:
+            raise InputError(name, array.shape, "not square like the others", "give (d, d), one d for all")
+    return list(arrays.values())

@@ -1,0 +1,150 @@
+r"""How W_V grows (Lemma 4, eq. 35-38) and what Theorem 2 predicts for Fig. 6C, D.
+
+To leading order :math:`dW_V/dt = \frac1L W_{emb}^\top C (W_f + I)^\top W_O^\top`. With embeddings that have
+grown along their own drive D (:math:`w_s \approx \eta D_s`) the input side of W_V is
+:math:`\frac\eta L D^\top C`. The right factor is random and of full rank; a wide one multiplies every
+singular value alike, so that the left singular vectors are those of :math:`D^\top C`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.shapes.cosines import cosine_matrix
+from theory.statistics.labels import label_table, marginal_distribution, token_ratios
+from theory.task.task import Task
+from theory.transformer.drives import last_place_distribution, last_place_ratio
+
+FloatArray = npt.NDArray[np.float64]
+Form = Literal["paper", "exact"]
+Reference = Literal["uniform", "marginal"]
+
+
+@dataclass(frozen=True)
+class ValueGrowth:
+    r"""The predicted growth of W_V and how its top direction lies to the embeddings.
+
+    Attributes
+    ----------
+    task : Task
+        The task.
+    singular_values : ndarray, shape (d,)
+        Of the input side :math:`D^\top C / L`, largest first; those of dW_V/dt are proportional to them
+        where W_f is small and d_k is large.
+    direction : ndarray, shape (d,)
+        The top left singular vector; its sign makes the reasoning anchors' mean alignment positive.
+    alignment : ndarray, shape (d,)
+        cos(w_s, direction) of every token, NaN for a token whose embedding is not driven.
+    """
+
+    task: Task
+    singular_values: FloatArray
+    direction: FloatArray
+    alignment: FloatArray
+
+    @property
+    def reasoning(self) -> float:
+        """The mean absolute cosine over the reasoning anchors."""
+        return float(np.abs(self.alignment[list(self.task.reasoning_anchors)]).mean())
+
+    @property
+    def memory(self) -> float:
+        """The mean absolute cosine over the memory anchors."""
+        return float(np.abs(self.alignment[list(self.task.memory_anchors)]).mean())
+
+    @property
+    def selectivity(self) -> float:
+        """``reasoning`` over ``memory``: Theorem 2 has it well above 1."""
+        return self.reasoning / self.memory
+
+
+def value_drive(
+    W_emb: npt.ArrayLike, C: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_O: npt.ArrayLike
+) -> FloatArray:
+    r"""Return dW_V/dt at small initialisation (eq. 36-38).
+
+    It is :math:`\frac1L W_{emb}^\top C (W_f+I)^\top W_O^\top`.
+    Its error relative to ``lemma4_flow`` falls in proportion to the embeddings.
+
+    Parameters
+    ----------
+    W_emb, C, W_f : array_like, shape (d, d)
+        The embedding, the token-label matrix and W_f1 W_f2.
+    length : int
+        L.
+    W_O : array_like, shape (d_k, d)
+        The output projection.
+
+    Returns
+    -------
+    ndarray of float64, shape (d, d_k)
+    """
+    embedding, matrix, forward, out = (np.asarray(m, dtype=np.float64) for m in (W_emb, C, W_f, W_O))
+    square = matrix.shape
+    if embedding.shape != square or forward.shape != square or out.ndim != 2 or out.shape[1:] != square[1:]:
+        shapes = embedding.shape, square, forward.shape, out.shape
+        raise InputError(
+            "W_emb, C, W_f, W_O", shapes, "shapes do not chain", "give (d, d) three times and (d_k, d)"
+        )
+    return np.asarray(embedding.T @ matrix @ (forward + np.eye(len(forward))).T @ out.T / length)
+
+
+def predict_value_growth(
+    task: Task,
+    *,
+    form: Form = "paper",
+    reference: Reference = "uniform",
+    held_out: bool = False,
+) -> ValueGrowth:
+    r"""Return Theorem 2's prediction for a task, before any training.
+
+    Parameters
+    ----------
+    task : Task
+        The task; it needs reasoning and memory anchors.
+    form : {"paper", "exact"}, optional
+        The embedding's drive D: the rows r_s (P^s − u) of eq. 10 and 11, or ``last_place_matrix``, all
+        that is left of the exact flow when the other matrices are small.
+    reference : {"uniform", "marginal"}, optional
+        What the model predicts while W_V grows: u, as at the start, or the marginal label law P̄, which
+        a model fits first. The second replaces u by P̄ in D and in C.
+    held_out : bool, optional
+        True: of the training distribution.
+
+    Returns
+    -------
+    ValueGrowth
+    """
+    _check_choices(task, form, reference)
+    law = marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
+    # The reference is taken from the laws, not from the finished rows: a law equal to it leaves exact zeros.
+    every = token_ratios(task, held_out=held_out)[:, None] * (label_table(task, held_out=held_out) - law)
+    embedding = every if form == "paper" else _last_place_drive(task, law, held_out)
+    left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
+    with np.errstate(invalid="ignore"):
+        alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
+    sign = np.sign(alignment[list(task.reasoning_anchors)].sum()) or 1.0
+    return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
+
+
+def _check_choices(task: Task, form: str, reference: str) -> None:
+    if not (task.reasoning_anchors and task.memory_anchors):
+        raise InputError(
+            "task", [m.name for m in task.mappings], "one kind of anchor only", "give both kinds"
+        )
+    if form not in ("paper", "exact"):
+        raise InputError("form", form, "unknown", "choose paper or exact")
+    if reference not in ("uniform", "marginal"):
+        raise InputError("reference", reference, "unknown", "choose uniform or marginal")
+
+
+def _last_place_drive(task: Task, law: FloatArray | float, held_out: bool) -> FloatArray:
+    tokens = range(task.vocab_size)
+    ratios = np.array([last_place_ratio(task, s, held_out=held_out) for s in tokens])
+    table = np.stack([last_place_distribution(task, s, held_out=held_out) for s in tokens])
+    return np.asarray(ratios[:, None] * (table - law), dtype=np.float64)
