@@ -38,12 +38,34 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
-def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
-    """Refuse a key that is not known, and name the nearest one that is."""
+def unknown_name(what: str, name: str, known: Iterable[str], argument: str | None = None) -> InputError:
+    """Refuse a name that is not known, and suggest the nearest one that is.
+
+    Parameters
+    ----------
+    what : str
+        What is named: "command", "preset", "key".
+    name : str
+        What was given.
+    known : iterable of str
+        What could have been given.
+    argument : str, optional
+        The argument that received it, if that is not called ``what``.
+    """
     known = sorted(known)
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}? known keys" if near else "the known keys are"
-    return InputError(where, key, "unknown key", f"{hint}: {', '.join(known)}")
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}? known: " if near else "choose one of "
+    return InputError(argument or what, name, f"unknown {what}", hint + ", ".join(known))
+
+
+def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
+    """Refuse a key of a table that is not known, and suggest the nearest one that is."""
+    return unknown_name("key", key, known, where)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like the given one, if any is like it."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
 class IntegrationError(RuntimeError):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 from theory import InputError
-from theory.errors import unknown_key
+from theory.errors import unknown_name
 
 COMMANDS = {
     "demo": "train the Emb-MLP at two scales, compare with the theory, and judge (about two minutes)",
@@ -21,6 +22,8 @@ COMMANDS = {
     "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
+       anchorflow --version
+       anchorflow --print-completion bash|zsh|tcsh
 
 {chr(10).join(f"  {name:8} {what}" for name, what in COMMANDS.items())}
 
@@ -40,9 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_HELP)
         return 0 if given else 2
     if given[0] == "--version":
-        from importlib.metadata import version
-
-        print(version("anchorflow"))
+        print(f"anchorflow {version('anchorflow')}")
         return 0
     try:
         return _run(given[0], given[1:])
@@ -59,8 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
+    if name == "--print-completion":
+        from validate.commands.completion import print_completion
+
+        print_completion(arguments)
+        return 0
     if name not in COMMANDS:
-        raise unknown_key("command", name, COMMANDS)
+        raise unknown_name("command", name, COMMANDS)
     command: Any = importlib.import_module(f"validate.commands.{name}")
     return int(command.run(arguments))
 

@@ -58,7 +58,7 @@ class TrainingConfig(Section):
     optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
     """The update rule."""
     learning_rate: float = tagged("chosen", 1e-4, gt=0)
-    """The paper's is lost in our copy."""
+    """Step size; the paper's text does not state its own."""
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
     warmup_epochs: Epoch = tagged("chosen", 10)

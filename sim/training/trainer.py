@@ -27,7 +27,7 @@ from sim.training.device_steps import DeviceLoop
 from sim.training.evaluate import evaluate, evaluation_rows
 from sim.training.optimizer import Optimizer, clip_divisor, learning_rate
 from theory import InputError
-from theory.errors import unknown_key
+from theory.errors import unknown_name
 
 _OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
 """What members of one trainer may differ in."""
@@ -226,7 +226,7 @@ def check_frozen(names: Sequence[str], parameters: Parameters) -> None:
     """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
     for name in names:
         if name not in parameters:
-            raise unknown_key("training.frozen", name, parameters)
+            raise unknown_name("tensor", name, parameters, "training.frozen")
     if set(names) == set(parameters):
         raise InputError("training.frozen", list(names), "leaves nothing to train", "leave a tensor out")
 

@@ -140,12 +140,23 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "--model.kind", "tranformer"], ["model.kind = 'tranformer'", "choose one of emb-mlp"]),
+        (
+            ["train", "--model.kind", "tranformer"],
+            ["model.kind = 'tranformer'", "did you mean 'transformer'"],
+        ),
         (["train", "--model.kind"], ["--model.kind"]),
         (["train", "--model.kind", "one-layer", "--model.d-m", "3"], ["--model.d-m"]),
-        (["dmo"], ["unknown key", "did you mean 'demo'"]),
+        (["trian"], ["unknown command", "did you mean 'train'"]),
+        (["train", "--training.epoch", "3"], ["'--training.epoch'", "did you mean --training.epochs?"]),
+        (["train", "--epochs", "3"], ["'--epochs'", "did you mean --training.epochs?"]),
+        (["train", "--preset", "cup"], ["unknown preset", "did you mean 'cpu'", "paper"]),
+        (["train", "--data.source", "drow"], ["--data.source", "did you mean 'draw'"]),
+        (["train", "one.toml", "two.toml"], ["two.toml", "one too many"]),
+        (["train", "--out", "a\0b"], ["--out", "control character"]),
+        (["train", "--out", "x" * 256], ["--out", "longer than 255 bytes"]),
+        (["figures", "--format", "gif"], ["--format", "png, pdf, svg"]),
         (["predict", "nowhere.toml"], ["nowhere.toml", "no such file"]),
-        (["predict"], ["TASK.toml", "required"]),
+        (["predict"], ["TASK.toml", "one task is required"]),
         (["train", "nowhere.toml"], ["nowhere.toml"]),
         (["train", "--training.epochs", "0"], ["training.epochs = 0"]),
         (["train", "--training.epochs", "many"], ["--training.epochs", "many"]),
@@ -154,7 +165,7 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["train", "--init-rate", "0.8"], ["--init-rate"]),
         (["train", "--workers", "-1"], ["workers = -1"]),
         (["train", "--resume", "--overwrite"], ["both asked for"]),
-        (["compare"], ["no run given"]),
+        (["compare"], ["RUN", "missing"]),
         (["compare", "nowhere"], ["nowhere", "no such folder"]),
     ],
 )
@@ -239,7 +250,7 @@ def test_runs_go_on_as_they_are(
     out = tmp_path / "r"
     assert main(["train", str(config), "--out", str(out), "--workers", "1"]) == 0
     assert main(["train", "--resume", str(out), *option]) == 2
-    assert "go on as and where they are; leave it out" in capsys.readouterr().err
+    assert "continue as and where they are; leave it out" in capsys.readouterr().err
     assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
 

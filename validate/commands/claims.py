@@ -7,26 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.claims import Claim
     from validate.claims.evidence import Evidence
 
-EXAMPLE = "anchorflow claims 1 2 --verbose"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Judge the paper's claims by the runs that are kept, with thresholds that were fixed beforehand.
 
     Every claim holds, holds in part, does not hold, or is not tested; docs/claims.md says what that means.
     The exit code is 1 if a claim of the paper does not hold or an opposing one does, 0 otherwise.
     """
 
-    numbers: Annotated[tuple[int, ...], tyro.conf.Positional, tyro.conf.arg(metavar="N")] = ()
+    numbers: Annotated[tuple[int, ...], Positional("N")] = ()
     """The claims to judge; all of them if none is named."""
     run: bool = False
     """Train the runs that are missing, after saying how long it will take."""
@@ -40,13 +36,14 @@ class Options:
     """The folder that --run trains into."""
     workers: int = 0
     """Processes side by side for --run; 0 takes one for each core."""
-    json: bool = False
-    """Print the findings as JSON on standard output."""
+
+
+COMMAND = Command("claims", Options, "anchorflow claims 1 2 --verbose")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Judge, after training what is missing if asked to."""
-    options = parse(Options, "claims", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from validate.claims import judge_claims, ledger
     from validate.claims.evidence import Evidence, studies_in
     from validate.claims.presentation import to_json
@@ -59,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         evidence = _with_missing_runs(claims, evidence, options)
     findings = judge_claims(claims, evidence.find)
     document = to_json(findings)
-    if options.json:
+    if options.as_json:
         print_json(document)
     else:
         _print(document["claims"], options.verbose)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from theory import InputError
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.report import Report
     from validate.settings import Setting
 
-EXAMPLE = "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Compare what the label distributions predict with what training did, and judge the paper's claims.
 
     The report has the claims that these runs can answer, the figures of the paper that they can fill, and
@@ -30,19 +25,20 @@ class Options:
     and intervals are over seeds.
     """
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    runs: Annotated[tuple[Path, ...], Positional("RUN")]
     """Run folders, or folders that hold them."""
     out: Path | None = None
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
     """The epochs that the cosine figures show, of those with a snapshot."""
-    json: bool = False
-    """Print the report as JSON on standard output."""
+
+
+COMMAND = Command("compare", Options, "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Compare, print, and write the report if asked to."""
-    options = parse(Options, "compare", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from sim.runs.run import Run, find_runs
     from validate.console import print_json
     from validate.report import Report
@@ -53,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     report = Report.build("Predicted and observed embeddings", settings, epochs=options.epochs)
     if options.out is not None:
         page, data = report.write(options.out)
-    if options.json:
+    if options.as_json:
         print_json(report.to_json())
         return 0
     print_comparison(report)

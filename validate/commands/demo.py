@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig
     from validate.claims import Outcome
 
-EXAMPLE = "anchorflow demo --out runs/demo"
+
 SEEDS = (0, 1, 2)
 EPOCHS = 100
 
 
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and hold it against the theory.
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
@@ -34,13 +33,14 @@ class Options:
     """Continue or reuse runs that exist."""
     overwrite: bool = False
     """Replace runs that exist."""
-    json: bool = False
-    """Print the report as JSON on standard output."""
+
+
+COMMAND = Command("demo", Options, "anchorflow demo --out runs/demo")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Train, compare, judge."""
-    options = parse(Options, "demo", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from validate.console import print_json, say
     from validate.demo_claims import judge
     from validate.report import Report
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     report = Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
     report.figures.insert(0, draw_overview(settings))
     page, data = report.write(options.out)
-    if options.json:
+    if options.as_json:
         print_json(report.to_json())
     else:
         print_verdicts(outcomes)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
 from theory import InputError
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from theory.symbolic import Derivation
@@ -18,14 +16,13 @@ if TYPE_CHECKING:
 EXAMPLE = 'anchorflow derive "prop 1"'
 
 
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Derive a statement of the paper with SymPy, step by step, and check it.
 
     NAME is forgiving: "prop 1", "Prop. 1", "lemma4", "eq 22". Without a name, the list of all.
     """
 
-    name: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = None
+    name: Annotated[str | None, Positional("NAME")] = None
     """The statement."""
     all: bool = False
     """Every derivation."""
@@ -33,18 +30,19 @@ class Options:
     """LaTeX instead of text; with --all, the page of the documentation."""
     out: Path | None = None
     """Write here instead of to standard output."""
-    json: bool = False
-    """Print as JSON on standard output."""
+
+
+COMMAND = Command("derive", Options, EXAMPLE)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Print or write one derivation, all of them, or their list."""
-    options = parse(Options, "derive", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     if options.name is not None and options.all:
         raise InputError("name, all", options.name, "one and all asked for", "ask for one of the two")
     from validate.console import print_json
 
-    if options.json:
+    if options.as_json:
         print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
         return 0
     text = _text(options)

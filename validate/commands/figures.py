@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
-
 from theory import InputError
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.figures.paper import PaperFigure
     from validate.figures.sheet import Sheet
     from validate.observe import Observations
 
-EXAMPLE = "anchorflow figures 3 4 --out figures --format png pdf"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Draw the figures of the paper. Nothing is trained.
 
     N is a figure's number in the paper; without one, every figure is drawn whose runs are kept, and for each
     of the others the command that makes its runs is named. With --runs the figures show those runs instead.
     """
 
-    numbers: Annotated[tuple[int, ...], tyro.conf.Positional, tyro.conf.arg(metavar="N")] = ()
+    numbers: Annotated[tuple[int, ...], Positional("N")] = ()
     """Numbers of figures."""
     runs: tuple[Path, ...] = ()
     """Run folders or kept files, or folders that hold them, to show instead of what is kept."""
@@ -37,13 +32,14 @@ class Options:
     """The folder that receives the figures."""
     format: tuple[Literal["png", "pdf", "svg"], ...] = ("png",)
     """One file a figure for each."""
-    json: bool = False
-    """Print the files, captions and numbers as JSON on standard output."""
+
+
+COMMAND = Command("figures", Options, "anchorflow figures 3 4 --out figures --format png pdf")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Draw, write, and say what was written and what is missing."""
-    options = parse(Options, "figures", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from validate.console import print_json, say
     from validate.figures.paper import FIGURES, find_figure
 
@@ -64,11 +60,11 @@ def run(arguments: Sequence[str]) -> int:
         for refusal in missing:
             say(f"Fig. {figure.number} drawn in part: {refusal}")
         drawn.append(_written(figure, sheet, options))
-        if not options.json:
+        if not options.as_json:
             print(f"Fig. {figure.number}: {', '.join(drawn[-1]['files'])}")
     if not drawn:
         raise InputError("figures", list(numbers), "none can be drawn", "see the commands above")
-    if options.json:
+    if options.as_json:
         print_json({"schema": "anchorflow/figures/1", "figures": drawn})
     return 0
 

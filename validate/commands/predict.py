@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from theory import InputError
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.prediction import Prediction
 
-EXAMPLE = "anchorflow predict emb-mlp --out runs/prediction"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Predict label distributions and the embedding's early geometry from a task alone.
 
     TASK.toml describes a task, or is a configuration that holds one; "emb-mlp" and "paper" name the paper's
     own.
     """
 
-    file: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="TASK.toml")] = None
+    file: Annotated[str | None, Positional("TASK.toml", is_file=True)] = None
     """A TOML file, or a preset's name."""
     task: str | None = None
     """The same, as an option."""
     out: Path | None = None
     """Write prediction.json, the task and the figures here."""
-    json: bool = False
-    """Print the prediction as JSON on standard output."""
+
+
+COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Predict, print, and write if asked to."""
-    options = parse(Options, "predict", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from sim.task_files import as_task
     from validate.console import print_json
     from validate.prediction import Prediction
@@ -50,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     prediction = Prediction.of(as_task(options.file or options.task or ""))
     if options.out is not None:
         prediction.write(options.out)
-    if options.json:
+    if options.as_json:
         print_json(prediction.to_json())
         return 0
     print_prediction(prediction)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
-
-from validate.commands.parsing import parse
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.studies import MemberState, Study
 
-EXAMPLE = "anchorflow study transformer --run --keep"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Show how far studies are, the named sets of runs that claims and figures need.
 
     --run trains what is missing, in one pool of processes for all the studies named, and goes on with what
@@ -26,7 +21,7 @@ class Options:
     read. Without either, nothing is changed.
     """
 
-    names: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = ()
+    names: Annotated[tuple[str, ...], Positional("NAME")] = ()
     """Studies, or TOML files of your own; all studies if none is named."""
     run: bool = False
     """Train the missing runs, after saying how long it will take."""
@@ -40,13 +35,14 @@ class Options:
     """The folder of the run folders."""
     kept: Path | None = None
     """The folder of the kept observations; by default the one in the package."""
-    json: bool = False
-    """Print the studies as JSON on standard output."""
+
+
+COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then say how far the studies are."""
-    options = parse(Options, "study", arguments, EXAMPLE)
+    options = COMMAND.parse(arguments)
     from validate.console import say
     from validate.observe import KEPT
     from validate.studies import keep, load_study, run_study, study_names
@@ -74,7 +70,7 @@ def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
     count = process_count(options.workers)
     measure = bool(options.names)
     found = [_summary(study, states[study.name], count, measure) for study in studies]
-    if options.json:
+    if options.as_json:
         runs = [[_line(state) for state in states[study.name]] for study in studies]
         print_json([each | {"runs": lines} for each, lines in zip(found, runs, strict=True)])
         return

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
+from pydantic import Field
 
-from sim.config.presets import load_preset, merge
+from sim.config.model import KINDS, kind_of
+from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.task_defaults import experiment_for
 from sim.task_files import as_task, read_description, task_table
 from theory import InputError
-from validate.commands.parsing import as_dict, flags, parse, positional, value_of
+from validate.commands.options import CommandOptions, Option, Positional, nested, options_of, union
+from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim import Run
 
-EXAMPLE = "anchorflow train my_task.toml --out runs/mine --init-rates 0.3 0.8 --seeds 0 1 2"
 
-
-@dataclasses.dataclass
-class Options:
+class Options(CommandOptions):
     """Train a model for every γ and seed of a configuration, one run folder each.
 
     FILE.toml is a task, a configuration or, as runs/mine/NAME/config.json, that of a run. A task alone is
@@ -38,10 +37,9 @@ class Options:
     those of the Transformers.
     """
 
-    config: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")] = None
+    config: Annotated[str | None, Positional("FILE.toml", is_file=True)] = None
     """A task or a configuration; without one, the preset or the defaults below."""
-    preset: str | None = None
-    """A configuration by its name, to start from."""
+    preset: str | None = Field(None, description=f"Start from a preset: {', '.join(preset_names())}.")
     task: str | None = None
     """A task instead of the configuration's: a task file, "emb-mlp" or "paper"."""
     out: Path = Path("runs/train")
@@ -56,82 +54,114 @@ class Options:
     """Continue runs that exist, skip those that are complete."""
     overwrite: bool = False
     """Replace runs that exist."""
-    json: bool = False
-    """Print the runs as JSON on standard output."""
+
+
+def configuration_keys() -> list[Option]:
+    """Return an option for every key of a configuration, of every kind of model."""
+    return union(_keys_of(RunConfig(model=kind())) for kind in KINDS.values())
+
+
+def _keys_of(config: RunConfig) -> list[Option]:
+    own = options_of(Options)
+    return [key for key in options_of(config) if key.key not in {option.key for option in own}]
+
+
+def _shown_keys(given: dict[str, Any]) -> list[Option]:
+    """Return what the help shows: the keys of the kind of model that was asked for, with their values."""
+    own = {name: given.pop(name) for name in Options.model_fields if name in given}
+    kinds = {key.key: key.kind for key in configuration_keys()}
+    return [replace(key, kind=kinds[key.key]) for key in _keys_of(configuration_of(Options(**own), given))]
+
+
+COMMAND = Command(
+    "train",
+    Options,
+    "anchorflow train my_task.toml --out runs/mine --seeds 0 1 2",
+    configuration_keys,
+    _shown_keys,
+)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
-    file = positional(arguments)
-    if file and "--resume" in arguments and Path(file).is_dir():
-        return _go_on(Path(file), parse(Options, "train", arguments, EXAMPLE))
-    data = _described(
-        file, *(value_of(name, arguments) for name in ("--preset", "--task", "--training.epochs"))
-    )
-    config = make_run_config(_with_kind(data, value_of("--model.kind", arguments)))
-    options = parse(_with_flags(config), "train", arguments, EXAMPLE)
-    changed = as_dict(options)
-    own = Options(**{field.name: changed.pop(field.name) for field in dataclasses.fields(Options)})
-    if own.config is not None and own.config != file:
-        # It stands behind an option, where only parsing tells it from the option's value.
-        last = max(i for i, argument in enumerate(arguments) if argument == own.config)
-        return run([own.config, *arguments[:last], *arguments[last + 1 :]])
+    options, keys = COMMAND.parse_with_keys(arguments)
+    if options.config and options.resume and Path(options.config).is_dir():
+        return _resume(Path(options.config), options, keys)
     from validate.training import train_with_progress
 
-    config = make_run_config(changed | {"task": config.task})
-    runs = train_with_progress(config, own.out, own.workers, **_how(own))
-    return _tell(runs, own.out, as_json=own.json)
+    config = configuration_of(options, keys)
+    runs = train_with_progress(config, options.out, options.workers, **_how(options))
+    return _tell(runs, options.out, as_json=options.as_json)
 
 
-def _described(file: str | None, preset: str | None, task: str | None, epochs: str | None) -> dict[str, Any]:
+def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
+    """Return the configuration: the preset's keys, the file's over them, those of the command line over both.
+
+    Raises
+    ------
+    InputError
+        If the file or the preset cannot be read, a key is unknown or a value cannot be.
+    """
+    data = _described(options, keys.get("training.epochs"))
+    given = nested(keys)
+    model = data.get("model", {})
+    if isinstance(model, dict):
+        # A kind on the command line changes the kind alone: the file's other keys stay.
+        data["model"] = model | {"kind": given.get("model", {}).get("kind", kind_of(model))}
+        _check_kind(kind_of(data["model"]), keys)
+    return make_run_config(merge(data, given))
+
+
+def _described(options: Options, epochs: int | None) -> dict[str, Any]:
     """Return the keys of the configuration that a file, a preset and a task describe together."""
-    described = read_description(file) if file else {}
-    if task is not None:
-        described = described | {"task": task}
-    if preset is not None:
-        return merge(load_preset(preset), described)
+    described = read_description(options.config) if options.config else {}
+    if options.task is not None:
+        described = described | {"task": options.task}
+    if options.preset is not None:
+        return merge(load_preset(options.preset), described)
     if described.keys() == {"task"}:
         described["task"] = dict(task_table(described["task"]))
-        length = int(epochs) if epochs and epochs.isdecimal() and int(epochs) else None
+        length = epochs if epochs and epochs > 0 else None
         return experiment_for(as_task(described["task"]), length) | described
     return described
 
 
-def _go_on(folder: Path, options: Options) -> int:
-    """Go on with the runs in a folder."""
+def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
+    """Refuse an option that is a key of another kind of model."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        return  # The configuration refuses it.
+    for key in keys:
+        section, _, name = key.partition(".")
+        if section == "model" and name not in KINDS[kind].model_fields:
+            raise InputError(
+                "option",
+                "--" + key.replace("_", "-"),
+                f"{kind} has no such key",
+                f"anchorflow train --model.kind {kind} --help shows those that it has",
+            )
+
+
+def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
+    """Continue the runs in a folder."""
     from sim.runs.folder import read_config
     from sim.runs.run import find_runs
     from validate.training import train_members_with_progress
 
-    for name in ("preset", "task", "out"):
-        value = getattr(options, name)
-        if value != getattr(Options, name):
-            raise InputError(
-                name, str(value), f"runs in {folder} go on as and where they are", "leave it out"
-            )
+    given = options.model_fields_set & {"preset", "task", "out"} | keys.keys()
+    if given:
+        name = min(given)
+        value = keys.get(name, getattr(options, name, None))
+        raise InputError(
+            name, str(value), f"the runs in {folder} continue as and where they are", "leave it out"
+        )
     paths = find_runs([folder])
     members = [read_config(path) for path in paths]
     runs = train_members_with_progress(members, paths, options.workers, **_how(options))
-    return _tell(runs, folder, as_json=options.json)
+    return _tell(runs, folder, as_json=options.as_json)
 
 
 def _how(options: Options) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
-
-
-def _with_kind(data: dict[str, Any], kind: str | None) -> dict[str, Any]:
-    """Return the configuration with the model's kind that the command line asks for."""
-    model = data.get("model", {})
-    return data | {"model": model | {"kind": kind}} if kind and isinstance(model, dict) else data
-
-
-def _with_flags(config: RunConfig) -> type[Any]:
-    """Return the command's options together with one for every key of the configuration."""
-    keys = flags(config)
-    inherited = [(f.name, f.type, f) for f in dataclasses.fields(keys) if f.name != "task"]
-    made = dataclasses.make_dataclass("TrainOptions", inherited, bases=(Options,))
-    made.__doc__ = Options.__doc__
-    return made
 
 
 def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sim.config.presets import load_preset, merge
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
-from theory.errors import unknown_key
+from theory.errors import unknown_name
 from theory.task.toml import load_toml
 from validate.observe import RUNS
 
@@ -70,7 +70,7 @@ def load_study(source: str | Path) -> Study:
     file = Path(source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
-            raise unknown_key("study", str(source), study_names())
+            raise unknown_name("study", str(source), study_names())
         file = FOLDER / f"{source}.toml"
     return _study(_checked_name("study", file.stem), load_toml(file))
 

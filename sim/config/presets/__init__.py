@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.model import kind_of
-from theory.errors import unknown_key
+from theory.errors import unknown_name
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
@@ -30,7 +30,7 @@ def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """
     known = preset_names(folder)
     if name not in known:
-        raise unknown_key("preset", name, known)
+        raise unknown_name("preset", name, known)
     return load_toml(folder / f"{name}.toml")
 
 

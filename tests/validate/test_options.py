@@ -1,0 +1,106 @@
+"""Options made from types, their help, and what a shell completes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from theory import InputError
+from validate.cli import COMMANDS, main
+from validate.commands.options import Option, nested
+
+
+def _help(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit):
+        main([*arguments, "--help"])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_nothing_that_means_nothing(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = _help(capsys, command)
+    for empty in ("default: )", "default: ]", "None", "{", "our copy", "False"):
+        assert empty not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_help_lists_presets_and_the_values_that_would_be_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "preset: cpu, paper" in _help(capsys, "train")
+    text = _help(capsys, "train", "--preset", "cpu", "--training.epochs", "7")
+    assert "--model.n-heads" in text  # The preset trains a Transformer.
+    assert re.search(r"--training.epochs INT\s+[^\[]*\[default: 7\]", text)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"anchorflow \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_a_key_is_on_or_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text("[data]\nshuffle_labels = true\n")
+    from validate.commands.train import COMMAND, configuration_of
+
+    for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
+        options, keys = COMMAND.parse_with_keys([str(file), *arguments])
+        assert configuration_of(options, keys).data.shuffle_labels is expected
+
+
+def test_options_come_in_any_order_and_with_either_hyphen() -> None:
+    from validate.commands.train import COMMAND
+
+    expected = COMMAND.parse_with_keys(
+        ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"]
+    )
+    assert expected[1] == {"seeds": (1, 2), "training.dtype": "float64"}
+    for arguments in (
+        ["--seeds", "1", "2", "--out", "r", "x.toml", "--training.dtype", "float64"],
+        ["--training.dtype", "float64", "--out=r", "x.toml", "--seeds", "1", "2"],
+    ):
+        assert COMMAND.parse_with_keys(arguments) == expected
+    assert COMMAND.parse_with_keys(["--training.learning_rate", "3e-3"])[1] == {
+        "training.learning_rate": 3e-3
+    }
+
+
+def test_values_have_the_types_of_their_keys() -> None:
+    mixed = Option("n", int | Literal["full"], "", 1)
+    assert (mixed.value("3"), mixed.value("full")) == (3, "full")
+    with pytest.raises(InputError, match="an integer, full"):
+        mixed.value("fall")
+    pairs = Option("rates", dict[str, float], "", {})
+    assert pairs.value(["W_U", "0.5", "W_E", "1"]) == {"W_U": 0.5, "W_E": 1.0}
+    with pytest.raises(InputError, match="not pairs"):
+        pairs.value(["W_U"])
+    assert nested({"a": 1, "b.c": 2, "b.d.e": 3}) == {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["tra"], ["train"]),
+        (["train", "--training.epo"], ["--training.epochs"]),
+        (["train", "--kernels", ""], ["auto", "torch", "compiled"]),
+        (["train", "--out", "fol"], ["folder"]),
+    ],
+)
+def test_a_shell_completes(
+    words: list[str], offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--print-completion", "bash"]) == 0
+    (tmp_path / "folder").mkdir()
+    line = " ".join(f"'{word}'" for word in words)
+    script = f"{capsys.readouterr().out}\nCOMP_WORDS=(anchorflow {line}); COMP_CWORD={len(words)}\n"
+    script += "_shtab_anchorflow; printf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == offered
+
+
+def test_completion_names_the_shells(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--print-completion", "bsh"]) == 2
+    assert "did you mean 'bash'" in capsys.readouterr().err
+    assert main(["--print-completion"]) == 2
