@@ -10,7 +10,7 @@ demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 test-long: $(VENV)/.dev
 	$(BIN)/python -m pytest --long -m long

@@ -24,7 +24,7 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         check=False,
     )
     assert done.returncode == 0, done.stderr
