@@ -34,6 +34,7 @@ from theory.shapes.gaussian import (
     label_law_embedding,
     normal_distance,
 )
+from theory.shapes.inner_product_bound import InnerProductBound, inner_product_bound
 from theory.shapes.power_law import Exponent, fit_exponent
 from theory.statistics.closed_form import reasoning_anchor_law
 from theory.statistics.cooccurrence import cooccurrence_matrix, expected_cooccurrence
@@ -97,6 +98,7 @@ __all__ = [
     "GaussianShape",
     "GradientExpansion",
     "Horizon",
+    "InnerProductBound",
     "InputError",
     "IntegrationError",
     "Lookup",
@@ -147,6 +149,7 @@ __all__ = [
     "gaussian_embedding",
     "gaussian_shape",
     "gradient_orders",
+    "inner_product_bound",
     "inner_product_difference",
     "is_cliff",
     "label_distribution",

@@ -193,7 +193,7 @@ def _exponents_in_width() -> None:
 
 
 def _normal_region() -> None:
-    print("smallest q with Kolmogorov distance <= 0.01 (N_A = 10), measured and from the kurtosis alone:")
+    print("smallest q with Kolmogorov distance <= 0.01 (N_A = 10), measured and from the expansion:")
     for n_keys in (5, 10, 20, 50, 100, 200):
         measured, predicted = (_smallest_q(n_keys, kind) for kind in ("kolmogorov", "predicted_kolmogorov"))
         print(f"N_Z = {n_keys:3}: q = {measured:4} {predicted:4}; (N_Z/N_A)^2 = {(n_keys / 10) ** 2:.2f}")

@@ -70,6 +70,7 @@ def test_constants_are_the_moments_of_the_label_law(n_keys, n_available, q):
         variance = law @ centred**2
         assert abs(law @ centred) < 1e-9
         assert shape.sigma_P**2 == pytest.approx(variance, rel=1e-10)
+        assert shape.skewness == pytest.approx(law @ centred**3 / variance**1.5, abs=1e-9)
         assert shape.excess_kurtosis == pytest.approx(law @ centred**4 / variance**2 - 3, abs=1e-9)
 
 
@@ -86,6 +87,8 @@ def test_constants_of_shifts_that_are_not_consecutive():
         shape = gaussian_shape(task, anchor)
         assert shape.mu == pytest.approx(np.average(labels, weights=weights), rel=1e-12)
         variance = np.average((labels - shape.mu) ** 2, weights=weights)
+        third = np.average((labels - shape.mu) ** 3, weights=weights)
+        assert shape.skewness == pytest.approx(third / variance**1.5, rel=1e-10)
         assert shape.sigma_P**2 == pytest.approx(variance, rel=1e-12)
 
 
@@ -157,10 +160,45 @@ def test_exponents_in_q_are_those_of_symmetric_summands(over_q, record_error):
     record_error("eq. 13", abs(fit_exponent(q, error).value + 1.5))
 
 
-def test_kolmogorov_distance_is_the_edgeworth_term(over_q):
-    _, (kolmogorov, predicted, *_) = over_q
-    # The lattice adds a term of order (1/24)/σ², against κ/24: at most 12/(1.2 × 99) = 10 %.
-    np.testing.assert_allclose(kolmogorov, predicted, rtol=0.1)
+def test_kolmogorov_distance_is_the_edgeworth_expansion(over_q):
+    q, (kolmogorov, predicted, *_) = over_q
+    # Symmetric terms: what is left out is of relative order 1/q, about 0.3/q here.
+    assert (np.abs(predicted / kolmogorov - 1) < 0.5 / q).all()
+
+
+@pytest.mark.parametrize(("q", "measured"), [(4, 0.0145), (16, 0.0053), (64, 0.0024)])
+@pytest.mark.parametrize("span", [1, 3])
+def test_skewness_leads_the_kolmogorov_distance(q, measured, span):
+    """Shifts 5, 1, −2, −8 and ten keys; three times as far apart the labels have steps of their own."""
+    shifts = {a: span * g for a, g in enumerate((5, 1, -2, -8))}
+    room = int(8 * span * (24.5 * q + 8.25) ** 0.5) + 8 * span * q
+    task = Task(
+        keys=range(room, room + 10 * span, span), mappings=[Mapping(list(shifts), Shift(shifts))],
+        n_anchors=q, length=q + 1, vocab_size=2 * room,
+    )  # fmt: skip
+    found = normal_distance(task, 0)
+    # Order q^-3/2 is left out, 1/q of the leading term.
+    assert found.predicted_kolmogorov == pytest.approx(found.kolmogorov, rel=1 / q)
+    leading = abs(gaussian_shape(task, 0).skewness) / (6 * (2 * np.pi) ** 0.5)
+    if span == 1:
+        assert found.kolmogorov == pytest.approx(measured, abs=5e-5)
+        assert 0.5 * found.kolmogorov < leading < found.kolmogorov
+    else:
+        # Half a step of three, less half a unit of continuity: 1/σ at the peak.
+        step = 1 / (gaussian_shape(task, 0).sigma_P * (2 * np.pi) ** 0.5)
+        assert found.kolmogorov > leading + 0.9 * step
+
+
+def test_distances_of_two_equal_labels_are_those_by_hand():
+    """Two keys, one anchor: σ = 1/2, and N is 0.4839, 0.0089, 3e-6 at 1/2, 3/2, 5/2 from the mean."""
+    task = Task(
+        keys=[10, 11], mappings=[Mapping([0], Shift({0: 0}))], n_anchors=1, length=2, vocab_size=22
+    )  # fmt: skip
+    found = normal_distance(task, 0)
+    assert found.total_variation == pytest.approx((0.5 - 0.483941) + (0.008864 + 0.000003), abs=1e-6)
+    assert found.l2 == pytest.approx((2 * 0.016059**2 + 2 * 0.008864**2) ** 0.5, abs=1e-6)
+    # Half way between the labels both are 1/2; at the outer ends, two deviations out, Φ(−2) is missing.
+    assert found.kolmogorov == pytest.approx(norm.cdf(-2), abs=1e-9)
 
 
 def test_a_skewed_sum_would_follow_berry_esseen():

@@ -7,6 +7,7 @@ P^s, the law of a sum of independent uniform variables. All constants are comput
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from theory.errors import InputError
+from theory.shapes.summand import Summand, total
 from theory.statistics.labels import label_distribution, token_ratio
 from theory.task.rules import Shift, Sum
 from theory.task.task import Mapping, Task
@@ -37,9 +39,11 @@ class GaussianShape:
         μ_s, the mean of Y^s.
     sigma_P : float
         The standard deviation of Y^s, the same for all anchors of a mapping.
+    skewness : float
+        Of Y^s: 0 where keys and shifts are symmetric, as consecutive ones are; otherwise the first
+        correction to the normal, of order q^-1/2.
     excess_kurtosis : float
-        Of Y^s: 0 for a normal law, −1.2 for a wide uniform one. The summands are symmetric, so this is
-        the first correction; see ``normal_distance``.
+        Of Y^s: 0 for a normal distribution, −1.2 for a wide uniform one; a correction of order 1/q.
     lost_mass : float
         The normal's mass outside the vocabulary.
     """
@@ -48,21 +52,23 @@ class GaussianShape:
     C2: float
     mu: float
     sigma_P: float  # noqa: N815 (the paper's letter)
+    skewness: float
     excess_kurtosis: float
     lost_mass: float
 
 
 @dataclass(frozen=True)
 class NormalDistance:
-    """How far the label law of an anchor is from the normal density of eq. 12.
+    r"""How far the label distribution of an anchor is from the normal density of eq. 12.
 
     Attributes
     ----------
     kolmogorov : float
         The largest difference of the distribution functions, half a unit of continuity allowed.
     predicted_kolmogorov : float
-        0.02294 times the excess kurtosis in absolute value, the first Edgeworth term; Berry-Esseen's
-        q^-1/2 is its upper bound.
+        The same of the Edgeworth expansion up to order 1/q: asymptotic, not a bound. With skewness λ it
+        tends to :math:`|\lambda|/(6\sqrt{2\pi})`, without it to 0.02294 times the excess kurtosis in
+        absolute value.
     total_variation : float
         Half the sum over the vocabulary of the absolute differences.
     l2 : float
@@ -103,17 +109,11 @@ def gaussian_shape(
     InputError
         If the anchor has no rule that adds, or the vocabulary cuts off too much of the normal.
     """
-    mapping = _adding_mapping(task, anchor)
-    assert isinstance(mapping.rule, (Sum, Shift))
-    keys = np.array(task.keys, dtype=np.float64)
-    shifts = np.array([mapping.rule.shift(a) for a in mapping.anchors], dtype=np.float64)
-    others = task.n_anchors - 1
-    mu = float(mapping.rule.shift(anchor) + keys.mean() + others * shifts.mean())
-    variance = float(keys.var() + others * shifts.var())
+    terms = summands_of(task, anchor)
+    variance = total(terms, "variance")
     if variance == 0:
         raise InputError("task", f"anchor {anchor}", "its label never varies", "give at least two keys")
-    sigma = variance**0.5
-    kurtosis = (_fourth_cumulant(keys) + others * _fourth_cumulant(shifts)) / variance**2
+    mu, sigma = _own_shift(task, anchor) + total(terms, "mean"), variance**0.5
     low, high = (-0.5 - mu) / sigma, (task.vocab_size - 0.5 - mu) / sigma
     lost = float(ndtr(low) + ndtr(-high))
     if lost > max_lost_mass:
@@ -125,7 +125,22 @@ def gaussian_shape(
             "or use label_distribution, which needs no normal",
         )
     C1 = learning_rate * token_ratio(task, anchor) / task.length
-    return GaussianShape(C1, 1 / (sigma * (2 * np.pi) ** 0.5), mu, sigma, kurtosis, lost)
+    skewness, kurtosis = total(terms, "third_cumulant") / sigma**3, total(terms, "fourth_cumulant") / sigma**4
+    return GaussianShape(C1, 1 / (sigma * (2 * np.pi) ** 0.5), mu, sigma, skewness, kurtosis, lost)
+
+
+def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand]:
+    """Return what a reasoning anchor's label adds to its own shift: the key, and the other anchors."""
+    mapping = _adding_mapping(task, anchor)
+    assert isinstance(mapping.rule, (Sum, Shift))
+    shifts = tuple(mapping.rule.shift(a) for a in mapping.anchors)
+    return Summand(tuple(task.keys), 1), Summand(shifts, task.n_anchors - 1)
+
+
+def _own_shift(task: Task, anchor: int) -> int:
+    rule = _adding_mapping(task, anchor).rule
+    assert isinstance(rule, (Sum, Shift))
+    return rule.shift(anchor)
 
 
 def gaussian_embedding(
@@ -224,26 +239,37 @@ def normal_distance(task: Task, anchor: int, *, max_lost_mass: float = MAX_LOST_
     difference = law - density
     return NormalDistance(
         kolmogorov=float(np.abs(np.cumsum(law) - steps).max()),
-        predicted_kolmogorov=EDGEWORTH_KOLMOGOROV * abs(shape.excess_kurtosis),
+        predicted_kolmogorov=_edgeworth_kolmogorov(task, anchor, shape),
         total_variation=float(np.abs(difference).sum() / 2),
         l2=float(np.linalg.norm(difference)),
     )
 
 
-# max |x³ − 3x| φ(x) / 24, reached at x² = 3 − √6, where the fourth Hermite polynomial vanishes.
-_TURN = 3 - 6**0.5
-EDGEWORTH_KOLMOGOROV = float(_TURN**0.5 * (3 - _TURN) * np.exp(-_TURN / 2) / (24 * (2 * np.pi) ** 0.5))
-"""The Kolmogorov distance from the normal for a unit of excess kurtosis, to first order."""
+def _edgeworth_kolmogorov(task: Task, anchor: int, shape: GaussianShape) -> float:
+    """Return the Kolmogorov distance of the Edgeworth expansion up to order 1/q.
+
+    Labels are ``span`` apart, so that F is expanded at the middle of each of its steps, and compared at
+    both ends of the step, half a unit of continuity allowed. The step's own second order is span²/24σ².
+    """
+    span = math.gcd(*(term.span for term in summands_of(task, anchor) if term.count))
+    first = int(np.flatnonzero(label_distribution(task, anchor))[0])
+    labels = np.arange(first % span, task.vocab_size, span)
+    x = (labels + span / 2 - shape.mu) / shape.sigma_P
+    skewness, kurtosis = shape.skewness, shape.excess_kurtosis
+    polynomial = (
+        skewness / 6 * (1 - x**2)
+        - kurtosis / 24 * (x**3 - 3 * x)
+        - skewness**2 / 72 * (x**5 - 10 * x**3 + 15 * x)
+        + span**2 * x / (24 * shape.sigma_P**2)
+    )
+    expansion = ndtr(x) + polynomial * np.exp(-(x**2) / 2) / (2 * np.pi) ** 0.5
+    ends = x[:, None] + np.array([1 - span, span - 1]) / (2 * shape.sigma_P)
+    return float(np.abs(expansion[:, None] - ndtr(ends)).max())
 
 
 def _density(task: Task, shape: GaussianShape) -> FloatArray:
     j = np.arange(task.vocab_size)
     return np.asarray(shape.C2 * np.exp(-((j - shape.mu) ** 2) / (2 * shape.sigma_P**2)))
-
-
-def _fourth_cumulant(values: FloatArray) -> float:
-    centred = values - values.mean()
-    return float((centred**4).mean() - 3 * (centred**2).mean() ** 2)
 
 
 def _adding_mapping(task: Task, anchor: int) -> Mapping:

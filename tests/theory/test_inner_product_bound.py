@@ -1,0 +1,173 @@
+"""Bound (13) with its constants: it holds for any keys and shifts, and its leading constants are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtri
+
+from theory import (
+    InputError,
+    Mapping,
+    Shift,
+    Task,
+    fit_exponent,
+    gaussian_embedding,
+    inner_product_bound,
+    inner_product_difference,
+    label_law_embedding,
+    normal_distance,
+    token_ratio,
+)
+
+SKEWED = (5, 1, -2, -8)
+
+
+def roomy(keys, shifts, q, room=None):
+    """A task with the given keys, moved up, and shifts; eight standard deviations of room on both sides."""
+    deviation = (np.var(keys) + q * np.var(shifts)) ** 0.5
+    room = int(8 * deviation) + 2 if room is None else room
+    anchors = range(len(shifts))
+    first = max(len(shifts), room - min(keys) - q * min(min(shifts), 0))
+    moved = [first + k for k in keys]
+    return Task(
+        keys=moved, mappings=[Mapping(anchors, Shift(dict(zip(anchors, shifts, strict=True))))],
+        n_anchors=q, length=q + 1, vocab_size=max(moved) + q * max(max(shifts), 0) + room,
+    )  # fmt: skip
+
+
+def unit_rate(task):
+    """The learning rate with C1 = 1."""
+    return task.length / token_ratio(task, 0)
+
+
+def seen(task):
+    """The left side of (13) without noise, C1 = 1, over all pairs of anchors."""
+    rows = [
+        f(task, task.reasoning_anchors, learning_rate=unit_rate(task))
+        for f in (gaussian_embedding, label_law_embedding)
+    ]
+    return float(np.abs(inner_product_difference(*rows)).max())
+
+
+def bound(task, **options):
+    return inner_product_bound(task, task.reasoning_anchors, learning_rate=unit_rate(task), **options)
+
+
+def distance_bound(task):
+    """What the noise term takes for ‖P − N‖: 2 z times it, at γ = 0 and C1 = 1."""
+    n = len(task.reasoning_anchors)
+    return bound(task, init_rate=0.0, confidence=0.99).noise / (-2 * ndtri(0.01 / (n * (n + 1))))
+
+
+def printed(task, gamma):
+    """Bound (13) as the paper has it, the constants that it leaves open taken as 1."""
+    d, q = task.vocab_size, task.n_anchors
+    return d ** (1 - gamma) * q**-0.5 + d**-gamma
+
+
+tasks = st.builds(
+    roomy,
+    st.lists(st.integers(0, 20), min_size=1, max_size=12, unique=True),
+    st.lists(st.integers(-10, 10), min_size=1, max_size=6),
+    st.integers(1, 12),
+).filter(lambda t: normal_is_possible(t))
+
+
+def normal_is_possible(task):
+    """Whether the label varies: a single key and equal shifts have no normal."""
+    shifts = {task.mappings[0].rule.shift(a) for a in task.reasoning_anchors}
+    return len(task.keys) > 1 or (len(shifts) > 1 and task.n_anchors > 1)
+
+
+@settings(max_examples=50)
+@given(tasks)
+def test_no_pair_passes_the_bound_for_any_keys_and_shifts(task):
+    # A few hundred products of order 1/σ: rounding below 1e-14.
+    assert seen(task) <= bound(task).shape + 1e-14
+    for anchor in task.reasoning_anchors:
+        assert normal_distance(task, anchor).l2 <= distance_bound(task) + 1e-14
+
+
+@settings(max_examples=50)
+@given(tasks, st.sampled_from([0.3, 0.5, 0.8]))
+def test_it_is_sharper_than_the_printed_bound(task, gamma):
+    """With all constants in place and for all pairs at 99 %."""
+    assert bound(task, init_rate=gamma).total < printed(task, gamma)
+
+
+LARGE = {
+    "ten keys, ten anchors": (range(10), range(10)),
+    "skewed shifts": (range(10), SKEWED),
+    "one skewed coin": ((0, 1), (0, 0, 0, 1)),
+    "gaps": ((0, 1, 4, 9), (0, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_bound_holds_and_is_tight_where_q_is_large(name):
+    """Where the bound is not trivial a wrong constant in it shows."""
+    for q in (64, 256):
+        task = roomy(*LARGE[name], q)
+        found = bound(task, init_rate=0.8)
+        assert seen(task) <= found.shape
+        assert normal_distance(task, 0).l2 <= distance_bound(task)
+    # The leading constants are those of the expansion; what is lost on top falls with q.
+    assert found.shape < 2 * found.shape_leading
+    assert found.noise < 2 * found.noise_leading
+    assert seen(task) == pytest.approx(found.shape_leading, rel=0.02)
+    z_leading = found.noise_leading / found.noise * distance_bound(task)
+    assert normal_distance(task, 0).l2 == pytest.approx(z_leading, rel=0.03)
+
+
+def test_skewness_leaves_the_inner_products_alone():
+    """⟨P_i, P_j⟩ = P(Y − Y' = Δ), a symmetric difference: −3/2 in q, where Kolmogorov has −1/2."""
+    q = [32, 64, 128]
+    skewed = [roomy((0, 1), (0, 0, 0, 1), n) for n in q]
+    assert fit_exponent(q, [seen(t) for t in skewed]).value == pytest.approx(-1.5, abs=0.05)
+    assert fit_exponent(q, [normal_distance(t, 0).kolmogorov for t in skewed]).value > -0.6
+    proven = [bound(roomy((0, 1), (0, 0, 0, 1), n)).shape for n in (256, 512, 1024)]
+    assert fit_exponent((256, 512, 1024), proven).value == pytest.approx(-1.5, abs=0.1)
+    assert fit_exponent(q, [normal_distance(t, 0).l2 for t in skewed]).value == pytest.approx(-0.75, abs=0.05)
+
+
+@pytest.mark.statistical
+def test_noise_term_holds_as_often_as_it_says_and_hardly_more_often():
+    """One anchor and q = 256, where ‖P − N‖ is known to 10 %: the deviation is then exactly normal."""
+    task, gamma, rng = roomy(range(10), (0, 1, 5), 256), 0.6, np.random.default_rng(5)
+    rate, scale = unit_rate(task), task.vocab_size**-gamma
+    normal, law = (f(task, [0], learning_rate=rate)[0] for f in (gaussian_embedding, label_law_embedding))
+    found = inner_product_bound(task, [0], learning_rate=rate, init_rate=gamma, confidence=0.9)
+    noise = scale * rng.standard_normal((4000, task.vocab_size))
+    added = 2 * noise @ (normal - law)
+    beyond = float(np.mean(np.abs(added) > found.noise))
+    # 4.2 standard errors of a share of 0.1; below, a bound 15 % too wide leaves P(|Z| > 1.9) = 0.057.
+    assert 0.04 < beyond < 0.1 + 0.02
+
+
+def test_a_small_vocabulary_is_paid_for():
+    """Where the vocabulary cuts the normal off, the bound grows by more than the inner products change."""
+    tasks = roomy(range(10), range(4), 2, room=1), roomy(range(10), range(4), 2)
+    grams, bounds = [], []
+    for task in tasks:
+        options = {"learning_rate": unit_rate(task), "max_lost_mass": 0.5}
+        rows = gaussian_embedding(task, task.reasoning_anchors, **options)
+        grams.append(rows @ rows.T + 1 / task.vocab_size)
+        bounds.append(inner_product_bound(task, task.reasoning_anchors, **options).shape)
+    change = np.abs(grams[0] - grams[1]).max()
+    assert change > 1e-4
+    assert change < bounds[0] - bounds[1] < 20 * change
+
+
+def test_only_anchors_of_one_mapping_and_a_probability_are_taken():
+    task = Task.paper()
+    with pytest.raises(InputError, match="anchors"):
+        inner_product_bound(task, [5, 15])
+    with pytest.raises(InputError, match="anchor"):
+        inner_product_bound(task, [5])
+    with pytest.raises(InputError, match="anchors"):
+        inner_product_bound(task, [])
+    with pytest.raises(InputError, match="confidence"):
+        inner_product_bound(task, [15], confidence=1.0)

@@ -1,0 +1,219 @@
+r"""Bound (13) with its constants: how far the inner products of eq. 12 are from the true ones.
+
+Proven on the documentation's page "Bound (13)". The label distributions of two anchors are one
+distribution P, moved, so that their inner product is :math:`P(Y - Y' = \Delta)` for two independent
+copies: a symmetric variable, whose skewness is 0. The noise multiplies P − N, where N is the normal; there
+the skewness stays. Both differences are integrals of characteristic functions over :math:`|t| \le \pi`. Up
+to a cut T they are bounded by Taylor's remainders, beyond it by the modulus of each term; every T gives a
+bound, and the best of a grid is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erfc, gamma, ndtr, ndtri
+
+from theory.errors import InputError
+from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
+from theory.shapes.summand import Summand
+from theory.task.task import Task
+
+FloatArray = npt.NDArray[np.float64]
+ROOT_PI, ROOT_TWO_PI = sqrt(pi), sqrt(2 * pi)
+_CUTS = np.linspace(0, pi, 1025)[1:]
+
+
+@dataclass(frozen=True)
+class InnerProductBound:
+    r"""Bound (13) for the anchors of one mapping, which share their noise with eq. 12.
+
+    Attributes
+    ----------
+    shape : float
+        Proven: no pair differs by more where nothing is random. Falls as :math:`q^{-3/2}`.
+    noise : float
+        Proven, with the probability asked for: no pair differs by more than ``shape + noise``. Falls as
+        :math:`d_m^{-\gamma} q^{-3/4}`, or :math:`d_m^{-\gamma} q^{-5/4}` for symmetric keys and shifts.
+    shape_leading, noise_leading : float
+        Asymptotic, not bounds: what the two tend to as q grows, C1² |κ| / (32 √π σ_P) with the excess
+        kurtosis κ, and the same multiple of ‖P − N‖ with P − N to first order in skewness and kurtosis.
+    """
+
+    shape: float
+    noise: float
+    shape_leading: float
+    noise_leading: float
+
+    @property
+    def total(self) -> float:
+        """``shape + noise``, the right side of (13)."""
+        return self.shape + self.noise
+
+
+def inner_product_bound(
+    task: Task,
+    anchors: Sequence[int],
+    *,
+    learning_rate: float = 1.0,
+    init_rate: float | None = None,
+    confidence: float = 0.99,
+    max_lost_mass: float = MAX_LOST_MASS,
+) -> InnerProductBound:
+    r"""Return a proven right side of (13), with all constants.
+
+    It bounds :math:`\sup_{i,j} |\langle\tilde w^{s_i}, \tilde w^{s_j}\rangle - \langle w^{s_i},
+    w^{s_j}\rangle|`, with w̃ from ``gaussian_embedding`` and w from ``label_law_embedding`` plus the
+    same noise, the embedding's value at initialisation.
+
+    Parameters
+    ----------
+    task : Task
+        The task, nothing held out of the anchors' mapping.
+    anchors : sequence of int
+        Anchors of one mapping that adds (``Sum`` or ``Shift``); every pair of them is covered.
+    learning_rate, max_lost_mass
+        As in ``gaussian_shape``.
+    init_rate : float, optional
+        γ, the noise being N(0, d_m^-2γ). None: no noise.
+    confidence : float, optional
+        The probability with which ``noise`` holds for all pairs at once, in (0, 1).
+
+    Raises
+    ------
+    InputError
+        If the anchors do not share a mapping that adds, the vocabulary is too small for the normal, or
+        the confidence is no probability.
+    """
+    _check(task, anchors, confidence)
+    shapes = [
+        gaussian_shape(task, s, learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in anchors
+    ]
+    terms = [s for s in summands_of(task, anchors[0]) if s.count and s.variance]
+    C1, sigma, d = shapes[0].C1, shapes[0].sigma_P, task.vocab_size
+    deviations = 0.0
+    if init_rate is not None:
+        # n(n + 1)/2 pairs with two sides each; an entry's deviation is at most 2 C1 d^-γ ‖P − N‖.
+        tail = (1 - confidence) / (len(anchors) * (len(anchors) + 1))
+        deviations = -2 * C1 * d**-init_rate * float(ndtri(tail))
+    return InnerProductBound(
+        shape=C1**2 * (_local_bound(terms, sigma) + _edges(shapes, d)),
+        noise=deviations * _distance_bound(terms, sigma),
+        shape_leading=C1**2 * abs(shapes[0].excess_kurtosis) / (32 * ROOT_PI * sigma),
+        noise_leading=deviations * _leading_distance(shapes[0]),
+    )
+
+
+def _local_bound(terms: list[Summand], sigma: float) -> float:
+    r"""Bound :math:`|P(Y - Y' = \Delta) - n(\Delta)|` over all Δ, n the normal density of variance 2σ²."""
+    inner = np.zeros_like(_CUTS)
+    for term, rest in zip(terms, _remaining_variances(terms), strict=True):
+        v = term.variance
+        sixth = 2 * term.moment(6) + 30 * term.moment(4) * v - 20 * term.moment(3) ** 2
+        for order, coefficient in (
+            (4, abs(term.fourth_cumulant) / 12),
+            (6, max(sixth / 720, v**3 / 6)),
+        ):
+            inner += term.count * _times(coefficient, _gaussian_moment(order, rest))
+    outer = (1 - _CUTS / pi) * _modulus_beyond(terms)
+    outer += erfc(sigma * _CUTS) / (2 * sigma * ROOT_PI)
+    peak = 1 / (2 * sigma * ROOT_PI)
+    # Two non-negative numbers differ by no more than the larger.
+    return min(float((inner / (2 * pi) + outer).min()), max(_largest_mass(terms), peak))
+
+
+def _distance_bound(terms: list[Summand], sigma: float) -> float:
+    """Bound ‖P − N‖ over all integers, by Minkowski's inequality for the pieces of its transform."""
+    inner = np.zeros_like(_CUTS)
+    for term, rest in zip(terms, _remaining_variances(terms), strict=True):
+        for order, coefficient in (
+            (3, abs(term.third_cumulant) / 6),
+            (4, abs(term.fourth_cumulant) / 24),
+            (5, term.absolute_moment(5) / 120),
+            (6, term.variance**3 / 48),
+        ):
+            inner += term.count * _times(coefficient, np.sqrt(_gaussian_moment(2 * order, rest)))
+    outer = np.sqrt(2 * (pi - _CUTS) * _modulus_beyond(terms))
+    outer += np.sqrt(ROOT_PI / sigma * erfc(sigma * _CUTS))
+    aliases = 2 * ROOT_TWO_PI * np.exp(-((pi * sigma) ** 2) / 2) / -np.expm1(-4 * (pi * sigma) ** 2)
+    best = float((inner + outer + aliases).min() / ROOT_TWO_PI)
+    norm = (1 + _poisson(sigma)) / (2 * sigma * ROOT_PI)
+    return min(best, sqrt(_largest_mass(terms) + norm))
+
+
+def _leading_distance(shape: GaussianShape) -> float:
+    """Return ‖P − N‖ to first order in skewness and in kurtosis: ∫He_k²φ² is 15/(16√π), 105/(32√π)."""
+    squares = shape.skewness**2 / 36 * 15 / 16 + shape.excess_kurtosis**2 / 576 * 105 / 32
+    return float((squares / ROOT_PI / shape.sigma_P) ** 0.5)
+
+
+def _remaining_variances(terms: list[Summand]) -> list[FloatArray]:
+    r"""Return A for each term: its factor left out, the moduli are below :math:`e^{-A t^2/2}` up to T.
+
+    As :math:`|f|^2 \le 1 - vt^2 + E(X - X')^4 t^4/24 \le e^{-cvt^2}` for :math:`|t| \le T`, with
+    :math:`c = 1 - T^2 E(X - X')^4/24v`, or c = 0 where that is negative.
+    """
+    falls = []
+    for term in terms:
+        fourth = 2 * term.fourth_cumulant + 12 * term.variance**2
+        falls.append(np.maximum(0, term.variance - _CUTS**2 * fourth / 24))
+    together = sum(term.count * fall for term, fall in zip(terms, falls, strict=True))
+    return [np.maximum(0, together - fall) for fall in falls]
+
+
+def _times(coefficient: float, integrals: FloatArray) -> FloatArray:
+    """Multiply; a coefficient of 0 wins over an infinite integral."""
+    return coefficient * integrals if coefficient else np.zeros_like(integrals)
+
+
+def _gaussian_moment(order: int, A: FloatArray) -> FloatArray:
+    r"""Return :math:`\int t^n e^{-At^2} dt` over the real line, infinite where A = 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(gamma((order + 1) / 2) * A ** (-(order + 1) / 2), dtype=np.float64)
+
+
+def _modulus_beyond(terms: list[Summand]) -> FloatArray:
+    r"""Bound :math:`\prod_k |f_k(t)|^2` over :math:`T \le t \le \pi`, for every cut T.
+
+    Between two points of the grid, h apart, a maximum exceeds both by at most h²v/4, since the second
+    derivative of :math:`|f|^2` is at most 2v.
+    """
+    out = np.ones_like(_CUTS)
+    for term in terms:
+        largest = np.maximum.accumulate(term.squared_modulus(_CUTS)[::-1])[::-1]
+        out *= np.minimum(1, largest + (_CUTS[1] - _CUTS[0]) ** 2 * term.variance / 4) ** term.count
+    return out
+
+
+def _largest_mass(terms: list[Summand]) -> float:
+    """Bound the largest probability of the sum: that of any term."""
+    return min(term.largest_mass for term in terms)
+
+
+def _poisson(sigma: float) -> float:
+    """Bound the relative difference of Σ exp(−k²/σ²) from its integral (Poisson's formula)."""
+    ratio = float(np.exp(-((pi * sigma) ** 2)))
+    return 2 * ratio / (1 - ratio)
+
+
+def _edges(shapes: list[GaussianShape], d: int) -> float:
+    """Bound what a finite vocabulary and sums in the place of integrals change of an inner product."""
+    shape = shapes[0]
+    # The density falls away from the mean: a sum beyond an edge is below the integral one step earlier.
+    outside = max(float(ndtr(-s.mu / s.sigma_P) + ndtr((s.mu - (d - 1)) / s.sigma_P)) for s in shapes)
+    mass = outside + _poisson(2**0.5 * shape.sigma_P)
+    return _poisson(shape.sigma_P) / (2 * shape.sigma_P * ROOT_PI) + shape.C2 * outside + 2 * mass / d
+
+
+def _check(task: Task, anchors: Sequence[int], confidence: float) -> None:
+    mappings = {id(task.mapping_of(s)) for s in anchors}
+    if len(mappings) != 1:
+        raise InputError(
+            "anchors", list(anchors), "not of one mapping", f"choose from {list(task.reasoning_anchors)}"
+        )
+    if not 0 < confidence < 1:
+        raise InputError("confidence", confidence, "no probability between 0 and 1", "give e.g. 0.99")

@@ -1,0 +1,83 @@
+r"""The independent terms of a label: Y^s = g(s) + Z + the shifts of the other q − 1 anchors.
+
+Everything that Theorem 1 and bound (13) need of them: cumulants, moments, and how fast the
+characteristic function falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A variable that takes each of the listed integers equally often, and how often it is added.
+
+    Attributes
+    ----------
+    values : tuple of int
+        With multiplicity.
+    count : int
+        How many independent copies the sum holds.
+    """
+
+    values: tuple[int, ...]
+    count: int
+
+    @property
+    def mean(self) -> float:
+        """E X."""
+        return float(np.mean(self.values))
+
+    @property
+    def variance(self) -> float:
+        """The variance v of one copy."""
+        return self.moment(2)
+
+    @property
+    def third_cumulant(self) -> float:
+        """The third cumulant of one copy, its third central moment."""
+        return self.moment(3)
+
+    @property
+    def fourth_cumulant(self) -> float:
+        """The fourth cumulant of one copy."""
+        return self.moment(4) - 3 * self.variance**2
+
+    @property
+    def largest_mass(self) -> float:
+        """The largest probability of a value."""
+        return float(np.unique(self.values, return_counts=True)[1].max() / len(self.values))
+
+    @property
+    def span(self) -> int:
+        """The greatest common divisor of the differences of values; 0 for a constant."""
+        return int(np.gcd.reduce(np.array(self.values) - self.values[0]))
+
+    def moment(self, order: int) -> float:
+        """Return the central moment of an order."""
+        return float(np.mean(self._centred**order))
+
+    def absolute_moment(self, order: int) -> float:
+        r"""Return :math:`E|X - EX|^n`."""
+        return float(np.mean(np.abs(self._centred) ** order))
+
+    def squared_modulus(self, frequencies: FloatArray) -> FloatArray:
+        r"""Return :math:`|E e^{itX}|^2` at frequencies t, of the same shape."""
+        phases = np.exp(1j * np.multiply.outer(frequencies, self._centred))
+        return np.asarray(np.abs(phases.mean(axis=-1)) ** 2, dtype=np.float64)
+
+    @property
+    def _centred(self) -> FloatArray:
+        return np.array(self.values, dtype=np.float64) - self.mean
+
+
+def total(summands: Sequence[Summand], cumulant: str) -> float:
+    """Return a cumulant of the sum, named as the attribute of ``Summand``: cumulants add."""
+    return float(sum(s.count * getattr(s, cumulant) for s in summands))
