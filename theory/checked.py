@@ -79,6 +79,8 @@ Size = Annotated[int, Between(1)]
 Positive = Annotated[float, Between(0, open=True)]
 Share = Annotated[float, Between(0, 1, open=True)]
 """A probability or a part of a whole, neither 0 nor 1."""
+Rate = Annotated[float, Between(-5, 5)]
+"""γ, or what changes it: far beyond what any network is started with, and safe as an exponent."""
 Numbers = Annotated[npt.ArrayLike, Entries()]
 Integers = Annotated[npt.ArrayLike, Entries(integers=True)]
 
@@ -131,16 +133,28 @@ def as_integer(argument: str, value: object) -> int:
 
 
 def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
-    """Return one or more tokens as an array, or refuse none at all and one outside 0..vocab_size−1."""
-    array = np.asarray(tokens)
-    if array.size == 0:
-        raise InputError(argument, tokens, "empty", "give at least one token")
+    """Return tokens as a vector, or refuse none at all and one outside 0..vocab_size−1."""
+    array = np.atleast_1d(np.asarray(tokens))
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(argument, tokens, "not a list of tokens", "give one token or more in a plain list")
     Entries(integers=True)(argument, array)
     wrong = array[(array < 0) | (array >= vocab_size)]
     if wrong.size:
         problem = f"outside the vocabulary 0..{vocab_size - 1}"
         raise InputError(argument, int(wrong.flat[0]), problem, "give tokens of the vocabulary")
     return array.astype(np.int64)
+
+
+def check_shape(
+    argument: str, values: npt.ArrayLike, shape: tuple[int | None, ...]
+) -> npt.NDArray[np.float64]:
+    """Return values as float64, or refuse another shape than this; None stands for any length."""
+    array = np.asarray(values, dtype=np.float64)
+    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if not fits:
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(argument, values, f"of shape {array.shape}", f"give shape ({wanted})")
+    return array
 
 
 def _check_of(hint: Any) -> Check:
@@ -231,6 +245,14 @@ def _number(argument: str, value: Any) -> Any:
         finite = False
     if not finite:
         raise InputError(argument, value, "not a finite number", "give a finite number")
+    return value if isinstance(value, float) else float(value)
+
+
+def _text(argument: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise InputError(argument, value, "not text", "give text")
+    if not value.isprintable():
+        raise InputError(argument, value, "holds control characters", "leave them out")
     return value
 
 
@@ -240,4 +262,4 @@ def _truth(argument: str, value: Any) -> Any:
     return value
 
 
-_SCALARS: dict[Any, Check] = {int: as_integer, float: _number, bool: _truth, Any: _anything}
+_SCALARS: dict[Any, Check] = {int: as_integer, float: _number, bool: _truth, str: _text, Any: _anything}

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import checked_fields
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 Function = Callable[[FloatArray], FloatArray]
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Activation:
     r"""σ and σ', and σ''(0), σ'''(0) for the expansion in the initial scale.
@@ -36,7 +38,11 @@ class Activation:
 
     def __post_init__(self) -> None:
         zero = np.zeros(1)
-        at_zero = float(self.value(zero)[0]), float(self.derivative(zero)[0])
+        try:
+            at_zero = float(self.value(zero)[0]), float(self.derivative(zero)[0])
+        except Exception as error:
+            problem = f"σ or σ' fails on an array ({error!r})"
+            raise InputError("activation", self.name, problem, "give functions of arrays") from error
         if not np.allclose(at_zero, (0.0, 1.0), rtol=0.0, atol=1e-9):
             raise InputError(
                 "activation",

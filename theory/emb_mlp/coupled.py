@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import elliprf
 
+from theory.checked import Numbers, checked
 from theory.emb_mlp.activation import IDENTITY, Activation
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
@@ -22,10 +23,11 @@ from theory.statistics.counts import CountPopulation
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked
 def coupled_flow(
-    C: npt.ArrayLike,
+    C: Numbers,
     initial: EmbMLPParameters,
-    times: npt.ArrayLike,
+    times: Numbers,
     *,
     solver: Solver = EXACT,
     keep: Sequence[str] = ("W_emb",),
@@ -81,7 +83,8 @@ def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
     return field
 
 
-def blow_up_bound(C: npt.ArrayLike, initial: EmbMLPParameters) -> float:
+@checked
+def blow_up_bound(C: Numbers, initial: EmbMLPParameters) -> float:
     r"""Return the time before which ``coupled_flow`` cannot blow up, from C's spectrum in closed form.
 
     With s the largest singular value of C and a, b, c the spectral norms of the three matrices,

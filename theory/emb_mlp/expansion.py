@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import checked
 from theory.emb_mlp.activation import Activation
 from theory.emb_mlp.frozen import frozen_direction
 from theory.emb_mlp.gradient import check_population, hidden_blocks
@@ -61,6 +62,7 @@ class GradientExpansion:
         return np.asarray(total), following
 
 
+@checked
 def gradient_orders(
     population: CountPopulation, parameters: EmbMLPParameters, activation: Activation
 ) -> GradientExpansion:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Numbers, checked
 from theory.emb_mlp.activation import IDENTITY, Activation
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
@@ -19,10 +20,11 @@ from theory.statistics.counts import CountPopulation
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked
 def frozen_flow(
-    C: npt.ArrayLike,
+    C: Numbers,
     initial: EmbMLPParameters,
-    times: npt.ArrayLike,
+    times: Numbers,
     *,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
@@ -62,6 +64,7 @@ def frozen_flow(
     return recorder.trajectory(checked, SolverStatistics("closed form"))
 
 
-def frozen_direction(C: npt.ArrayLike, initial: EmbMLPParameters) -> FloatArray:
+@checked
+def frozen_direction(C: Numbers, initial: EmbMLPParameters) -> FloatArray:
     """Return dW_emb/dt of the frozen flow, C W2ᵀ W1ᵀ, shape (d, d_m): its limit of late times."""
     return check_statistic("C", C, initial) @ initial.W2.T @ initial.W1.T

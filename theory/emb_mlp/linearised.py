@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Numbers, checked
 from theory.emb_mlp.activation import IDENTITY, Activation
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function
@@ -19,11 +20,12 @@ from theory.statistics.counts import CountPopulation
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked
 def linearised_flow(
-    C: npt.ArrayLike,
-    S: npt.ArrayLike,
+    C: Numbers,
+    S: Numbers,
     initial: EmbMLPParameters,
-    times: npt.ArrayLike,
+    times: Numbers,
     *,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Size, checked, checked_fields
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,6 +26,7 @@ class Matrices(NamedTuple):
         return np.concatenate([matrix.ravel() for matrix in self])
 
 
+@checked_fields
 @dataclass(frozen=True)
 class EmbMLPParameters:
     """The three matrices of the Emb-MLP (Definition 1), float64.
@@ -59,8 +61,9 @@ class EmbMLPParameters:
                 raise InputError(name, "a matrix", "holds NaN or infinity", "give finite entries")
 
     @classmethod
+    @checked
     def draw(
-        cls, vocab_size: int, *, d_m: int, d_f: int, gamma: float, rng: np.random.Generator
+        cls, vocab_size: Size, *, d_m: Size, d_f: Size, gamma: float, rng: np.random.Generator
     ) -> EmbMLPParameters:
         r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy.typing as npt
-
+from theory.checked import Numbers, checked
 from theory.emb_mlp.activation import IDENTITY, Activation
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function, population_field, token_gradient
@@ -15,10 +14,11 @@ from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recor
 from theory.statistics.counts import CountPopulation
 
 
+@checked
 def population_flow(
     population: CountPopulation,
     initial: EmbMLPParameters,
-    times: npt.ArrayLike,
+    times: Numbers,
     *,
     activation: Activation = IDENTITY,
     solver: Solver = STABILISED,

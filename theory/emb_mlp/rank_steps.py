@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Between, Numbers, Positive, Size, check_shape, checked
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
@@ -45,12 +47,14 @@ class RankSteps:
     doses: FloatArray
 
 
+@checked
 def escape_threshold(initial: EmbMLPParameters) -> float:
     """Return twice the largest singular value of the initial embedding: what noise does not reach."""
     return 2 * float(np.linalg.norm(initial.W_emb, 2))
 
 
-def measured_rank_steps(trajectory: Trajectory, threshold: float, n_modes: int) -> FloatArray:
+@checked
+def measured_rank_steps(trajectory: Trajectory, threshold: Positive, n_modes: Size) -> FloatArray:
     """Return when the k-th singular value of W_emb passes the threshold, k = 1..n_modes.
 
     Between two times of the trajectory its logarithm is taken as linear. Infinite where it never passes.
@@ -69,8 +73,9 @@ def measured_rank_steps(trajectory: Trajectory, threshold: float, n_modes: int) 
     return np.array([_crossing(trajectory.times, column, threshold, np.log) for column in values.T])
 
 
+@checked
 def rank_steps_from_labels(
-    C: npt.ArrayLike, initial: EmbMLPParameters, n_modes: int, *, threshold: float | None = None
+    C: Numbers, initial: EmbMLPParameters, n_modes: Size, *, threshold: Positive | None = None
 ) -> RankSteps:
     r"""Predict escapes from C alone: mode k runs on C's k-th singular pair from the start.
 
@@ -101,14 +106,17 @@ def rank_steps_from_labels(
         return RankSteps(doses / s[:n_modes], s[:n_modes], doses)
 
 
-def plateau_residual(C: npt.ArrayLike, S: npt.ArrayLike, rank: int) -> FloatArray:
+@checked
+def plateau_residual(C: Numbers, S: Numbers, rank: Annotated[int, Between(0)]) -> FloatArray:
     r"""Return :math:`C - S\bar B` at the best linearised fit with B of the given rank, shape (d, d).
 
     The linearised loss is :math:`\tfrac12 \|S^{-1/2} C - S^{1/2} \bar B\|^2` up to a constant, so that
     the best :math:`S^{1/2}\bar B` is the truncated singular value decomposition of
     :math:`S^{-1/2} C` (reduced-rank regression). [derived]
     """
-    label, token = np.asarray(C, dtype=np.float64), np.asarray(S, dtype=np.float64)
+    label = np.asarray(C, dtype=np.float64)
+    label = check_shape("C", label, label.shape[:1] * 2)
+    token = check_shape("S", S, label.shape)
     eigenvalues, vectors = np.linalg.eigh(token)
     # Tokens that never occur, and sums that are fixed, give S a null space, which C never enters.
     used = eigenvalues > len(token) * np.finfo(np.float64).eps * eigenvalues[-1]
@@ -118,12 +126,14 @@ def plateau_residual(C: npt.ArrayLike, S: npt.ArrayLike, rank: int) -> FloatArra
     return np.asarray((vectors[:, used] * root) @ (u[:, rank:] * s[rank:]) @ w[rank:])
 
 
-def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, threshold: float) -> float:
+@checked
+def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, threshold: Positive) -> float:
     r"""Return ∫ s dt that a drive s uᵀw needs to bring ‖u W_emb‖ up to a threshold.
 
     The flow restricted to one mode is the coupled flow of a vocabulary of one token with C = 1.
     """
-    mode = EmbMLPParameters(*_one_mode(initial, u, w))
+    d = (len(initial.W_emb),)
+    mode = EmbMLPParameters(*_one_mode(initial, check_shape("u", u, d), check_shape("w", w, d)))
     if float(np.linalg.norm(mode.W_emb)) >= threshold:
         return 0.0
     earliest = blow_up_bound([[1.0]], mode)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Between, Positive, Size, check_tokens, checked
 from theory.emb_mlp.activation import IDENTITY, TANH, Activation
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.frozen import frozen_flow
@@ -52,6 +54,7 @@ class Horizon:
     span: float
 
 
+@checked
 def cosine_errors(reference: Trajectory, trajectory: Trajectory, tokens: Sequence[int]) -> FloatArray:
     """Return the largest difference of a cosine between two trajectories at each of their times.
 
@@ -66,7 +69,8 @@ def cosine_errors(reference: Trajectory, trajectory: Trajectory, tokens: Sequenc
     -------
     ndarray, shape (number of times of ``trajectory``,)
     """
-    listed, n = list(tokens), len(trajectory.times)
+    listed = check_tokens("tokens", tokens, reference.W_emb.shape[1]).tolist()
+    n = len(trajectory.times)
     if len(listed) < 2:
         raise InputError("tokens", listed, "no pair to compare", "give at least two tokens")
     if not np.array_equal(reference.times[:n], trajectory.times):
@@ -79,17 +83,18 @@ def _largest_difference(a: FloatArray, b: FloatArray) -> float:
     return float(np.max(np.abs(off_diagonal(cosine_matrix(a)) - off_diagonal(cosine_matrix(b)))))
 
 
+@checked
 def validity_horizon(
     population: CountPopulation,
     tokens: Sequence[int],
     gammas: Iterable[float],
-    bounds: Iterable[float],
+    bounds: Iterable[Positive],
     *,
-    d_m: int,
-    d_f: int,
+    d_m: Size,
+    d_f: Size,
     rng: np.random.Generator,
-    clocks: float = 3.0,
-    n_times: int = 121,
+    clocks: Positive = 3.0,
+    n_times: Annotated[int, Between(2)] = 121,
     activation: Activation = TANH,
     solver: Solver = STABILISED,
 ) -> list[Horizon]:

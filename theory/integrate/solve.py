@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import DOP853, RK45, OdeSolver
 
+from theory.checked import Size, checked_fields
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
 from theory.integrate.chebyshev import RKC
@@ -21,6 +22,7 @@ _SMALLEST_RTOL = 1e-13
 _BLOW_UP_RESOLUTION = 1e-6
 
 
+@checked_fields
 @dataclass(frozen=True)
 class Solver:
     """Which integrator, how exact, and when to give up.
@@ -42,7 +44,7 @@ class Solver:
     rtol: float = 1e-4
     atol: float = 1e-5
     method: str = "RKC"
-    max_steps: int = 100_000
+    max_steps: Size = 100_000
 
     def __post_init__(self) -> None:
         if self.method not in _METHODS:
@@ -113,7 +115,8 @@ def integrate(
     stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
     n_steps, blow_up = 0, None
     while stepper.status == "running" and blow_up is None:
-        _advance(flow, stepper, n_steps, solver.max_steps)
+        with np.errstate(over="ignore", invalid="ignore"):
+            _advance(flow, stepper, n_steps, solver.max_steps)
         n_steps += 1
         blow_up = _singular_time(stepper) if may_blow_up else None
         pending = _record(recorder, initial, stepper, times, pending)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Entries, Numbers, Size, checked
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def cosine_matrix(rows: npt.ArrayLike, other: npt.ArrayLike | None = None) -> FloatArray:
+@checked
+def cosine_matrix(rows: Numbers, other: Numbers | None = None) -> FloatArray:
     """Return the cosine similarity of every row with every row (or with the rows of ``other``).
 
     Parameters
@@ -49,7 +52,8 @@ def _unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=np.float64)
 
 
-def off_diagonal(matrix: npt.ArrayLike) -> FloatArray:
+@checked
+def off_diagonal(matrix: Annotated[npt.ArrayLike, Entries(undefined=True)]) -> FloatArray:
     """Return the entries above the diagonal of a square matrix, row by row: each pair once."""
     square = np.asarray(matrix, dtype=np.float64)
     if square.ndim != 2 or square.shape[0] != square.shape[1]:
@@ -73,7 +77,8 @@ class PrincipalComponents:
     explained: FloatArray
 
 
-def principal_components(rows: npt.ArrayLike, n_components: int = 2) -> PrincipalComponents:
+@checked
+def principal_components(rows: Numbers, n_components: Size = 2) -> PrincipalComponents:
     """Return the principal components of some rows (Fig. 5B, 5D).
 
     Parameters

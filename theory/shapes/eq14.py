@@ -2,12 +2,11 @@ r"""The paper's Gaussian shape of an embedding: eq. 14, its width, and the width
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from theory.checked import Integers, Numbers, Positive, Size, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.cosines import cosine_matrix, off_diagonal
 from theory.task.task import Task
@@ -17,8 +16,9 @@ PAPER_WIDTH = 12.0
 """The width that eq. 14 prints; it stands for a variance of 6."""
 
 
+@checked
 def eq14_embedding(
-    task: Task, tokens: Sequence[int], *, width: float = PAPER_WIDTH, d_m: int | None = None
+    task: Task, tokens: Integers, *, width: Positive = PAPER_WIDTH, d_m: Size | None = None
 ) -> FloatArray:
     r"""Return eq. 14 without its noise: :math:`\exp(-(i-s)^2/\text{width}) - 1/d_m` for anchors s.
 
@@ -40,21 +40,20 @@ def eq14_embedding(
     -------
     ndarray of float64, shape (len(tokens), vocab_size)
     """
-    if not (np.isfinite(width) and width > 0):
-        raise InputError("width", width, "not a positive number", "give e.g. 12.0")
-    s = np.asarray(tokens, dtype=np.float64)[:, None]
+    s = check_tokens("tokens", tokens, task.vocab_size)
     i = np.arange(task.vocab_size)
-    constant = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
-    shape: FloatArray = np.exp(-((i - s) ** 2) / width) - constant[:, None]
+    constant = np.where(np.isin(s, task.keys), 0.0, 1 / (d_m or task.vocab_size))
+    shape: FloatArray = np.exp(-((i - s[:, None]) ** 2) / width) - constant[:, None]
     return shape
 
 
+@checked
 def fit_width(
     task: Task,
-    tokens: Sequence[int],
-    observed: npt.ArrayLike,
+    tokens: Integers,
+    observed: Numbers,
     *,
-    bounds: tuple[float, float] = (0.1, 1e5),
+    bounds: tuple[Positive, Positive] = (0.1, 1e5),
 ) -> float:
     """Return the width of eq. 14 that fits observed cosines best, by least squares over pairs.
 
@@ -72,9 +71,13 @@ def fit_width(
     float
         In-sample: to judge the fit, compare on seeds that it has not seen.
     """
+    n = len(check_tokens("tokens", tokens, task.vocab_size))
     matrices = np.asarray(observed, dtype=np.float64)
-    if matrices.ndim == 2:
-        matrices = matrices[None]
+    matrices = check_shape("observed", matrices[None] if matrices.ndim == 2 else matrices, (None, n, n))
+    if n < 2 or len(matrices) == 0:
+        raise InputError("observed", matrices.shape, "no pair of tokens", "give two tokens or more")
+    if bounds[0] >= bounds[1]:
+        raise InputError("bounds", bounds, "an empty range", "give the smaller width first")
     target = np.array([off_diagonal(m) for m in matrices])
 
     def misfit(log_width: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
+from theory.checked import Integers, Numbers, Rate, Share, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.summand import Summand, total
 from theory.statistics.labels import label_distribution, token_ratio
@@ -81,12 +82,13 @@ class NormalDistance:
     l2: float
 
 
+@checked
 def gaussian_shape(
     task: Task,
     anchor: int,
     *,
     learning_rate: float = 1.0,
-    max_lost_mass: float = MAX_LOST_MASS,
+    max_lost_mass: Share = MAX_LOST_MASS,
 ) -> GaussianShape:
     r"""Return C1, C2, μ_s and σ_P of a reasoning anchor (Theorem 1), computed from the task.
 
@@ -143,14 +145,15 @@ def _own_shift(task: Task, anchor: int) -> int:
     return rule.shift(anchor)
 
 
+@checked
 def gaussian_embedding(
     task: Task,
-    anchors: npt.ArrayLike,
+    anchors: Integers,
     *,
     learning_rate: float = 1.0,
-    init_rate: float | None = None,
+    init_rate: Rate | None = None,
     rng: np.random.Generator | None = None,
-    max_lost_mass: float = MAX_LOST_MASS,
+    max_lost_mass: Share = MAX_LOST_MASS,
 ) -> FloatArray:
     r"""Return w̃^s of eq. 12, :math:`C_1 (C_2 e^{-(j-\mu_s)^2/2\sigma_P^2} - 1/d_m) + \varepsilon_j`.
 
@@ -183,7 +186,7 @@ def gaussian_embedding(
     """
     if (init_rate is None) != (rng is None):
         raise InputError("init_rate, rng", (init_rate, rng), "only one of them", "give both or neither")
-    tokens = np.atleast_1d(np.asarray(anchors, dtype=np.int64))
+    tokens = check_tokens("anchors", anchors, task.vocab_size)
     shapes = [
         gaussian_shape(task, int(s), learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in tokens
     ]
@@ -193,14 +196,15 @@ def gaussian_embedding(
     return np.asarray(rows + rng.standard_normal(rows.shape) * task.vocab_size**-init_rate)
 
 
+@checked
 def label_law_embedding(
-    task: Task, anchors: npt.ArrayLike, *, learning_rate: float = 1.0, W: npt.ArrayLike | None = None
+    task: Task, anchors: Integers, *, learning_rate: float = 1.0, W: Numbers | None = None
 ) -> FloatArray:
     r"""Return the embedding that eq. 12 approximates, :math:`C_1 (P^s - 1/d_m) W` (eq. 30-33).
 
     Without its noise; ``W`` is that of eq. 29, I by default. Otherwise as ``gaussian_embedding``.
     """
-    tokens = np.atleast_1d(np.asarray(anchors, dtype=np.int64))
+    tokens = check_tokens("anchors", anchors, task.vocab_size)
     scale = learning_rate / task.length
     rows = np.stack(
         [
@@ -208,10 +212,11 @@ def label_law_embedding(
             for s in tokens
         ]
     )
-    return rows if W is None else rows @ np.asarray(W, dtype=np.float64)
+    return rows if W is None else rows @ check_shape("W", W, (task.vocab_size, None))
 
 
-def inner_product_difference(approximate: npt.ArrayLike, exact: npt.ArrayLike) -> FloatArray:
+@checked
+def inner_product_difference(approximate: Numbers, exact: Numbers) -> FloatArray:
     r"""Return ⟨w̃_i, w̃_j⟩ − ⟨w_i, w_j⟩ for all pairs of tokens (13).
 
     The largest absolute entry is the left side of the bound.
@@ -231,7 +236,8 @@ def inner_product_difference(approximate: npt.ArrayLike, exact: npt.ArrayLike) -
     return np.asarray(a @ a.T - b @ b.T, dtype=np.float64)
 
 
-def normal_distance(task: Task, anchor: int, *, max_lost_mass: float = MAX_LOST_MASS) -> NormalDistance:
+@checked
+def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_MASS) -> NormalDistance:
     """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
     shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
     law, density = label_distribution(task, anchor), _density(task, shape)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from theory.checked import Numbers, Share, checked
 from theory.errors import InputError
 
 
@@ -28,7 +29,8 @@ class Exponent:
     high: float
 
 
-def fit_exponent(x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.99) -> Exponent:
+@checked
+def fit_exponent(x: Numbers, y: Numbers, *, level: Share = 0.99) -> Exponent:
     """Fit y ∝ x^a by least squares of log y over log x.
 
     Parameters

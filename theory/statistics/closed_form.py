@@ -10,8 +10,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
+from theory.checked import Size, checked
 
-def reasoning_anchor_law(n_keys: int, n_anchors_available: int, q: int) -> list[Fraction]:
+
+@checked
+def reasoning_anchor_law(n_keys: Size, n_anchors_available: Size, q: Size) -> list[Fraction]:
     r"""Return the law of Z + A_1 + ... + A_{q−1}, counted from its smallest value (eq. 22).
 
     .. math:: \frac{1}{N_Z N_A^{q-1}} \sum_j (-1)^j \binom{q-1}{j}

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_vocabulary
 from theory.task.task import Mapping, Task
@@ -14,6 +15,7 @@ from theory.task.task import Mapping, Task
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked
 def expected_cooccurrence(task: Task, *, held_out: bool = False) -> FloatArray:
     r"""Return S in the limit of infinite data, exact to rounding.
 
@@ -63,7 +65,8 @@ def _anchor_pairs(mapping: Mapping, q: int, held_out: bool) -> npt.NDArray[np.ob
     return pairs
 
 
-def cooccurrence_matrix(sequences: npt.ArrayLike, vocab_size: int) -> FloatArray:
+@checked
+def cooccurrence_matrix(sequences: Integers, vocab_size: Size) -> FloatArray:
     r"""Return S of a finite sample, the mean of cᵀc over its sequences.
 
     Parameters

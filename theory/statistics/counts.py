@@ -17,9 +17,10 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_sample
-from theory.task.population import IntArray, combination_digits, population_size, total_shifts
+from theory.task.population import IntArray, check_tables, combination_digits, population_size, total_shifts
 from theory.task.rules import Lookup
 from theory.task.task import Mapping, Task
 
@@ -82,6 +83,7 @@ class CountPopulation:
         return np.asarray(inside + cross + cross.T)
 
 
+@checked
 def count_population(task: Task, tables: Sequence[IntArray | None] | None = None) -> CountPopulation:
     """Return a task's whole population, reduced exactly.
 
@@ -99,6 +101,8 @@ def count_population(task: Task, tables: Sequence[IntArray | None] | None = None
         If the population is too large to enumerate; ``linearised_flow`` needs only C and S.
     """
     _check_size(task)
+    if tables is not None:
+        check_tables(task, tables)
     left, shares = _key_counts(task)
     rights, laws, masses = [], [], []
     for index, mapping in enumerate(task.mappings):
@@ -117,7 +121,8 @@ def count_population(task: Task, tables: Sequence[IntArray | None] | None = None
     return CountPopulation(left, np.concatenate(rights), label_laws, data_sets)
 
 
-def count_sample(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> CountPopulation:
+@checked
+def count_sample(sequences: Integers, labels: Integers, vocab_size: Size) -> CountPopulation:
     """Return a data set reduced to its distinct token counts.
 
     Parameters

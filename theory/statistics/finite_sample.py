@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.distributions import Law, total_of, uniform
 from theory.statistics.labels import label_distribution
@@ -43,8 +44,9 @@ class FiniteSample:
     cosine: float
 
 
+@checked
 def finite_sample_cosine(
-    task: Task, anchor: int, other: int, *, n_sequences: int | None = None
+    task: Task, anchor: int, other: int, *, n_sequences: Size | None = None
 ) -> FiniteSample:
     r"""Return the expected cosine between two anchors' empirical P̂ − u.
 
@@ -78,7 +80,8 @@ def finite_sample_cosine(
     return FiniteSample(spread, signal, inner, float(inner / scale))
 
 
-def finite_sample_spread(task: Task, anchor: int, *, n_sequences: int | None = None) -> float:
+@checked
+def finite_sample_spread(task: Task, anchor: int, *, n_sequences: Size | None = None) -> float:
     """Return E‖P̂^s − P^s‖² of an anchor s; parameters as in ``finite_sample_cosine``."""
     return _covariance(task, anchor, anchor, _per_combination(task, n_sequences))
 

@@ -14,6 +14,7 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import checked
 from theory.errors import InputError
 from theory.statistics.distributions import Array, Law, spread_over_window, total_of, uniform
 from theory.task.rules import Lookup, Window, as_integer
@@ -33,6 +34,7 @@ def label_distribution(
 def label_distribution(
     task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
 ) -> list[Fraction]: ...
+@checked
 def label_distribution(
     task: Task, token: int, *, role: Role = "any", held_out: bool = False, exact: bool = False
 ) -> FloatArray | list[Fraction]:
@@ -84,6 +86,7 @@ def token_ratio(
 def token_ratio(
     task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
 ) -> Fraction: ...
+@checked
 def token_ratio(
     task: Task, token: int, *, role: Role = "any", held_out: bool = False, exact: bool = False
 ) -> float | Fraction:
@@ -105,6 +108,7 @@ def token_ratio(
     return ratio if exact else float(ratio)
 
 
+@checked
 def marginal_distribution(task: Task, *, held_out: bool = False) -> FloatArray:
     r"""Return P̄, the law of a label, shape (vocab_size,), float64, with sum 1."""
     weights = sum(_mapping_labels(task, m, None, held_out, False) for m in task.mappings)
@@ -112,6 +116,7 @@ def marginal_distribution(task: Task, *, held_out: bool = False) -> FloatArray:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
+@checked
 def label_table(task: Task, *, held_out: bool = False) -> FloatArray:
     """Return P, every token's label distribution at once: shape (vocab_size, vocab_size), rows P^s.
 
@@ -125,11 +130,13 @@ def label_table(task: Task, *, held_out: bool = False) -> FloatArray:
     return np.stack(rows)
 
 
+@checked
 def token_ratios(task: Task, *, held_out: bool = False) -> FloatArray:
     """Return r, every token's ratio at once: shape (vocab_size,), with sum L."""
     return np.array([token_ratio(task, s, held_out=held_out) for s in range(task.vocab_size)])
 
 
+@checked
 def expected_token_label_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
     r"""Return C in the limit of infinite data: row s is :math:`r_s (P^s - u)` (eq. 5).
 

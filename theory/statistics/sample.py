@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Size, checked
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def token_label_counts(
-    sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
-) -> npt.NDArray[np.int64]:
+@checked
+def token_label_counts(sequences: Integers, labels: Integers, vocab_size: Size) -> npt.NDArray[np.int64]:
     """Return N, shape (vocab_size, vocab_size): how often token s stood in a sequence with label i.
 
     Parameters
@@ -37,7 +37,8 @@ def token_label_counts(
     return counts.reshape(vocab_size, vocab_size)
 
 
-def token_label_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> FloatArray:
+@checked
+def token_label_matrix(sequences: Integers, labels: Integers, vocab_size: Size) -> FloatArray:
     r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (Section 4 of the theory).
 
     Every sequence counts as often as it holds s. Parameters and errors are those of

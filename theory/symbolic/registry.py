@@ -65,6 +65,7 @@ _WORDS = {
     "lem": "lemma",
     "linearized": "linearised",
 }
+_LONGEST_NAME = 100
 _OTHER_NAMES = {
     "label law": "eq 22",
     "reasoning anchor": "cor 2",
@@ -119,7 +120,9 @@ def find_derivation(name: str) -> Derivation:
         If no derivation has that name; the message names the nearest.
     """
     known = _names()
-    wanted = _plain(name)
+    if not isinstance(name, str):
+        raise InputError("name", name, "not text", f"choose one of {', '.join(_BUILDERS)}")
+    wanted = _plain(name[:_LONGEST_NAME])
     if wanted not in known:
         near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.0)[0]
         raise InputError(

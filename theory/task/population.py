@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import check_tokens, checked
 from theory.errors import InputError
 from theory.task.rules import Lookup, Window
 from theory.task.task import Mapping, Task
@@ -50,6 +52,7 @@ def population_size(task: Task) -> int:
     return per_combination * sum(task.n_combinations(m) for m in task.mappings)
 
 
+@checked
 def enumerate_population(task: Task) -> Population:
     """Return every sequence of the task once, held-out combinations included and marked.
 
@@ -95,12 +98,10 @@ def assemble(
     """
     n, q = len(key), task.n_anchors
     keys = np.array(task.keys)
-    digits = combination_digits(task, mapping, combination)
-    anchors = np.empty((n, q), np.int64)
+    anchors = combination_anchors(task, mapping, combination)
     held_out = np.zeros(n, np.bool_)
     for index, m in enumerate(task.mappings):
         rows = mapping == index
-        anchors[rows] = np.array(m.anchors)[digits[rows]]
         for c in m.held_out:
             held_out |= rows & (anchors == np.array(c)).all(axis=1)
     sequences = np.empty((n, task.length), np.int64)
@@ -112,6 +113,16 @@ def assemble(
     return Population(sequences, mapping, combination, key, held_out)
 
 
+def combination_anchors(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
+    """Return each combination's anchors, shape (n, q)."""
+    digits = combination_digits(task, mapping, combination)
+    anchors = np.empty(digits.shape, np.int64)
+    for index, m in enumerate(task.mappings):
+        rows = mapping == index
+        anchors[rows] = np.array(m.anchors)[digits[rows]]
+    return anchors
+
+
 def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
     """Return each combination's anchor indices, shape (n, q)."""
     sizes = np.array([len(m.anchors) for m in task.mappings])[mapping]
@@ -119,6 +130,7 @@ def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> 
     return np.stack([combination // sizes**k % sizes for k in powers], axis=1)
 
 
+@checked
 def draw_tables(task: Task, rng: np.random.Generator) -> list[IntArray | None]:
     """Draw the labels of every table mapping: shape (N_Z, N_A^q) for each, None for the others."""
     return [_draw_table(task, m, rng) if m.is_table else None for m in task.mappings]
@@ -151,8 +163,22 @@ def total_shifts(task: Task, mapping: Mapping) -> IntArray:
     return totals
 
 
-def labels_of(task: Task, population: Population, tables: list[IntArray | None]) -> IntArray:
-    """Return each sequence's label, shape (n,), from the rules and the drawn tables."""
+@checked
+def labels_of(task: Task, population: Population, tables: Sequence[IntArray | None]) -> IntArray:
+    """Return each sequence's label, shape (n,), from the rules and the drawn tables.
+
+    Raises
+    ------
+    InputError
+        If the population or the tables are another task's.
+    """
+    _check_population(task, population)
+    check_tables(task, tables)
+    for mapping, table in zip(task.mappings, tables, strict=True):
+        if mapping.is_table and table is None:
+            raise InputError(
+                "tables", mapping.name, "no table for it", "draw them with draw_tables(task, rng)"
+            )
     labels = np.empty(len(population), np.int64)
     for index, (mapping, table) in enumerate(zip(task.mappings, tables, strict=True)):
         rows = population.mapping == index
@@ -162,6 +188,48 @@ def labels_of(task: Task, population: Population, tables: list[IntArray | None])
         else:
             labels[rows] = table[key, combination]
     return labels
+
+
+def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
+    """Refuse tables that are not the task's: one of shape (N_Z, N_A^q) for each table mapping, or None."""
+    if len(tables) != len(task.mappings):
+        raise InputError("tables", len(tables), "not one a mapping", "give those of draw_tables(task, rng)")
+    for mapping, table in zip(task.mappings, tables, strict=True):
+        if table is None:
+            continue
+        labels, shape = np.asarray(table), (len(task.keys), task.n_combinations(mapping))
+        if not mapping.is_table or labels.shape != shape:
+            problem = f"does not fit the mapping {mapping.name!r}"
+            raise InputError("tables", labels.shape, problem, f"give {shape if mapping.is_table else None}")
+        check_tokens("tables", labels.ravel(), task.vocab_size)
+
+
+def _check_population(task: Task, population: Population) -> None:
+    """Refuse sequences whose key and anchors are not those that the population's indices say."""
+    p = population
+    n_combinations = np.array([task.n_combinations(m) for m in task.mappings])
+    fits = (
+        p.sequences.shape == (len(p), task.length)
+        and all(a.shape == (len(p),) and (a >= 0).all() for a in (p.mapping, p.combination, p.key))
+        and (p.mapping < len(task.mappings)).all()
+        and (p.key < len(task.keys)).all()
+        and (p.combination < n_combinations[p.mapping]).all()
+        and _says_its_origin(task, population)
+    )
+    if not fits:
+        raise InputError("population", p.sequences.shape, "not of this task", "give a population of the task")
+
+
+def _says_its_origin(task: Task, population: Population) -> bool:
+    p = population
+    is_anchor = np.isin(p.sequences, task.anchors)
+    if not (is_anchor.sum(axis=1) == task.n_anchors).all():
+        return False
+    expected = combination_anchors(task, p.mapping, p.combination)
+    key_at = is_anchor.argmax(axis=1) - 1
+    keys = p.sequences[np.arange(len(p)), key_at]
+    anchors = p.sequences[is_anchor].reshape(expected.shape)
+    return bool((anchors == expected).all() and (keys == np.array(task.keys)[p.key]).all())
 
 
 def _concatenate(parts: list[Population]) -> Population:

@@ -9,16 +9,21 @@ whatever d_k is, because given X the query and the key are independent Gaussian 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import erf, erfinv
 
+from theory.checked import Between, Rate, Size, checked
 from theory.errors import InputError
+from theory.memory import check_memory
 
 FloatArray = npt.NDArray[np.float64]
 Source = Literal["embedding", "position", "layer_norm"]
+Width = Annotated[int, Between(2, 10_000_000)]
+Length = Annotated[int, Between(2, 10_000_000)]
+Tolerance = Annotated[float, Between(1e-100, 1e6)]
 # E|x|² = scale · d_m^(1 − 2γ·falls): the embedding alone, with a position added, or normalised.
 _SOURCES: dict[str, tuple[float, int]] = {
     "embedding": (1.0, 1),
@@ -27,7 +32,8 @@ _SOURCES: dict[str, tuple[float, int]] = {
 }
 
 
-def attention_logit_std(d_m: int, init_rate: float, *, source: Source = "embedding") -> float:
+@checked
+def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedding") -> float:
     r"""Return the standard deviation of the attention logits at initialisation (Lemma 1).
 
     It is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained position vector of
@@ -50,13 +56,13 @@ def attention_logit_std(d_m: int, init_rate: float, *, source: Source = "embeddi
     InputError
         If d_m is below 2, γ is not finite or the source is unknown.
     """
-    _check_width(d_m, init_rate, source)
     scale, falls = _SOURCES[source]
     return float(scale * d_m ** (1 - 2 * init_rate * (1 + falls)))
 
 
+@checked
 def average_attention_probability(
-    tolerance: float, d_m: int, init_rate: float, row: int, *, source: Source = "embedding"
+    tolerance: Tolerance, d_m: Width, init_rate: Rate, row: Size, *, source: Source = "embedding"
 ) -> float:
     r"""Return P(\|A_ij − 1/i\| ≤ ε) of one entry of row i, to first order in the logits (Lemma 1).
 
@@ -73,15 +79,13 @@ def average_attention_probability(
     row : int
         i, counted from 1.
     """
-    _check_tolerance(tolerance)
-    if row < 1:
-        raise InputError("row", row, "not a place of a sequence", "count rows from 1")
     spread = attention_logit_std(d_m, init_rate, source=source) * math.sqrt(row - 1) / row**1.5
     return 1.0 if row == 1 else float(erf(tolerance / (spread * math.sqrt(2))))
 
 
+@checked
 def average_attention_bound(
-    tolerance: float, d_m: int, init_rate: float, length: int, *, source: Source = "embedding"
+    tolerance: Tolerance, d_m: Width, init_rate: Rate, length: Length, *, source: Source = "embedding"
 ) -> float:
     r"""Return a proven lower bound of P(all \|A_ij − 1/i\| ≤ ε, j ≤ i ≤ L) (Lemma 1).
 
@@ -93,16 +97,15 @@ def average_attention_bound(
 
     Repeated tokens are allowed. Negative values are returned as 0: the bound says nothing there.
     """
-    _check_tolerance(tolerance)
-    _check_length(length)
     variance = attention_logit_std(d_m, init_rate, source=source) ** 2 * (1 + 2 / d_m)
     return max(0.0, 1 - (length - 1) * (length + 2) * variance / (16 * tolerance**2))
 
 
+@checked
 def smallest_init_rate(
-    tolerance: float,
-    d_m: int,
-    length: int,
+    tolerance: Tolerance,
+    d_m: Width,
+    length: Length,
     *,
     source: Source = "embedding",
     proven: bool = True,
@@ -127,9 +130,6 @@ def smallest_init_rate(
         :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 behind a layer norm:
         however small ε is, every γ above that constant will do once the model is wide enough.
     """
-    _check_tolerance(tolerance)
-    _check_length(length)
-    _check_width(d_m, 1.0, source)
     if tolerance >= 1:
         raise InputError("tolerance", tolerance, "no probability 1 − ε", "give a value below 1")
     if proven:
@@ -140,12 +140,13 @@ def smallest_init_rate(
     return (1 - math.log(largest / scale) / math.log(d_m)) / (2 * (1 + falls))
 
 
+@checked
 def sample_attention_rows(
-    d_m: int,
-    d_k: int,
-    init_rate: float,
-    row: int,
-    n_samples: int,
+    d_m: Width,
+    d_k: Size,
+    init_rate: Rate,
+    row: Size,
+    n_samples: Size,
     rng: np.random.Generator,
     *,
     source: Source = "embedding",
@@ -154,7 +155,8 @@ def sample_attention_rows(
 
     Nothing of the theory is used: the matrices are drawn entry by entry and multiplied.
     """
-    _check_width(d_m, init_rate, source)
+    numbers = row * (n_samples + 2 * d_m) + 2 * d_m * d_k
+    check_memory("n_samples", n_samples, 8 * numbers, "the sample", "draw fewer rows of a narrower model")
     rows = np.empty((n_samples, row))
     for sample in rows:
         x = _draw_input(d_m, init_rate, row, rng, source)
@@ -173,22 +175,3 @@ def _draw_input(d_m: int, init_rate: float, row: int, rng: np.random.Generator, 
         x = x - x.mean(axis=1, keepdims=True)
         x = x / x.std(axis=1, keepdims=True)
     return np.asarray(x)
-
-
-def _check_width(d_m: int, init_rate: float, source: str) -> None:
-    if d_m < 2:
-        raise InputError("d_m", d_m, "too narrow", "give at least 2")
-    if not math.isfinite(init_rate):
-        raise InputError("init_rate", init_rate, "not a finite number", "give e.g. 0.8")
-    if source not in _SOURCES:
-        raise InputError("source", source, "unknown", f"choose one of {', '.join(_SOURCES)}")
-
-
-def _check_tolerance(tolerance: float) -> None:
-    if not (math.isfinite(tolerance) and tolerance > 0):
-        raise InputError("tolerance", tolerance, "not a positive number", "give e.g. 0.01")
-
-
-def _check_length(length: int) -> None:
-    if length < 2:
-        raise InputError("length", length, "a single row is always 1", "give at least 2")

@@ -11,12 +11,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Numbers, Share, Size, checked
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def cliff_sequence(mass: float, length: int, p: int, q: int) -> FloatArray:
+@checked
+def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> FloatArray:
     r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
 
     It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −δ after.
@@ -27,7 +29,8 @@ def cliff_sequence(mass: float, length: int, p: int, q: int) -> FloatArray:
     return np.where(place <= p, step * (place - p), np.where(place <= p + q, 0.0, -step))
 
 
-def cliff_step(mass: float, length: int, q: int) -> float:
+@checked
+def cliff_step(mass: Share, length: Size, q: int) -> float:
     r"""Return a δ with which every δ-cliff has at most ``mass`` outside its window (Lemma 5).
 
     Outside the window a δ-cliff has L − q − 1 places, each at least δ below the q + 1 of the window: the
@@ -49,9 +52,8 @@ def cliff_step(mass: float, length: int, q: int) -> float:
     return max(0.0, math.log(outside / ((q + 1) * mass))) if outside else 0.0
 
 
-def is_cliff(
-    sequence: npt.ArrayLike, p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9
-) -> bool:
+@checked
+def is_cliff(sequence: Numbers, p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9) -> bool:
     """Return whether a sequence is a δ-cliff (Definition 3), δ being ``step``.
 
     Increasing: each place up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
@@ -70,7 +72,8 @@ def is_cliff(
     )
 
 
-def mass_outside(logits: npt.ArrayLike, p: npt.ArrayLike, q: int) -> FloatArray:
+@checked
+def mass_outside(logits: Numbers, p: Integers, q: int) -> FloatArray:
     """Return the softmax mass outside p..p+q, computed without subtracting from 1.
 
     Parameters
@@ -88,6 +91,10 @@ def mass_outside(logits: npt.ArrayLike, p: npt.ArrayLike, q: int) -> FloatArray:
     """
     values = np.asarray(logits, dtype=np.float64)
     first = np.asarray(p)
+    if values.ndim == 0 or first.size == 0 or first.shape != values.shape[:-1]:
+        raise InputError(
+            "p", first.shape, f"not one position a row of {values.shape}", "give one for each row"
+        )
     for place in (first.min(), first.max()):
         _check_window(values.shape[-1], int(place), q)
     place = np.arange(1, values.shape[-1] + 1)

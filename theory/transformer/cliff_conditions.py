@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import checked
 from theory.transformer.construction import Construction
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,6 +38,7 @@ class AssumptionErrors:
     positions: float
 
 
+@checked
 def assumption_errors(construction: Construction) -> AssumptionErrors:
     """Return how far a construction is from Assumptions 2-4."""
     c = construction
@@ -52,6 +54,7 @@ def assumption_errors(construction: Construction) -> AssumptionErrors:
     )
 
 
+@checked
 def smallest_rise(construction: Construction) -> float:
     """Return the least rise from one place to the next that the positions alone give (our 44).
 
@@ -62,6 +65,7 @@ def smallest_rise(construction: Construction) -> float:
     return float(np.diff(gain * (c.W_pos @ c.W_K)[:, 0]).min())
 
 
+@checked
 def query_spread(construction: Construction) -> float:
     """Return how much word, tag or count can move the last token's query (our 45); 0 is wanted.
 
@@ -71,12 +75,14 @@ def query_spread(construction: Construction) -> float:
     return float(max(np.abs(part @ c.W_Q).max() for part in (c.W_emb, c.W_V, c.W_f2)))
 
 
+@checked
 def plateau_error(construction: Construction) -> float:
     """Return the largest difference between a place of the window and the key, over all p (our 46)."""
     rows, q = _rows_by_place(construction), construction.task.n_anchors
     return float(max(np.abs(row[p : p + q] - row[p - 1]).max() for p, row in rows))
 
 
+@checked
 def smallest_drop(construction: Construction) -> float:
     """Return how far, at least, the logits after the window lie below the key, over all p (our 47).
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
+from theory.checked import Positive, Share, Size, checked
 from theory.errors import InputError
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
@@ -82,7 +83,8 @@ class Construction:
         return np.asarray(np.einsum("nk,nlk->nl", query, keys) / np.sqrt(self.W_Q.shape[1]))
 
 
-def build_construction(task: Task, *, mass: float = 1e-3, tag_strength: float = 1.0) -> Construction:
+@checked
+def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive = 1.0) -> Construction:
     r"""Return the construction for a task: a δ-cliff for every key place p, no training.
 
     With :math:`x = e^{-\delta}` the mass outside the window is :math:`S/(q+1+S)`,
@@ -137,7 +139,8 @@ def build_construction(task: Task, *, mass: float = 1e-3, tag_strength: float = 
     )
 
 
-def linear_plateau(length: int, q: int) -> float:
+@checked
+def linear_plateau(length: Size, q: Size) -> float:
     r"""Return the smallest plateau error of a read-out that is linear in the tag, in units of the step.
 
     Every attention logit that reads position, kind of word and an averaged tag linearly is

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Numbers, Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import label_distribution, marginal_distribution, token_ratio
 from theory.statistics.sample import token_label_matrix
@@ -27,6 +28,7 @@ from theory.task.task import Mapping, Task
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked
 def last_place_ratio(task: Task, token: int, *, held_out: bool = False) -> float:
     """Return r_s ρ_s, the probability that the last token of a sequence is ``token``.
 
@@ -56,6 +58,7 @@ def last_place_ratio(task: Task, token: int, *, held_out: bool = False) -> float
     return float(Fraction(_n_ending_in(task, mapping, token, held_out), places * combinations))
 
 
+@checked
 def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float:
     """Return ρ_s, the share of the token's occurrences that stand in the last place (0 if none).
 
@@ -65,6 +68,7 @@ def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float
     return last_place_ratio(task, token, held_out=held_out) / ratio if ratio else 0.0
 
 
+@checked
 def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -> FloatArray:
     r"""Return :math:`P^{s,L}`, the label law of the sequences that end in ``token``: shape (d,).
 
@@ -90,6 +94,7 @@ def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -
     return np.array(weights / weights.sum(), dtype=np.float64)
 
 
+@checked
 def last_place_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
     r"""Return C_L, whose row s is :math:`r_s \rho_s (P^{s,L} - u)`, shape (d, d).
 
@@ -101,7 +106,8 @@ def last_place_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
     return np.asarray(ratios[:, None] * (table - 1 / task.vocab_size), dtype=np.float64)
 
 
-def sample_last_place_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int) -> FloatArray:
+@checked
+def sample_last_place_matrix(sequences: Integers, labels: Integers, vocab_size: Size) -> FloatArray:
     """Return C_L of a finite sample; parameters and errors are those of ``token_label_matrix``."""
     tokens = np.asarray(sequences)
     if tokens.ndim != 2 or tokens.shape[1] == 0:
@@ -109,9 +115,8 @@ def sample_last_place_matrix(sequences: npt.ArrayLike, labels: npt.ArrayLike, vo
     return token_label_matrix(tokens[:, -1:], labels, vocab_size)
 
 
-def transformer_drive(
-    C: npt.ArrayLike, C_last: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_VO: npt.ArrayLike
-) -> FloatArray:
+@checked
+def transformer_drive(C: Numbers, C_last: Numbers, length: Size, W_f: Numbers, W_VO: Numbers) -> FloatArray:
     r"""Return dW_emb/dt at vanishing embeddings, exactly (eq. 28 with the last place kept apart).
 
     Parameters
@@ -137,9 +142,8 @@ def transformer_drive(
     )
 
 
-def paper_transformer_drive(
-    C: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_VO: npt.ArrayLike
-) -> FloatArray:
+@checked
+def paper_transformer_drive(C: Numbers, length: Size, W_f: Numbers, W_VO: Numbers) -> FloatArray:
     r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
 
     Equal to ``transformer_drive`` when every token stands in every place alike, so that C_L = C/L.

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Integers, Numbers, checked, checked_fields
 from theory.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +35,7 @@ _SHAPES = {
 }
 
 
+@checked_fields
 @dataclass(frozen=True)
 class OneLayerParameters:
     """The matrices of the one-layer Transformer (Definition 2), float64.
@@ -86,8 +88,9 @@ class _Pass:
     logits: FloatArray  # (n, d)
 
 
+@checked
 def one_layer_logits(
-    parameters: OneLayerParameters, sequences: npt.ArrayLike, *, activation: Activation = "tanh"
+    parameters: OneLayerParameters, sequences: Integers, *, activation: Activation = "tanh"
 ) -> FloatArray:
     """Return f(X) of Definition 2 (eq. 9) for every sequence.
 
@@ -107,10 +110,11 @@ def one_layer_logits(
     return _forward(parameters, _tokens(parameters, sequences), activation).logits
 
 
+@checked
 def lemma3_flow(
     parameters: OneLayerParameters,
-    sequences: npt.ArrayLike,
-    targets: npt.ArrayLike,
+    sequences: Integers,
+    targets: Numbers,
     *,
     activation: Activation = "tanh",
 ) -> FloatArray:
@@ -142,10 +146,11 @@ def lemma3_flow(
     return flow / len(tokens)
 
 
+@checked
 def lemma4_flow(
     parameters: OneLayerParameters,
-    sequences: npt.ArrayLike,
-    targets: npt.ArrayLike,
+    sequences: Integers,
+    targets: Numbers,
     *,
     activation: Activation = "tanh",
 ) -> FloatArray:

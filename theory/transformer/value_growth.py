@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from theory.checked import Numbers, Size, checked
 from theory.errors import InputError
 from theory.shapes.cosines import cosine_matrix
 from theory.statistics.labels import label_table, marginal_distribution, token_ratios
@@ -63,9 +64,8 @@ class ValueGrowth:
         return self.reasoning / self.memory
 
 
-def value_drive(
-    W_emb: npt.ArrayLike, C: npt.ArrayLike, length: int, W_f: npt.ArrayLike, W_O: npt.ArrayLike
-) -> FloatArray:
+@checked
+def value_drive(W_emb: Numbers, C: Numbers, length: Size, W_f: Numbers, W_O: Numbers) -> FloatArray:
     r"""Return dW_V/dt at small initialisation (eq. 36-38).
 
     It is :math:`\frac1L W_{emb}^\top C (W_f+I)^\top W_O^\top`.
@@ -94,6 +94,7 @@ def value_drive(
     return np.asarray(embedding.T @ matrix @ (forward + np.eye(len(forward))).T @ out.T / length)
 
 
+@checked
 def predict_value_growth(
     task: Task,
     *,
