@@ -79,8 +79,8 @@ Size = Annotated[int, Between(1)]
 Positive = Annotated[float, Between(0, open=True)]
 Share = Annotated[float, Between(0, 1, open=True)]
 """A probability or a part of a whole, neither 0 nor 1."""
-Rate = Annotated[float, Between(-5, 5)]
-"""γ, or what changes it: far beyond what any network is started with, and safe as an exponent."""
+Rate = Annotated[float, Between(0, 5)]
+"""γ: far beyond what any network is started with, and safe as an exponent."""
 Numbers = Annotated[npt.ArrayLike, Entries()]
 Integers = Annotated[npt.ArrayLike, Entries(integers=True)]
 
@@ -220,7 +220,7 @@ def _instance(wanted: type, argument: str, value: Any) -> Any:
 
 def _each(check: Check, argument: str, value: Any) -> Any:
     if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
-        raise InputError(argument, value, "not a list", "give a list")
+        raise InputError(argument, value, "not a list", "give a list, a tuple or a range")
     if isinstance(value, Sized) and len(value) > MOST_ITEMS:
         raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")
     # An iterator can be read only once: the function gets what was read.

@@ -134,5 +134,5 @@ def test_bad_sequences_have_no_cooccurrence(sequences):
 
 
 def test_tables_of_another_task_are_refused():
-    with pytest.raises(InputError, match="does not fit the task"):
+    with pytest.raises(InputError, match="does not fit the task's mapping"):
         count_population(small_task(), [np.zeros((5, 3), int), None])

@@ -81,7 +81,7 @@ def test_a_cooccurrence_that_is_not_symmetric():
         ({"rtol": 1e-15}, "float64 cannot meet it"),
         ({"atol": 0.0}, "float64 cannot meet it"),
         ({"rtol": -1.0}, "no tolerance"),
-        ({"rtol": np.nan}, "no tolerance"),
+        ({"rtol": np.nan}, "not a finite number"),
         ({"rtol": 1.0}, "no tolerance"),
         ({"method": "Euler"}, "RKC"),
         ({"max_steps": 0}, "at least 1"),

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Size, checked, checked_fields
+from theory.checked import Rate, Size, checked, checked_fields
 from theory.errors import InputError
+from theory.memory import check_memory
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -63,7 +64,7 @@ class EmbMLPParameters:
     @classmethod
     @checked
     def draw(
-        cls, vocab_size: Size, *, d_m: Size, d_f: Size, gamma: float, rng: np.random.Generator
+        cls, vocab_size: Size, *, d_m: Size, d_f: Size, gamma: Rate, rng: np.random.Generator
     ) -> EmbMLPParameters:
         r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
 
@@ -78,11 +79,8 @@ class EmbMLPParameters:
         rng : numpy.random.Generator
             Draws W_emb, W1 and W2 in this order.
         """
-        for name, size in (("vocab_size", vocab_size), ("d_m", d_m), ("d_f", d_f)):
-            if size < 1:
-                raise InputError(name, size, "not a positive size", "give at least 1")
-        if not np.isfinite(gamma):
-            raise InputError("gamma", gamma, "not a finite number", "give e.g. 0.8")
+        numbers = vocab_size * (d_m + d_f) + d_m * d_f
+        check_memory("d_m, d_f", (d_m, d_f), 8 * numbers, "the draw", "give a narrower model")
         narrow, wide = float(d_m) ** -gamma, float(d_f) ** -gamma
         return cls(
             narrow * rng.standard_normal((vocab_size, d_m)),

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Between, Positive, Size, check_tokens, checked
+from theory.checked import Between, Positive, Rate, Size, check_tokens, checked
 from theory.emb_mlp.activation import IDENTITY, TANH, Activation
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.frozen import frozen_flow
@@ -87,7 +87,7 @@ def _largest_difference(a: FloatArray, b: FloatArray) -> float:
 def validity_horizon(
     population: CountPopulation,
     tokens: Sequence[int],
-    gammas: Iterable[float],
+    gammas: Iterable[Rate],
     bounds: Iterable[Positive],
     *,
     d_m: Size,

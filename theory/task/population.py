@@ -199,7 +199,7 @@ def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
             continue
         labels, shape = np.asarray(table), (len(task.keys), task.n_combinations(mapping))
         if not mapping.is_table or labels.shape != shape:
-            problem = f"does not fit the mapping {mapping.name!r}"
+            problem = f"does not fit the task's mapping {mapping.name!r}"
             raise InputError("tables", labels.shape, problem, f"give {shape if mapping.is_table else None}")
         check_tokens("tables", labels.ravel(), task.vocab_size)
 

@@ -7,19 +7,12 @@ and fixed for ever after, so it has to be memorised).
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from theory.checked import as_integer as as_integer
 from theory.errors import InputError, unknown_key
-
-
-def as_integer(argument: str, value: object) -> int:
-    """Return ``value`` as an int, or refuse it: 2.0 and True are not integers here."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputError(argument, value, "not an integer", "give a whole number")
-    return int(value)
 
 
 class _AnyAnchors:

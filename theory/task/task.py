@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from theory.checked import checked
 from theory.errors import InputError
 from theory.task.rules import Lookup, Rule, Sum, Window, as_integer
 
@@ -15,16 +17,13 @@ Combination = tuple[int, ...]
 
 def _distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
     """Return the values sorted, or refuse an empty list, a repeated value or a non-integer."""
-    try:
-        listed = [as_integer(argument, v) for v in values]
-    except TypeError:
-        raise InputError(argument, values, "not a list of integers", "give e.g. range(21, 121)") from None
+    listed = sorted(as_integer(argument, v) for v in values)
     if not listed:
         raise InputError(argument, listed, "empty", "give at least one token")
-    if len(set(listed)) < len(listed):
-        twice = next(v for v in listed if listed.count(v) > 1)
+    twice = next((v for v, following in itertools.pairwise(listed) if v == following), None)
+    if twice is not None:
         raise InputError(argument, twice, "named twice", "name every token once")
-    return tuple(sorted(listed))
+    return tuple(listed)
 
 
 @dataclass(frozen=True, init=False)
@@ -48,6 +47,7 @@ class Mapping:
     name: str
     held_out: frozenset[Combination]
 
+    @checked
     def __init__(
         self,
         anchors: Iterable[int],
@@ -68,12 +68,7 @@ class Mapping:
 
 
 def _combination(value: Iterable[int]) -> Combination:
-    try:
-        return tuple(as_integer("held_out", v) for v in value)
-    except TypeError:
-        raise InputError(
-            "held_out", value, "not an anchor combination", "give tuples such as (11, 13)"
-        ) from None
+    return tuple(as_integer("held_out", v) for v in value)
 
 
 @dataclass(frozen=True, init=False)
@@ -122,6 +117,7 @@ class Task:
     length: int
     vocab_size: int
 
+    @checked
     def __init__(
         self,
         *,
@@ -155,6 +151,7 @@ class Task:
         check_task(self)
 
     @classmethod
+    @checked
     def paper(cls, length: int = 9) -> Task:
         """Return the paper's task (Section 3.1); ``length=3`` is the Emb-MLP setting (Section 3.2)."""
         return cls(
@@ -184,6 +181,7 @@ class Task:
     def _mapping_of(self) -> dict[int, Mapping]:
         return {a: m for m in self.mappings for a in m.anchors}
 
+    @checked
     def mapping_of(self, token: int) -> Mapping | None:
         """Return the mapping that has ``token`` as an anchor, or None."""
         return self._mapping_of.get(token)

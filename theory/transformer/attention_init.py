@@ -21,7 +21,7 @@ from theory.memory import check_memory
 
 FloatArray = npt.NDArray[np.float64]
 Source = Literal["embedding", "position", "layer_norm"]
-Width = Annotated[int, Between(2, 10_000_000)]
+Width = Annotated[int, Between(2, 1e16)]
 Length = Annotated[int, Between(2, 10_000_000)]
 Tolerance = Annotated[float, Between(1e-100, 1e6)]
 # E|x|² = scale · d_m^(1 − 2γ·falls): the embedding alone, with a position added, or normalised.
