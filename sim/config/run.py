@@ -163,8 +163,10 @@ class MemberConfig(Settings):
 
     @property
     def name(self) -> str:
-        """The name of the run's folder."""
-        return f"gamma{self.init_rate:g}_seed{self.seed}"
+        """The name of the run's folder: γ to six digits, or to all that it has."""
+        short = f"{self.init_rate:g}"
+        rate = short if float(short) == self.init_rate else repr(self.init_rate)
+        return f"gamma{rate}_seed{self.seed}"
 
 
 def make_run_config(data: dict[str, Any]) -> RunConfig:

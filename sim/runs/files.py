@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,9 +53,18 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         raise
 
 
+def read_regular(path: Path) -> bytes:
+    """Return what a regular file holds; anything else, as a pipe that nobody writes to, is an OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
+
+
 def is_leftover(path: Path) -> bool:
     """Return whether a file is what a process that was killed while writing left behind."""
-    return _LEFTOVER.fullmatch(path.name) is not None
+    return _LEFTOVER.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
 
 
 def finite(value: float) -> float | None:

@@ -6,34 +6,50 @@ metrics.jsonl      losses and accuracies, one line per evaluation
 statistics.safetensors   token-label counts N of the training data
 snapshots/         all tensors at epoch 0, the embedding (or all again) at the chosen epochs
 checkpoints/       the whole state at the two newest checkpoints
+manifest.json      a checksum of every other file
 """
 
 from __future__ import annotations
 
+import itertools
 import json
-import shutil
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
-from safetensors import SafetensorError
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import is_leftover, write_atomically, write_json, writing
+from sim.runs.files import is_leftover, read_regular, writing
+from sim.runs.manifest import Manifest, entries
+from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
+from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
 
-FORMAT_VERSION = 1
-Arrays = dict[str, npt.NDArray[Any]]
+FORMAT_VERSION = 2
+"""Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
+_OWN_FILE = re.compile(
+    r"config\.json|provenance\.json|metrics\.jsonl|statistics\.safetensors"
+    r"|snapshots/epoch_\d{6,}\.safetensors|checkpoints/step_\d{9,}\.safetensors"
+)
+_REMEDY = "restore it, or move the folder away and train the run again"
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run folder being written."""
+    """A run folder: what is written into it is listed, what is read from it is verified."""
 
     path: Path
+
+    @property
+    def manifest(self) -> Manifest:
+        """The list of its files."""
+        return Manifest(self.path)
 
     @classmethod
     def create(cls, path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
@@ -43,176 +59,317 @@ class RunFolder:
             if path.exists():
                 _remove(path)
             path.mkdir(parents=True)
-            saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
-            write_json(path / "config.json", saved)
-        return cls(path)
+        saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
+        folder = cls(path)
+        folder._write("config.json", json.dumps(saved, indent=2, allow_nan=False) + "\n")
+        return folder
 
     @classmethod
     def reopen(cls, path: Path, member: MemberConfig) -> RunFolder:
-        """Return a folder to go on with, cleared of half-written files; refuse another configuration."""
-        if read_config(path) != member:
-            raise InputError(
-                "out", str(path), "holds a run with another configuration", "use its own, or another folder"
-            )
+        """Return a folder to continue in, without half-written files; refuse another configuration."""
+        check_resumable(path, member)
+        folder = cls(path)
         with writing(path):
-            for file in [f for f in path.rglob(".*") if is_leftover(f)]:
+            for file in [file for file in entries(path) if is_leftover(file)]:
                 file.unlink()
-        return cls(path)
+            if not folder.manifest.exists:
+                folder.manifest.adopt(folder.own_files())
+        return folder
 
     def write_provenance(self, provenance: dict[str, Any]) -> None:
         """Write or renew provenance.json."""
-        with writing(self.path):
-            write_json(self.path / "provenance.json", provenance)
+        self._write("provenance.json", json.dumps(provenance, indent=2, allow_nan=False) + "\n")
 
     def write_metrics(self, lines: list[dict[str, Any]]) -> None:
         """Write all metrics so far; a few hundred short lines, so that rewriting costs nothing."""
-        text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-        with writing(self.path):
-            write_atomically(self.path / "metrics.jsonl", text)
+        self._write("metrics.jsonl", "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines))
 
     def write_snapshot(self, epoch: int, arrays: Arrays) -> None:
         """Keep arrays of one epoch."""
-        self._write_arrays(f"snapshots/epoch_{epoch:06d}.safetensors", arrays, {"epoch": str(epoch)})
+        self._write(snapshot_name(epoch), write_tensors(arrays, {"epoch": str(epoch)}))
 
     def write_statistics(self, counts: npt.NDArray[np.int64], n_sequences: int) -> None:
         """Keep the token-label counts of the training data."""
         meta = {"n_sequences": str(n_sequences)}
-        self._write_arrays("statistics.safetensors", {"token_label_counts": counts}, meta)
+        self._write("statistics.safetensors", write_tensors({"token_label_counts": counts}, meta))
 
-    def write_checkpoint(self, step: int, arrays: Arrays, state: dict[str, Any]) -> None:
+    def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
-        self._write_arrays(_checkpoint_name(step), arrays, {"state": json.dumps(state)})
+        step = state.step
+        self._write(checkpoint_name(step), write_tensors(arrays, {"state": state.model_dump_json()}))
         keep = [other for other in self.checkpoint_steps() if other <= step][:2]
+        for other in set(self.checkpoint_steps()) - set(keep):
+            self.drop_checkpoint(other)
+
+    def drop_checkpoint(self, step: int) -> None:
+        """Delete a checkpoint, or set it aside if it is not as it was written."""
+        name = checkpoint_name(step)
         with writing(self.path):
-            for other in set(self.checkpoint_steps()) - set(keep):
-                (self.path / _checkpoint_name(other)).unlink()
+            try:
+                self.manifest.remove(name)
+            except InputError:
+                self.set_aside(step)
+
+    def set_aside(self, step: int) -> Path:
+        """Rename a damaged checkpoint, so that another can take its name; return what it is called now."""
+        file = self.path / checkpoint_name(step)
+        names = (file.with_name(f"{file.name}.damaged{number or ''}") for number in itertools.count())
+        with writing(self.path):
+            aside = next(name for name in names if not os.path.lexists(name))
+            file.rename(aside)
+            self.manifest.forget(checkpoint_name(step))
+        return aside
+
+    def settle(self) -> None:
+        """Forget the checksums of what was replaced, once all is written."""
+        with writing(self.path):
+            self.manifest.settle()
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
-        files = (self.path / "checkpoints").glob("step_*.safetensors")
-        return sorted((int(file.stem.removeprefix("step_")) for file in files), reverse=True)
+        return sorted(_numbers(self.path / "checkpoints", r"step_(\d{9,})\.safetensors"), reverse=True)
 
-    def read_checkpoint(self, step: int) -> tuple[Arrays, dict[str, Any]] | None:
-        """Return the checkpoint of a step, or None if it cannot be read."""
-        try:
-            arrays, meta = read_arrays(self.path / _checkpoint_name(step))
-            return arrays, json.loads(meta["state"])
-        except (SafetensorError, OSError, KeyError, ValueError):
-            return None
+    def snapshot_epochs(self) -> list[int]:
+        """Return the epochs of all snapshots, in order."""
+        return sorted(_numbers(self.path / "snapshots", r"epoch_(\d{6,})\.safetensors"))
+
+    def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
+        """Return a checkpoint's tensors and the rest of its state.
+
+        Raises
+        ------
+        DamagedError
+            If it is not as it was written, or not the checkpoint of this step.
+        """
+        arrays, meta = read_tensors(self._verified(checkpoint_name(step)))
+        state = fitting(CheckpointState, read_object(meta.get("state", "").encode()))
+        if state.step != step:
+            raise DamagedError(f"step: is {state.step}")
+        return arrays, state
 
     def epochs_done(self) -> int:
         """Return the whole epochs that the newest readable checkpoint holds, 0 without one."""
         for step in self.checkpoint_steps():
-            if checkpoint := self.read_checkpoint(step):
-                return int(checkpoint[1]["epoch"])
+            try:
+                return self.read_checkpoint(step)[1].epoch
+            except DamagedError:
+                continue
         return 0
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """Return the metrics written so far."""
-        file = self.path / "metrics.jsonl"
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        """Return the metrics written so far, none if there are none yet."""
+        if not (self.path / "metrics.jsonl").exists():
+            return []
+        with self.reading("metrics.jsonl"):
+            return read_metrics(self._verified("metrics.jsonl"))
 
-    def _write_arrays(self, name: str, arrays: Arrays, meta: dict[str, str]) -> None:
-        contiguous = {k: np.ascontiguousarray(a) for k, a in arrays.items()}
-        file = self.path / name
+    @property
+    def has_provenance(self) -> bool:
+        """Whether the run was started."""
+        return (self.path / "provenance.json").exists()
+
+    def read_provenance(self) -> dict[str, Any]:
+        """Return what provenance.json says."""
+        if not self.has_provenance:
+            raise incomplete(self.path, "provenance.json")
+        with self.reading("provenance.json"):
+            found = read_object(self._verified("provenance.json"))
+            fitting(Provenance, found)
+            return found
+
+    def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
+        """Return the tensors and the metadata of one of its files."""
+        with self.reading(name):
+            return read_tensors(self._verified(name))
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return one of its JSON objects, unchecked but for its checksum."""
+        if not (self.path / name).exists():
+            raise incomplete(self.path, name)
+        with self.reading(name):
+            return read_object(self._verified(name))
+
+    def check_complete(self, config: MemberConfig) -> dict[str, Any]:
+        """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
+        provenance = self.read_provenance()
+        if provenance["status"] != "complete":
+            raise _unfinished(self.path, provenance)
+        last = config.training.epochs
+        metrics = self.read_metrics()
+        if not metrics or metrics[-1]["epoch"] != last:
+            raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
+        self.check_written(config, last)
+        return provenance
+
+    def check_written(self, config: MemberConfig, epoch: int) -> None:
+        """Refuse a run that lacks statistics, or a snapshot due by an epoch."""
+        last = config.training.epochs
+        due = {0, *config.training.snapshot_epochs, last}
+        for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
+            if not (self.path / name).exists():
+                raise incomplete(self.path, name)
+
+    def own_files(self) -> list[str]:
+        """Return the names of those regular files that have a name which this program gives."""
+        files = [file for file in entries(self.path) if file.is_file() and not file.is_symlink()]
+        names = [file.relative_to(self.path).as_posix() for file in files]
+        return [name for name in names if _OWN_FILE.fullmatch(name)]
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        """Name the file if what is read from it inside the block is damaged."""
+        try:
+            yield
+        except DamagedError as error:
+            raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
+
+    def _write(self, name: str, content: bytes | str) -> None:
         with writing(self.path):
-            file.parent.mkdir(exist_ok=True)
-            write_atomically(file, safetensors.numpy.save(contiguous, metadata=meta))
+            self.manifest.write(name, content)
+
+    def _verified(self, name: str) -> bytes:
+        """Return a file's content if it is what the manifest lists, where there is one."""
+        try:
+            content = read_regular(self.path / name)
+        except FileNotFoundError:
+            raise DamagedError("is missing") from None
+        except OSError as error:
+            raise DamagedError(f"cannot be read ({error.strerror or error})") from None
+        if self.manifest.exists and (problem := self.manifest.problem(name, content)):
+            raise DamagedError(problem)
+        return content
 
 
-def _checkpoint_name(step: int) -> str:
+def snapshot_name(epoch: int) -> str:
+    """Return the file of a snapshot inside a run folder."""
+    return f"snapshots/epoch_{epoch:06d}.safetensors"
+
+
+def checkpoint_name(step: int) -> str:
+    """Return the file of a checkpoint inside a run folder."""
     return f"checkpoints/step_{step:09d}.safetensors"
 
 
+def _numbers(folder: Path, pattern: str) -> list[int]:
+    """Return the numbers in the names of the files that fit a pattern."""
+    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    return [int(found[1]) for name in names if (found := re.fullmatch(pattern, name))]
+
+
 def is_begun(path: Path) -> bool:
-    """Return whether a run's configuration stands in a folder, so that it can be gone on with."""
+    """Return whether a run's configuration stands in a folder, so that the run can be continued."""
     with writing(path):
         return (path / "config.json").exists()
 
 
+def check_resumable(path: Path, member: MemberConfig) -> None:
+    """Refuse to continue a run that has another configuration, or through a link."""
+    _check_no_link(path)
+    if read_config(path) != member:
+        raise InputError(
+            "out", str(path), "holds a run with another configuration", "use its own, or another folder"
+        )
+
+
 def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that holds anything, unless it is a run and asked to be overwritten."""
+    """Refuse a folder that holds anything, unless asked to overwrite it and this program wrote all of it.
+
+    A folder of version 1 has no manifest: it is overwritten if it is a complete run in which every file has
+    a name that this program gives.
+    """
     with writing(path):
-        if not path.exists() or (path.is_dir() and all(is_leftover(f) for f in path.iterdir())):
+        _check_no_link(path)
+        if not path.exists():
+            return
+        # A run that was killed before it began leaves no more than its manifest.
+        if path.is_dir() and all(is_leftover(f) or f.name == Manifest.name for f in path.iterdir()):
             return
     if not overwrite:
         raise InputError(
             "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"
         )
-    if not _is_run(path):
-        raise InputError(
-            "out",
-            str(path),
-            "exists and is not a run folder, so it will not be deleted",
-            "choose another folder",
-        )
+    with writing(path):
+        _check_own(path)
+
+
+def _check_no_link(path: Path) -> None:
+    if path.is_symlink():
+        raise InputError("out", str(path), "is a link", f"name the folder itself, {path.resolve()}")
+
+
+def _check_own(path: Path) -> None:
+    """Refuse to delete a folder unless it is a run's, and all in it was written by this program."""
+    folder = RunFolder(path)
+    if folder.manifest.exists and "config.json" in folder.manifest.listed():
+        foreign = folder.manifest.foreign()
+    else:
+        try:
+            folder.check_complete(read_config(path))
+        except InputError as error:
+            problem = f"exists and is not a run folder, so it will not be deleted ({error.problem})"
+            raise InputError("out", str(path), problem, "choose another folder") from None
+        own = {path / name for name in folder.own_files()}
+        foreign = [file for file in entries(path) if file not in own and not is_leftover(file)]
+    if foreign:
+        problem = f"{foreign[0].relative_to(path)} in it was not written by this program, or changed since"
+        remedy = "nothing is deleted: move it away, or choose another folder"
+        raise InputError("out", str(path), problem, remedy)
 
 
 def _remove(path: Path) -> None:
-    """Remove a run so that, killed on the way, it never looks like one to go on with.
+    """Remove a run so that, killed on the way, it never looks like one to continue.
 
-    Checkpoints go first, so that none outlives the metrics before it; the configuration, by which it is
-    known to be a run, goes last.
+    Checkpoints go first, so that none outlives the metrics before it; the configuration and the manifest,
+    by which it is known to be a run of ours, go last.
     """
-    order = {"checkpoints": 0, "config.json": 2}
-    for entry in sorted(path.iterdir(), key=lambda e: order.get(e.name, 1)):
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()
+    folder = RunFolder(path)
+    if not folder.manifest.exists:
+        folder.manifest.adopt(folder.own_files())
+    last = [path / "config.json", path / Manifest.name]
+    files = [file for file in entries(path) if file not in last]
+    for file in sorted(files, key=lambda f: f.parent.name != "checkpoints"):
+        file.unlink()
+    for inside in sorted((f for f in path.rglob("*") if f.is_dir()), reverse=True):
+        inside.rmdir()
+    for file in last:
+        file.unlink(missing_ok=True)
     path.rmdir()
 
 
-def _is_run(path: Path) -> bool:
-    try:
-        return "format_version" in json.loads((path / "config.json").read_text())
-    except (OSError, ValueError):
-        return False
-
-
-def read_arrays(file: Path) -> tuple[Arrays, dict[str, str]]:
-    """Return a safetensors file's arrays and its metadata."""
-    with safetensors.safe_open(file, framework="numpy") as opened:
-        arrays = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
-        return arrays, dict(opened.metadata() or {})
-
-
-def read_config(folder: Path) -> MemberConfig:
+def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
-    if not folder.is_dir():
-        raise InputError("run", str(folder), "no such folder", "make it with: anchorflow train CONFIG.toml")
-    data = read_json(folder, "config.json")
+    if not path.is_dir():
+        raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
+    folder = RunFolder(path)
+    data = folder.read_json("config.json")
     version = data.pop("format_version", None)
-    if version != FORMAT_VERSION:
+    if type(version) is not int or version not in (1, FORMAT_VERSION):
         raise InputError(
             "run",
-            str(folder),
-            f"has format version {version}, this program reads {FORMAT_VERSION}",
+            str(path),
+            f"has format version {version}, this program reads 1 and {FORMAT_VERSION}",
             "train it again, or use the program that made it",
         )
-    return make_member_config(data)
-
-
-def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """Return one of a run folder's JSON objects; refuse one that is missing or unreadable."""
+    if version > 1 and not folder.manifest.exists:
+        raise incomplete(path, Manifest.name)
     try:
-        data = json.loads((folder / name).read_text())
-    except FileNotFoundError:
-        raise incomplete(folder, name) from None
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "run", str(folder / name), f"cannot be read ({error})", "train the run again with --overwrite"
-        ) from None
-    if not isinstance(data, dict):
-        raise InputError("run", str(folder / name), "is not a JSON object", "train the run again")
-    return data
+        config = make_member_config(data)
+        config.build_task()
+    except InputError as error:
+        place = f"{path / 'config.json'}: {error.argument}"
+        raise InputError(place, error.value, error.problem, _REMEDY) from None
+    return config
 
 
 def incomplete(folder: Path, part: str) -> InputError:
     """Refuse a run folder that lacks a part."""
-    return InputError(
-        "run",
-        str(folder),
-        f"incomplete: {part} is missing",
-        "name a run folder, or train it again with --overwrite",
-    )
+    remedy = "name a run folder, or move it away and train the run again"
+    return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
+
+
+def _unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
+    if provenance["status"] == "diverged":
+        remedy = "train it again with a smaller training.learning_rate and --overwrite"
+        return InputError("run", str(folder), str(provenance.get("reason")), remedy)
+    remedy = "continue it with --resume, or train it again with --overwrite"
+    return InputError("run", str(folder), f"not finished (status: {provenance['status']})", remedy)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,11 +41,11 @@ def only_writer(path: Path) -> Iterator[None]:
 
 def _acquire(file: Path, path: Path) -> int:
     while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = _open(file)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(descriptor, 20).decode() or "another"
+            holder = _holder(descriptor) or "another"
             os.close(descriptor)
             raise InputError(
                 "out",
@@ -55,6 +58,31 @@ def _acquire(file: Path, path: Path) -> int:
             os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             return descriptor
         os.close(descriptor)
+
+
+def _open(file: Path) -> int:
+    """Open a lock; refuse a link, and a file of that name which is something else."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(file, flags, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        raise _not_ours(file) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or _holder(descriptor) is None:
+        os.close(descriptor)
+        raise _not_ours(file)
+    return descriptor
+
+
+def _holder(descriptor: int) -> str | None:
+    """Return the process number in a lock, nothing if it is still empty; None if it is no lock."""
+    content = os.pread(descriptor, 21, 0)
+    return content.decode("ascii") if re.fullmatch(rb"[0-9]{0,20}", content) else None
+
+
+def _not_ours(file: Path) -> InputError:
+    return InputError("out", str(file), "is not a lock of this program", "move it away")
 
 
 def _is_still(file: Path, descriptor: int) -> bool:

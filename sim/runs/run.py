@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
 
 from sim.config.run import MemberConfig
-from sim.runs.folder import Arrays, RunFolder, incomplete, read_arrays, read_config, read_json
+from sim.runs.folder import RunFolder, read_config, snapshot_name
+from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.statistics.sample import matrix_of_counts
 
@@ -47,21 +48,11 @@ class Run:
         InputError
             If the folder is missing, of another version, unfinished, diverged or incomplete.
         """
-        folder = Path(path)
-        config = read_config(folder)
-        provenance = read_json(folder, "provenance.json")
-        if provenance.get("status") != "complete":
-            raise _unfinished(folder, provenance)
-        metrics = RunFolder(folder).read_metrics()
-        epochs = sorted(int(f.stem.split("_")[1]) for f in (folder / "snapshots").glob("epoch_*.safetensors"))
-        for part, missing in (
-            ("metrics.jsonl", not metrics),
-            ("snapshots", not epochs or epochs[0] != 0 or epochs[-1] != config.training.epochs),
-            ("statistics.safetensors", not (folder / "statistics.safetensors").exists()),
-        ):
-            if missing:
-                raise incomplete(folder, part)
-        return cls(folder, config, provenance, metrics, tuple(epochs))
+        folder = RunFolder(Path(path))
+        config = read_config(folder.path)
+        provenance = folder.check_complete(config)
+        epochs = tuple(folder.snapshot_epochs())
+        return cls(folder.path, config, provenance, folder.read_metrics(), epochs)
 
     @cached_property
     def task(self) -> Task:
@@ -69,13 +60,23 @@ class Run:
         return self.config.build_task()
 
     def snapshot(self, epoch: int) -> Arrays:
-        """Return the arrays kept at an epoch."""
-        file = self.path / "snapshots" / f"epoch_{epoch:06d}.safetensors"
-        if not file.exists():
+        """Return the arrays kept at an epoch.
+
+        Raises
+        ------
+        InputError
+            If there are none, or they are not as they were written.
+        """
+        if epoch not in self.snapshot_epochs:
             raise InputError(
                 "epoch", epoch, f"no snapshot in {self.path}", f"choose one of {list(self.snapshot_epochs)}"
             )
-        return self._arrays(file)[0]
+        folder, name = RunFolder(self.path), snapshot_name(epoch)
+        arrays, _ = folder.read_tensors(name)
+        with folder.reading(name):
+            check_tensors(arrays, self._specs(epoch))
+            check_finite(arrays)
+        return arrays
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
         """Return the embedding, W_emb or W_E, at an epoch, shape (d, d_m), float64."""
@@ -95,8 +96,14 @@ class Run:
 
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
-        arrays, meta = self._arrays(self.path / "statistics.safetensors")
-        return arrays["token_label_counts"], int(meta["n_sequences"])
+        folder, name, d = RunFolder(self.path), "statistics.safetensors", self.task.vocab_size
+        arrays, meta = folder.read_tensors(name)
+        with folder.reading(name):
+            check_tensors(arrays, {"token_label_counts": ((d, d), np.dtype(np.int64))})
+            counts, n_sequences = arrays["token_label_counts"], meta.get("n_sequences", "")
+            if not re.fullmatch("[1-9][0-9]{0,17}", n_sequences) or counts.min() < 0:
+                raise DamagedError("its counts are not those of sequences")
+        return counts, int(n_sequences)
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
@@ -108,13 +115,14 @@ class Run:
         """dW_emb/dt by eq. 5 from an Emb-MLP's own initial weights and training data, shape (d, d_m)."""
         return frozen_direction(self.token_label_matrix, self.initial())
 
-    def _arrays(self, file: Path) -> tuple[Arrays, dict[str, str]]:
-        try:
-            return read_arrays(file)
-        except (SafetensorError, OSError) as error:
-            raise InputError(
-                "run", str(file), f"cannot be read ({error})", "train the run again with --overwrite"
-            ) from None
+    def _specs(self, epoch: int) -> dict[str, Spec]:
+        """Return shape and dtype of what a snapshot holds: all tensors, or the embedding alone."""
+        from sim.models.initial import tensor_specs
+
+        model, dtype = self.config.model, np.dtype(self.config.training.dtype)
+        every = epoch == 0 or self.config.training.snapshot_tensors == "all"
+        specs = tensor_specs(self.config, self.task.vocab_size)
+        return {name: (s.shape, dtype) for name, s in specs.items() if every or name == model.embedding}
 
 
 def find_runs(paths: list[Path]) -> list[Path]:
@@ -124,12 +132,3 @@ def find_runs(paths: list[Path]) -> list[Path]:
         inside = sorted(p.parent for p in path.glob("*/config.json")) if path.is_dir() else []
         found += inside if inside and not (path / "config.json").exists() else [path]
     return found
-
-
-def _unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
-    status = provenance.get("status")
-    if status == "diverged":
-        remedy = "train it again with a smaller training.learning_rate and --overwrite"
-        return InputError("run", str(folder), str(provenance.get("reason")), remedy)
-    remedy = "continue it with --resume, or train it again with --overwrite"
-    return InputError("run", str(folder), f"not finished (status: {status})", remedy)

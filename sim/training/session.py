@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -19,8 +18,9 @@ from sim.fast.matmul import RouteReport, choose_route, matmul_route
 from sim.models.emb_mlp import widths
 from sim.runs import provenance
 from sim.runs.files import finite
-from sim.runs.folder import Arrays, RunFolder, check_free, is_begun
+from sim.runs.folder import RunFolder, check_free, is_begun
 from sim.runs.lock import only_writer
+from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
 from sim.training.trainer import Trainer
 from theory import Task
 from theory.statistics.sample import token_label_counts
@@ -64,7 +64,7 @@ class Session:
         """Train to the end, until asked to stop or until all have diverged; return the status."""
         training, trainer = self.trainer.training, self.trainer
         self._write_provenance("running")
-        if trainer.epoch == trainer.position == 0:
+        if trainer.optimizer.step == 0:
             self._write_start()
         while trainer.epoch < training.epochs:
             if not trainer.advance(self._next_mark(), stop):
@@ -78,6 +78,8 @@ class Session:
             status = "diverged"
         self._write_checkpoints()
         self._write_provenance(status)
+        for folder in self.folders:
+            folder.settle()
         return status
 
     def _write_start(self) -> None:
@@ -106,9 +108,9 @@ class Session:
 
     def _next_mark(self) -> int:
         """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
-        per_epoch, parts = self.trainer.steps_per_epoch, self.trainer.training.evaluations_per_epoch
-        marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
-        return next(mark for mark in marks if mark > self.trainer.position)
+        trainer = self.trainer
+        marks = evaluation_marks(trainer.training, trainer.steps_per_epoch)
+        return next(mark for mark in marks if mark > trainer.position)
 
     def _evaluate(self) -> None:
         for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
@@ -130,9 +132,7 @@ class Session:
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
-            arrays, state = self.trainer.checkpoint(m)
-            state["seconds"] = self._seconds()
-            folder.write_checkpoint(self.trainer.optimizer.step, arrays, state)
+            folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds()))
 
     def _seconds(self) -> float:
         return self.seconds_before + time.perf_counter() - self.started
@@ -217,8 +217,8 @@ def train_together(
             RunFolder.reopen(p, m) if exists else RunFolder.create(p, m, overwrite=overwrite)
             for p, m, exists in zip(paths, members, existing, strict=True)
         ]
-        # A run goes on with what it started with, or its numbers would depend on the interruption.
-        earlier = _earlier(paths[0])
+        # A run keeps what it started with, or its numbers would depend on the interruption.
+        earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
         route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, device)
         with matmul_route(route.route):
             used = choose_kernels(trainer, _earlier_kernels(earlier) if kernels == "auto" else kernels)
@@ -227,26 +227,15 @@ def train_together(
             return session.run(stop)
 
 
-def _earlier(path: Path) -> dict[str, Any]:
-    """Return what a run's record says, nothing if there is none."""
-    try:
-        found = json.loads((path / "provenance.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
-    try:
-        return RouteReport(**earlier["matmul"])
-    except (KeyError, TypeError):
-        return None
+    return RouteReport(**earlier["matmul"]) if earlier.get("matmul") else None
 
 
 def _earlier_kernels(earlier: dict[str, Any]) -> Kernels:
     if not earlier:
         return "auto"
-    return "compiled" if earlier.get("kernels", {}).get("used") == "compiled" else "torch"
+    used: Kernels = earlier["kernels"]["used"] if earlier.get("kernels") else "torch"
+    return used
 
 
 def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
@@ -261,23 +250,14 @@ def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -
 
 def _restore(session: Session) -> None:
     """Bring a session back to its members' newest common checkpoint; without one it starts afresh."""
-    checkpoints = _common_checkpoint(session.folders)
+    trainer = session.trainer
+    checkpoints = newest_checkpoint(trainer, session.folders)
     if checkpoints is None:
         return
-    session.trainer.restore(checkpoints)
-    session.seconds_before = checkpoints[0][1]["seconds"]
-    for m, folder in enumerate(session.folders):
-        # What was written after the checkpoint will be written again, with the same numbers.
-        kept = [line for line in folder.read_metrics() if line["step"] <= session.trainer.optimizer.step]
-        session.metrics[m].extend(kept)
-
-
-def _common_checkpoint(folders: Sequence[RunFolder]) -> list[tuple[Arrays, dict[str, Any]]] | None:
-    """Return the members' checkpoints of the newest step that all can be read at."""
-    steps = set.intersection(*(set(folder.checkpoint_steps()) for folder in folders))
-    for step in sorted(steps, reverse=True):
-        found = [folder.read_checkpoint(step) for folder in folders]
-        readable = [checkpoint for checkpoint in found if checkpoint is not None]
-        if len(readable) == len(found):
-            return readable
-    return None
+    trainer.restore(checkpoints)
+    session.seconds_before = checkpoints[0][1].seconds
+    if trainer.optimizer.step == 0:
+        return
+    for m, (folder, member) in enumerate(zip(session.folders, trainer.members, strict=True)):
+        folder.check_written(member, trainer.epoch)
+        session.metrics[m] = metrics_until(folder, trainer)

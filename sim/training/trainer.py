@@ -21,7 +21,8 @@ from sim.data.dataset import Dataset, build_dataset, redraw_training
 from sim.fast.compiled import Gradients, torch_gradients
 from sim.models.initial import build
 from sim.models.layers import Parameters
-from sim.runs.folder import Arrays
+from sim.runs.records import CheckpointState
+from sim.runs.tensors import Arrays
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.evaluate import evaluate, evaluation_rows
@@ -31,7 +32,7 @@ from theory.errors import unknown_name
 
 _OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
 """What members of one trainer may differ in."""
-_STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
+STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
 """The generators of an epoch: their names in checkpoints, and their streams."""
 
 
@@ -81,7 +82,7 @@ class Trainer:
         moving = {name: self.parameters[name] for name in self.trained}
         self.optimizer = Optimizer(moving, [member.training for member in members])
         self.generators = {
-            name: [torch_stream(m.seed, stream) for m in members] for name, stream in _STREAMS.items()
+            name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
         }
         self.evaluated = [
             evaluation_rows(d, self.training.evaluation_size, torch_stream(m.seed, "evaluation"))
@@ -172,23 +173,24 @@ class Trainer:
         names = list(self.parameters) if names is None else names
         return {name: self.parameters[name][member].cpu().numpy().copy() for name in names}
 
-    def checkpoint(self, member: int) -> tuple[Arrays, dict[str, Any]]:
-        """Return all that one member needs to go on as if it had never stopped."""
+    def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
+        """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
         arrays = self.arrays(member)
         for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
             arrays |= {f"{name}/{key}": value[member].cpu().numpy().copy() for key, value in part.items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
-        state = {
-            "epoch": self.epoch,
-            "position": self.position,
-            "step": self.optimizer.step,
-            "sum_learning_rate": self.sum_learning_rate[member],
-            "failure": self.failures.get(member),
-        }
+        state = CheckpointState(
+            epoch=self.epoch,
+            position=self.position,
+            step=self.optimizer.step,
+            sum_learning_rate=self.sum_learning_rate[member],
+            failure=self.failures.get(member),
+            seconds=seconds,
+        )
         return arrays, state
 
     @torch.no_grad()
-    def restore(self, checkpoints: Sequence[tuple[Arrays, dict[str, Any]]]) -> None:
+    def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
         """Take up every member where its checkpoint left off; all have to be at the same step."""
         for member, (arrays, own) in enumerate(checkpoints):
             for name, parameter in self.parameters.items():
@@ -198,12 +200,12 @@ class Trainer:
                     moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
-            self.sum_learning_rate[member] = own["sum_learning_rate"]
-            if own["failure"]:
-                self.failures[member] = own["failure"]
+            self.sum_learning_rate[member] = own.sum_learning_rate
+            if own.failure:
+                self.failures[member] = own.failure
         state = checkpoints[0][1]
-        self.epoch, self.position = state["epoch"], state["position"]
-        self.optimizer.step = state["step"]
+        self.epoch, self.position = state.epoch, state.position
+        self.optimizer.step = state.step
         self._begin_epoch()
         if self._loop is not None:
             self._loop.restore()

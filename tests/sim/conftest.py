@@ -33,22 +33,29 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture
 def small() -> Callable[..., RunConfig]:
     """Make a configuration of a small task; keywords are training options but for the run's own."""
+    return make_small
 
-    def make(**options: Any) -> RunConfig:
-        own = {k: options.pop(k) for k in ("init_rates", "seeds", "task", "data", "model") if k in options}
-        training = {
-            "epochs": 4,
-            "batch_size": 16,
-            "learning_rate": 1e-2,
-            "evaluate_every": 2,
-            "snapshot_epochs": [2],
-            "checkpoint_every": 2,
-        }
-        return make_run_config(
-            {"task": SMALL_TASK, "model": {"d_m": 8, "d_f": 12}, "training": training | options} | own
-        )
 
-    return make
+@pytest.fixture(scope="session")
+def small_once() -> RunConfig:
+    """The configuration of a small task as it is, for what a whole session shares."""
+    return make_small()
+
+
+def make_small(**options: Any) -> RunConfig:
+    """Make a configuration of a small task."""
+    own = {k: options.pop(k) for k in ("init_rates", "seeds", "task", "data", "model") if k in options}
+    training = {
+        "epochs": 4,
+        "batch_size": 16,
+        "learning_rate": 1e-2,
+        "evaluate_every": 2,
+        "snapshot_epochs": [2],
+        "checkpoint_every": 2,
+    }
+    return make_run_config(
+        {"task": SMALL_TASK, "model": {"d_m": 8, "d_f": 12}, "training": training | options} | own
+    )
 
 
 @pytest.fixture

@@ -26,7 +26,8 @@ from sim import (
     train,
     train_together,
 )
-from sim.runs.files import write_atomically, write_json
+from sim.runs.files import write_atomically
+from sim.runs.manifest import Manifest
 from sim.training.launch import epochs_left
 from theory import InputError, cosine_matrix, token_label_matrix
 
@@ -100,12 +101,10 @@ def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Ru
     [
         (lambda p: (p / "config.json").unlink(), "config.json is missing"),
         (lambda p: (p / "metrics.jsonl").unlink(), "metrics.jsonl is missing"),
-        (lambda p: (p / "snapshots" / "epoch_000004.safetensors").unlink(), "snapshots is missing"),
-        (lambda p: (p / "provenance.json").write_text("{"), "cannot be read"),
-        (
-            lambda p: (p / "provenance.json").write_text('{"status": "running"}'),
-            r"not finished \(status: running\)",
-        ),
+        (lambda p: (p / "snapshots" / "epoch_000004.safetensors").unlink(), "000004.safetensors is missing"),
+        (lambda p: (p / "provenance.json").write_text("{"), "differs from its checksum"),
+        (lambda p: Manifest(p).write("provenance.json", "{"), "cannot be read"),
+        (lambda p: _change(p / "provenance.json", "status", "running"), r"not finished \(status: running\)"),
         (lambda p: _change(p / "config.json", "format_version", 99), "format version 99"),
         (lambda p: _change(p / "config.json", "colour", "red"), "colour"),
     ],
@@ -117,7 +116,8 @@ def test_a_damaged_run_is_refused_by_name(damage: Callable[[Path], None], words:
 
 
 def _change(file: Path, key: str, value: object) -> None:
-    write_json(file, json.loads(file.read_text()) | {key: value})
+    """Change a file as the program would."""
+    Manifest(file.parent).write(file.name, json.dumps(json.loads(file.read_text()) | {key: value}))
 
 
 def test_a_missing_run_and_a_truncated_snapshot_are_named(run: Run, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_missing_run_and_a_truncated_snapshot_are_named(run: Run, tmp_path: Pa
         run.embedding(3)
     file = run.path / "snapshots" / "epoch_000002.safetensors"
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"epoch_000002.safetensors': differs from its checksum"):
         run.embedding(2)
 
 

@@ -25,6 +25,7 @@ from validate.studies import (
     states_of,
     study_names,
 )
+from validate.studies.study import FOLDER
 
 TINY = """
 purpose = "Two models on a tiny task."
@@ -232,14 +233,41 @@ def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) 
     assert all(s.seconds is not None for s in states)
 
 
-def test_keeping_drops_what_the_study_no_longer_has_and_nothing_else(trained: Path, tmp_path: Path) -> None:
+def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, tmp_path: Path) -> None:
+    """Neither a run that the study no longer has nor one of another configuration is replaced unasked."""
     folder = tmp_path / "kept"
     keep(load_study(trained / "tiny.toml"), trained, folder)
+    before = {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()}
     smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
-    assert keep(smaller, tmp_path / "no-runs", folder) == []
+    other = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
+    for study in (smaller, other):
+        with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, kept of a run .*--drop"):
+            keep(study, tmp_path / "no-runs", folder)
+    assert {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()} == before
+    (folder / "tiny" / "precious.safetensors").write_text("years of work")
+    assert keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
     names = sorted(f.name for f in (folder / "tiny").iterdir())
-    assert names == ["attn-1e-2__gamma0.8_seed0.safetensors", "mlp__gamma0.8_seed0.safetensors"]
-    assert [key.partition("/")[2] for key in json.loads((folder / "checksums.json").read_text())] == names
+    left = ["attn-1e-2__gamma0.8_seed0.safetensors", "mlp__gamma0.8_seed0.safetensors"]
+    assert names == [*left, "precious.safetensors"]
+    assert [key.partition("/")[2] for key in json.loads((folder / "checksums.json").read_text())] == left
+    assert len(kept("tiny", folder=folder)) == 2
+
+
+def test_a_file_of_ones_own_is_not_taken_for_a_study_of_the_package(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name of a study of the package; rename"):
+        _edited(tmp_path, name="emb-mlp")
+    assert load_study(FOLDER / "emb-mlp.toml") == load_study("emb-mlp")
+
+
+def test_keeping_is_refused_before_any_training(
+    file: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(load_study(trained / "tiny.toml"), trained, tmp_path / "kept")
+    file.write_text(TINY.replace("seeds = [0]", "seeds = [1]"))
+    places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept")]
+    assert main(["study", str(file), *places, "--run", "--keep"]) == 2
+    assert "--drop" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_kept_with_another_configuration_does_not_count(trained: Path, tmp_path: Path) -> None:
@@ -296,7 +324,7 @@ def test_ctrl_c_says_how_to_go_on(
 
     monkeypatch.setattr("validate.studies.work.train_members", interrupted)
     assert main(["study", str(file), "--run", "--root", str(tmp_path)]) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
 
 
 def test_the_command_lists_all_and_refuses_what_is_unknown(

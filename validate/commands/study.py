@@ -27,6 +27,8 @@ class Options(CommandOptions):
     """Train the missing runs, after saying how long it will take."""
     keep: bool = False
     """Observe complete runs and keep what they show."""
+    drop: bool = False
+    """With --keep: delete what was kept under the study's name of runs that it does not have."""
     list: bool = False
     """Show every run, not only how many there are."""
     workers: int = 0
@@ -45,18 +47,20 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from validate.console import say
     from validate.observe import KEPT
-    from validate.studies import keep, load_study, run_study, study_names
+    from validate.studies import check_kept, keep, load_study, run_study, study_names
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
+    for study in studies if options.keep else []:
+        check_kept(study, folder, drop=options.drop)
     if options.run:
         try:
             run_study(studies, options.root, options.workers)
         except KeyboardInterrupt:
-            say("anchorflow: stopped; checkpoints are written, the same command goes on")
+            say("anchorflow: stopped; checkpoints are written, the same command continues")
             return 130
     for study in studies if options.keep else []:
-        keep(study, options.root, folder)
+        keep(study, options.root, folder, drop=options.drop)
     _show(studies, options, folder)
     return 0
 

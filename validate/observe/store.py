@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
-import safetensors
-import safetensors.numpy
-from safetensors import SafetensorError
+from pydantic import StrictInt
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import write_atomically, write_json, writing
-from sim.runs.folder import read_arrays
+from sim.runs.files import read_regular, writing
+from sim.runs.folder import RunFolder
+from sim.runs.manifest import Manifest
+from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
 from sim.runs.run import Run
+from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
-from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
+from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.collect import observe
 from validate.observe.observations import Observations
 
@@ -27,7 +26,8 @@ KEPT = Path(__file__).resolve().parent.parent / "kept"
 RUNS = Path("runs/studies")
 """Where the run folders of studies lie unless said otherwise."""
 FORMAT_VERSION = 1
-_CHECKSUMS = "checksums.json"
+CHECKSUMS = "checksums.json"
+"""The list of the kept files, in the folder of all studies."""
 
 
 def kept(
@@ -55,7 +55,9 @@ def kept(
         found = [observe(run) for run in _complete_runs(root / study, variant)]
     else:
         pattern = "*.safetensors" if variant is None else f"{variant}__*.safetensors"
-        found = [read_kept(file) for file in _ordered((folder / study).glob(pattern))]
+        # Without a list every file is refused, instead of being taken for no run.
+        files = kept_files(study, folder) or (folder / study).glob(pattern)
+        found = [read_kept(file) for file in _ordered(f for f in files if f.match(pattern))]
     if not found:
         name = study if variant is None else f"{study}, variant {variant}"
         where = folder if root is None else root
@@ -80,6 +82,11 @@ def write_kept(observations: Observations, file: Path) -> None:
     """Write observations to a file, and its checksum to the list in the folder above.
 
     A file that says the same already keeps its bytes: the order of a header's entries is not fixed.
+
+    Raises
+    ------
+    InputError
+        If there is a file of that name which is not one that was kept, or was changed since.
     """
     header = {
         "format_version": FORMAT_VERSION,
@@ -88,16 +95,13 @@ def write_kept(observations: Observations, file: Path) -> None:
         "epochs": observations.epochs,
     }
     arrays = pack_arrays(observations.arrays) | pack_metrics(observations.metrics)
-    content = safetensors.numpy.save(
-        {name: np.ascontiguousarray(a) for name, a in arrays.items()},
-        metadata={key: json.dumps(value, allow_nan=False) for key, value in header.items()},
-    )
+    content = write_tensors(arrays, {k: json.dumps(v, allow_nan=False) for k, v in header.items()})
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        before = file.read_bytes() if file.is_file() else b""
+        before = read_regular(file) if file.is_file() else b""
         content = before if _said(before) == _said(content) else content
-        write_atomically(file, content)
-        _note(file, hashlib.sha256(content).hexdigest())
+        _list_of(file).write(_key(file), content)
+        _list_of(file).settle()
 
 
 def _said(content: bytes) -> tuple[Any, bytes]:
@@ -105,15 +109,20 @@ def _said(content: bytes) -> tuple[Any, bytes]:
     size = int.from_bytes(content[:8], "little")
     try:
         return json.loads(content[8 : 8 + size]), content[8 + size :]
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, content
 
 
 def drop_kept(file: Path) -> None:
-    """Delete a kept file and its checksum."""
+    """Delete a kept file and its checksum; one that is not as it was kept is refused."""
     with writing(file):
-        file.unlink()
-        _note(file, None)
+        _list_of(file).remove(_key(file))
+
+
+def kept_files(study: str, folder: Path = KEPT) -> list[Path]:
+    """Return the files of a study that were kept in a folder, whatever else lies there."""
+    listed = Manifest(folder, CHECKSUMS).listed()
+    return [folder / name for name in listed if PurePosixPath(name).parent == PurePosixPath(study)]
 
 
 def read_kept(file: Path) -> Observations:
@@ -124,59 +133,69 @@ def read_kept(file: Path) -> Observations:
     InputError
         If the file is missing, unreadable, of another version, or not the one whose checksum is listed.
     """
-    _verify(file)
+    content = _verified(file)
     try:
-        stored, meta = read_arrays(file)
-    except (SafetensorError, OSError) as error:
-        raise _refused(file, f"cannot be read ({error})") from None
-    header = _header(file, meta)
-    return Observations(
-        make_member_config(header["config"]),
-        header["provenance"],
-        unpack_metrics(stored),
-        tuple(header["epochs"]),
-        unpack_arrays(stored),
-    )
+        header = _header(content)
+        metrics, arrays = _unpacked(read_tensors(content)[0])
+    except DamagedError as error:
+        raise _refused(file, str(error)) from None
+    config = make_member_config(header.config)
+    return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays)
 
 
-def read_header(file: Path) -> dict[str, Any]:
-    """Return a kept file's config, provenance and epochs as plain data, without reading its arrays."""
+def _unpacked(stored: Arrays) -> tuple[list[dict[str, Any]], dict[str, FloatArray]]:
     try:
-        with safetensors.safe_open(file, framework="numpy") as opened:
-            return _header(file, dict(opened.metadata() or {}))
-    except (SafetensorError, OSError) as error:
-        raise _refused(file, f"cannot be read ({error})") from None
+        metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
+    except (LookupError, TypeError, ValueError, StopIteration) as error:
+        raise DamagedError(f"its arrays do not fit together ({error})") from None
+    for line in metrics:
+        fitting(MetricsLine, line)
+    return metrics, arrays
 
 
-def _header(file: Path, meta: dict[str, str]) -> dict[str, Any]:
-    header = {key: json.loads(value) for key, value in meta.items()}
-    version = header.get("format_version")
+def read_header(file: Path) -> Header:
+    """Return a kept file's configuration, provenance and epochs as plain data."""
+    try:
+        return _header(_verified(file))
+    except DamagedError as error:
+        raise _refused(file, str(error)) from None
+
+
+class Header(Record):
+    """What a kept file holds besides arrays."""
+
+    format_version: StrictInt
+    config: dict[str, Any]
+    provenance: dict[str, Any]
+    epochs: list[Count]
+
+
+def _header(content: bytes) -> Header:
+    values = {key: read_value(text.encode()) for key, text in read_metadata(content).items()}
+    version = values.get("format_version")
     if version != FORMAT_VERSION:
-        raise _refused(file, f"has format version {version}, this program reads {FORMAT_VERSION}")
+        raise DamagedError(f"has format version {version}, this program reads {FORMAT_VERSION}")
+    header = fitting(Header, values)
+    fitting(Provenance, header.provenance)
     return header
 
 
-def _note(file: Path, digest: str | None) -> None:
-    """Set or remove a file's checksum in the list."""
-    listed = _checksums(file)
-    listed.pop(_key(file), None)
-    if digest is not None:
-        listed[_key(file)] = digest
-    write_json(file.parent.parent / _CHECKSUMS, dict(sorted(listed.items())))
+def _verified(file: Path) -> bytes:
+    """Return what a file holds; refuse one that differs from its checksum, or has none."""
+    try:
+        content = read_regular(file)
+    except FileNotFoundError:
+        raise _refused(file, "no such file") from None
+    except OSError as error:
+        raise _refused(file, f"cannot be read ({error.strerror or error})") from None
+    problem = _list_of(file).problem(_key(file), content)
+    if problem:
+        raise _refused(file, problem)
+    return content
 
 
-def _verify(file: Path) -> None:
-    """Refuse a file that differs from its checksum, or has none in a folder that has a list."""
-    if not file.is_file():
-        raise _refused(file, "no such file")
-    listed = _checksums(file)
-    if listed and listed.get(_key(file)) != hashlib.sha256(file.read_bytes()).hexdigest():
-        raise _refused(file, f"is not the file whose checksum {_CHECKSUMS} lists")
-
-
-def _checksums(file: Path) -> dict[str, str]:
-    found = file.parent.parent / _CHECKSUMS
-    return dict(json.loads(found.read_text())) if found.exists() else {}
+def _list_of(file: Path) -> Manifest:
+    return Manifest(file.parent.parent, CHECKSUMS)
 
 
 def _key(file: Path) -> str:
@@ -184,7 +203,9 @@ def _key(file: Path) -> str:
 
 
 def _refused(file: Path, problem: str) -> InputError:
-    remedy = "restore it, or keep its run again: anchorflow study NAME --keep"
+    remedy = (
+        f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
+    )
     return InputError("kept observations", str(file), problem, remedy)
 
 
@@ -192,8 +213,8 @@ def _ordered(files: Iterable[Path]) -> list[Path]:
     """Sort kept files by variant, γ and seed."""
 
     def order(file: Path) -> tuple[str, float, int]:
-        config = read_header(file)["config"]
-        return file.name.rpartition("__")[0], config["init_rate"], config["seed"]
+        config = make_member_config(read_header(file).config)
+        return file.name.rpartition("__")[0], config.init_rate, config.seed
 
     return sorted(files, key=order)
 
@@ -203,6 +224,7 @@ def _complete_runs(folder: Path, variant: str | None) -> list[Run]:
     depths = ("*/config.json", "*/*/config.json") if variant is None else (f"{variant}/*/config.json",)
     runs = []
     for config in (found for depth in depths for found in folder.glob(depth)):
-        if json.loads((config.parent / "provenance.json").read_text()).get("status") == "complete":
-            runs.append(Run.open(config.parent))
+        run = RunFolder(config.parent)
+        if run.has_provenance and run.read_provenance()["status"] == "complete":
+            runs.append(Run.open(run.path))
     return sorted(runs, key=lambda run: (str(run.path.parent), run.config.init_rate, run.config.seed))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from sim.config.run import make_member_config
-from sim.runs.folder import is_begun, read_config, read_json
+from sim.runs.folder import RunFolder, is_begun, read_config
 from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
 from sim.training.launch import epochs_left
@@ -60,12 +60,12 @@ def counts_of(states: Sequence[MemberState]) -> Counter[str]:
 
 def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
     state = run_state(member)
-    seconds = read_json(member.path, "provenance.json")["wall_seconds"] if state == "complete" else None
+    seconds = RunFolder(member.path).read_provenance()["wall_seconds"] if state == "complete" else None
     file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
     if file.exists():
         header = read_header(file)
-        is_kept = make_member_config(header["config"]) == member.config
-        seconds = header["provenance"]["wall_seconds"] if seconds is None and is_kept else seconds
+        is_kept = make_member_config(header.config) == member.config
+        seconds = header.provenance["wall_seconds"] if seconds is None and is_kept else seconds
     return MemberState(member, state, is_kept, seconds)
 
 
@@ -86,9 +86,10 @@ def run_state(member: StudyMember) -> State:
             "holds a run with another configuration than the study's",
             "move it away, or choose another --root",
         )
-    if not (member.path / "provenance.json").exists():
+    folder = RunFolder(member.path)
+    if not folder.has_provenance:
         return "unfinished"
-    status = read_json(member.path, "provenance.json").get("status")
+    status = folder.read_provenance()["status"]
     if status == "complete":
         Run.open(member.path)
         return "complete"

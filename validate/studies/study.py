@@ -65,13 +65,16 @@ def load_study(source: str | Path) -> Study:
     Raises
     ------
     InputError
-        If there is no such study, or its file makes no sense.
+        If there is no such study, its file makes no sense, or a file of one's own has the name of one of
+        the package's studies, whose runs it would be taken for.
     """
     file = Path(source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
             raise unknown_name("study", str(source), study_names())
         file = FOLDER / f"{source}.toml"
+    elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
+        raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
     return _study(_checked_name("study", file.stem), load_toml(file))
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from sim.config.run import make_member_config
 from sim.runs.run import Run
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from validate.console import say, training_progress
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
-from validate.observe.store import drop_kept, kept_file
+from validate.observe.store import drop_kept, kept_file, kept_files, read_header
 from validate.studies.state import cost_of, run_state
 from validate.studies.study import Study, StudyMember, members_of
 from validate.training import cost_text, process_count
@@ -69,10 +70,8 @@ def _train(left: Sequence[StudyMember], count: int) -> None:
         train_members(configs, paths, workers=count, resume=True, report=report)
 
 
-def keep(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Path]:
+def keep(study: Study, root: Path = RUNS, folder: Path = KEPT, *, drop: bool = False) -> list[Path]:
     """Observe a study's complete runs and keep what they show, with checksums.
-
-    Kept files of runs that the study no longer has are deleted; those of its other runs stay.
 
     Parameters
     ----------
@@ -81,15 +80,22 @@ def keep(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Path]:
         The folder of all studies' run folders.
     folder : Path, optional
         The folder with the kept files.
+    drop : bool, optional
+        Delete what was kept under the study's name of runs that it does not have.
 
     Returns
     -------
     list of Path
         The files written.
+
+    Raises
+    ------
+    InputError
+        If there is such a file and ``drop`` is not asked for, or a file is not as it was kept.
     """
+    check_kept(study, folder, drop=drop)
     members = members_of(study, root)
-    own = {kept_file(study.name, m.variant, m.config, folder) for m in members}
-    for file in set((folder / study.name).glob("*.safetensors")) - own:
+    for file in _others(study, folder):
         drop_kept(file)
     written = []
     for member in members:
@@ -98,6 +104,22 @@ def keep(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Path]:
             write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
             written.append(file)
     return written
+
+
+def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> None:
+    """Refuse, before any work, to keep a study where ``keep`` would refuse it."""
+    others = _others(study, folder)
+    if others and not drop:
+        problem = f"holds {others[0].name}, kept of a run that this study does not have"
+        remedy = "choose another folder (--kept), or ask to delete such files (--drop)"
+        raise InputError("kept", str(folder / study.name), problem, remedy)
+
+
+def _others(study: Study, folder: Path) -> list[Path]:
+    """Return the files that were kept under a study's name, but of runs that it does not have."""
+    own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
+    files = sorted(kept_files(study.name, folder))
+    return [f for f in files if f not in own or make_member_config(read_header(f).config) != own[f]]
 
 
 def _chosen(observations: Observations, patterns: Sequence[str]) -> Observations:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sim import Run, build, make_run_config
+from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import (
     Observations,
@@ -70,8 +71,9 @@ def test_keeping_the_same_again_changes_no_byte(observations: Observations, tmp_
     assert read_kept(file).metrics == observations.metrics
     for spoiled in (content[:-1] + bytes([content[-1] ^ 1]), content[:50], b""):
         file.write_bytes(spoiled)
-        _kept(observations, tmp_path)
-        assert read_kept(file).metrics == observations.metrics
+        with pytest.raises(InputError, match="was changed since"):
+            _kept(observations, tmp_path)
+        assert file.read_bytes() == spoiled
 
 
 def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations, tmp_path: Path) -> None:
@@ -151,7 +153,9 @@ def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path:
     unfinished = tmp_path / "mine" / "gamma0.5_seed9"
     unfinished.mkdir()
     (unfinished / "config.json").write_text("{}")
-    (unfinished / "provenance.json").write_text('{"status": "interrupted"}')
+    (unfinished / "provenance.json").write_text(
+        '{"status": "interrupted", "wall_seconds": 1.0, "peak_memory_mib": 1.0}'
+    )
     found = kept("mine", root=tmp_path)
     assert len(found) == 2
     assert len(kept("mine", "variant", root=tmp_path)) == 1
@@ -179,16 +183,17 @@ def test_a_changed_file_is_refused(observations: Observations, tmp_path: Path) -
         observe_path(file)
 
 
-def test_a_file_that_no_list_names_is_refused_where_there_is_a_list(
-    observations: Observations, tmp_path: Path
-) -> None:
+def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_path: Path) -> None:
     file = _kept(observations, tmp_path)
     stranger = file.with_name("gamma0.9_seed0.safetensors")
     stranger.write_bytes(file.read_bytes())
     with pytest.raises(InputError, match="checksum"):
         read_kept(stranger)
+    assert [o.config for o in kept("mine", folder=tmp_path)] == [observations.config]
     (tmp_path / "checksums.json").unlink()
-    assert read_kept(stranger).config == observations.config
+    for read in (lambda: read_kept(file), lambda: kept("mine", folder=tmp_path)):
+        with pytest.raises(InputError, match=r"has no checksum in checksums\.json"):
+            read()
 
 
 def test_other_versions_and_broken_files_are_refused(
@@ -199,8 +204,8 @@ def test_other_versions_and_broken_files_are_refused(
     monkeypatch.undo()
     with pytest.raises(InputError, match="format version 0"):
         read_kept(file)
-    (tmp_path / "checksums.json").unlink()
-    file.write_bytes(b"nothing")
+    file.unlink()
+    Manifest(tmp_path, "checksums.json").write("mine/gamma0.5_seed0.safetensors", b"nothing")
     with pytest.raises(InputError, match="cannot be read"):
         read_kept(file)
     with pytest.raises(InputError, match="no such file"):

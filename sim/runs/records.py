@@ -1,0 +1,164 @@
+"""The schemas of a run folder's JSON files."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+
+from sim.runs.tensors import DamagedError
+
+Count = Annotated[StrictInt, Field(ge=0)]
+Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Loss = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Status = Literal["running", "interrupted", "complete", "diverged"]
+
+
+class Record(BaseModel):
+    """A JSON object with the keys that this program relies on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CheckpointState(Record):
+    """What a checkpoint holds besides tensors.
+
+    Attributes
+    ----------
+    epoch, position, step : int
+        Whole epochs done, steps taken in the current one, and steps in all.
+    sum_learning_rate : float
+    failure : str or None
+        Why the member diverged, if it did.
+    seconds : float
+        Wall time so far.
+    """
+
+    epoch: Count
+    position: Count
+    step: Count
+    sum_learning_rate: Number
+    failure: StrictStr | None
+    seconds: Number
+
+
+class MetricsLine(Record):
+    """One evaluation; a loss that was not finite is None."""
+
+    epoch: Number
+    step: Count
+    sum_learning_rate: Number
+    loss: dict[str, Loss | None]
+    accuracy: dict[str, Annotated[Number, Field(le=1)]]
+
+
+class Matmul(Record):
+    """Which matrix product a run takes, and what was measured (``sim.fast.matmul``)."""
+
+    route: Literal["default", "bf16-named"]
+    gflops: dict[str, Number]
+    error: dict[str, Number]
+
+
+class Kernels(Record):
+    """Which kernels a run takes (``sim.fast.compiled``)."""
+
+    used: Literal["torch", "compiled"]
+    reason: StrictStr
+    seconds: Number | None
+    difference: Number | None
+
+
+class Provenance(Record):
+    """How a run was made; other keys are allowed, since versions of this program added some."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    status: Status
+    reason: StrictStr | None = None
+    epoch: Count = 0
+    written: StrictStr = ""
+    commit: StrictStr | None = None
+    dirty: StrictBool | None = None
+    python: StrictStr = ""
+    versions: dict[str, StrictStr] = {}
+    device: StrictStr = ""
+    processor: StrictStr = ""
+    system: StrictStr = ""
+    matmul: Matmul | None = None
+    kernels: Kernels | None = None
+    trained_with: list[StrictStr] = []
+    sources: dict[str, StrictStr] = {}
+    wall_seconds: Number
+    peak_memory_mib: Number
+
+
+Kind = TypeVar("Kind", bound=Record)
+
+
+def read_value(content: bytes) -> Any:
+    """Return what a JSON document holds.
+
+    Raises
+    ------
+    DamagedError
+        If it is none.
+    """
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"cannot be read ({error})") from None
+
+
+def read_object(content: bytes) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises
+    ------
+    DamagedError
+        If it is no JSON, or no object.
+    """
+    found = read_value(content)
+    if not isinstance(found, dict):
+        raise DamagedError("is not a JSON object")
+    return found
+
+
+def fitting(schema: type[Kind], value: dict[str, Any]) -> Kind:
+    """Return an object that fits a schema.
+
+    Raises
+    ------
+    DamagedError
+        Naming the first key that does not.
+    """
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(str(part) for part in problem["loc"])
+        raise DamagedError(f"{key}: {problem['msg'][:1].lower()}{problem['msg'][1:]}") from None
+
+
+def read_metrics(content: bytes) -> list[dict[str, Any]]:
+    """Return the evaluations of metrics.jsonl, in the order of their steps.
+
+    Raises
+    ------
+    DamagedError
+        Naming the first line that is none, or comes out of order.
+    """
+    lines: list[dict[str, Any]] = []
+    step, parts = -1, None
+    for number, text in enumerate(content.splitlines(), start=1):
+        try:
+            line = fitting(MetricsLine, read_object(text))
+        except DamagedError as error:
+            raise DamagedError(f"line {number}: {error}") from None
+        parts = parts or line.loss.keys()
+        if line.step <= step or line.loss.keys() != parts or line.accuracy.keys() != parts:
+            raise DamagedError(f"line {number}: does not follow the line before it")
+        step = line.step
+        lines.append(json.loads(text))
+    return lines

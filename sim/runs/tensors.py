@@ -1,0 +1,85 @@
+"""Tensors from a safetensors file, checked before anything is computed with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+from pydantic import TypeAdapter, ValidationError
+from safetensors import SafetensorError
+
+Arrays = dict[str, npt.NDArray[Any]]
+Spec = tuple[tuple[int, ...], np.dtype[Any]]
+"""Shape and dtype."""
+_METADATA = TypeAdapter(dict[str, str])
+
+
+class DamagedError(ValueError):
+    """What a file holds is not what this program writes; the message says where."""
+
+
+def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:
+    """Return the bytes of a safetensors file."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return safetensors.numpy.save(contiguous, metadata=metadata)
+
+
+def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
+    """Return a safetensors file's arrays and its metadata.
+
+    Raises
+    ------
+    DamagedError
+        If it is no such file, or holds a dtype that NumPy does not have.
+    """
+    try:
+        arrays = safetensors.numpy.load(content)
+    except KeyError as error:
+        raise DamagedError(f"has a tensor of dtype {error.args[0]}") from None
+    except (SafetensorError, ValueError, TypeError) as error:
+        raise DamagedError(f"cannot be read ({error})") from None
+    return arrays, read_metadata(content)
+
+
+def read_metadata(content: bytes) -> dict[str, str]:
+    """Return the metadata of a safetensors file, of which the beginning is enough.
+
+    Raises
+    ------
+    DamagedError
+        If there is no such header.
+    """
+    size = int.from_bytes(content[:8], "little")
+    try:
+        header = json.loads(content[8 : 8 + size])
+        return _METADATA.validate_python(header.get("__metadata__", {}))
+    except (ValueError, RecursionError, AttributeError) as error:
+        reason = "its metadata is not text" if isinstance(error, ValidationError) else "it has no header"
+        raise DamagedError(f"cannot be read ({reason})") from None
+
+
+def check_tensors(arrays: Mapping[str, npt.NDArray[Any]], specs: Mapping[str, Spec]) -> None:
+    """Refuse arrays other than those expected: each with its shape and dtype.
+
+    Raises
+    ------
+    DamagedError
+        Naming the first tensor that is missing, unknown, of another shape or of another dtype.
+    """
+    for name in sorted(specs.keys() ^ arrays.keys()):
+        raise DamagedError(f"{name} is {'missing' if name in specs else 'not a tensor of this run'}")
+    for name, (shape, dtype) in specs.items():
+        found = arrays[name]
+        if found.shape != shape or found.dtype != dtype:
+            raise DamagedError(f"{name} is {found.dtype} of shape {found.shape}, expected {dtype} {shape}")
+
+
+def check_finite(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse arrays with NaN or infinity, by name."""
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise DamagedError(f"{name} has entries that are not finite")

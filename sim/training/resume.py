@@ -1,0 +1,111 @@
+"""Where a run continues: at the newest checkpoint that is whole, with everything that was written before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from sim.config.run import TrainingConfig
+from sim.runs.folder import RunFolder, checkpoint_name
+from sim.runs.records import CheckpointState
+from sim.runs.tensors import Arrays, DamagedError, check_finite, check_tensors
+from sim.training.trainer import STREAMS, Trainer
+from theory import InputError
+
+_LOG = logging.getLogger("anchorflow")
+Checkpoint = tuple[Arrays, CheckpointState]
+
+
+def newest_checkpoint(trainer: Trainer, folders: Sequence[RunFolder]) -> list[Checkpoint] | None:
+    """Return the members' checkpoints of the newest step at which all are whole, None if there is none.
+
+    A damaged one is passed over, and named in a warning.
+    """
+    steps = set.intersection(*(set(folder.checkpoint_steps()) for folder in folders))
+    for step in sorted(steps, reverse=True):
+        found = [_checked(trainer, folder, step) for folder in folders]
+        whole = [checkpoint for checkpoint in found if checkpoint is not None]
+        if len(whole) == len(found):
+            return whole
+    return None
+
+
+def _checked(trainer: Trainer, folder: RunFolder, step: int) -> Checkpoint | None:
+    """Return a checkpoint; set a damaged one aside, say what is wrong with it, and return None."""
+    try:
+        arrays, state = folder.read_checkpoint(step)
+        _check_position(trainer, state)
+        _check_arrays(trainer, arrays, finite=state.failure is None)
+    except DamagedError as error:
+        aside = folder.set_aside(step)
+        _LOG.warning(
+            "anchorflow: %s: %s; set aside as %s, training continues from the checkpoint before it, if any.",
+            folder.path / checkpoint_name(step),
+            error,
+            aside.name,
+        )
+        return None
+    return arrays, state
+
+
+def _check_position(trainer: Trainer, state: CheckpointState) -> None:
+    per_epoch, epochs = trainer.steps_per_epoch, trainer.training.epochs
+    if state.epoch > epochs:
+        raise DamagedError(f"epoch: is {state.epoch}, the run has {epochs}")
+    if state.position >= per_epoch or (state.epoch == epochs and state.position):
+        raise DamagedError(f"position: is {state.position}, an epoch has {per_epoch} steps")
+    if state.step != state.epoch * per_epoch + state.position:
+        raise DamagedError(f"step: is {state.step}, which is not that of epoch and position")
+
+
+def _check_arrays(trainer: Trainer, arrays: Arrays, *, finite: bool) -> None:
+    expected, _ = trainer.checkpoint(0)
+    check_tensors(arrays, {name: (array.shape, array.dtype) for name, array in expected.items()})
+    if finite:
+        check_finite({name: array for name, array in arrays.items() if name not in STREAMS})
+    for name in STREAMS:
+        try:
+            torch.Generator().set_state(torch.from_numpy(np.ascontiguousarray(arrays[name])))
+        except RuntimeError as error:
+            raise DamagedError(f"{name}: {error}") from None
+
+
+def metrics_until(folder: RunFolder, trainer: Trainer) -> list[dict[str, Any]]:
+    """Return the evaluations before the trainer's step; later ones will be written again.
+
+    Raises
+    ------
+    InputError
+        If one is missing.
+    """
+    found = {line["step"]: line for line in folder.read_metrics()}
+    steps = evaluation_steps(trainer.training, trainer.steps_per_epoch)
+    expected = [step for step in steps if step <= trainer.optimizer.step]
+    for each in expected:
+        if each not in found:
+            problem = f"the evaluation at step {each} is missing"
+            remedy = "restore it, or move the folder away and train the run again"
+            raise InputError("run", str(folder.path / "metrics.jsonl"), problem, remedy)
+    return [found[each] for each in expected]
+
+
+def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
+    """Return the positions within an epoch at which a run evaluates; the last is its end."""
+    parts = training.evaluations_per_epoch
+    marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
+    return sorted(marks - {0})
+
+
+def evaluation_steps(training: TrainingConfig, per_epoch: int) -> list[int]:
+    """Return every step at which a run evaluates."""
+    within = evaluation_marks(training, per_epoch)[:-1]
+    steps = [0]
+    for epoch in range(training.epochs):
+        steps += [epoch * per_epoch + mark for mark in within]
+        if (epoch + 1) % training.evaluate_every == 0 or epoch + 1 == training.epochs:
+            steps.append((epoch + 1) * per_epoch)
+    return steps
