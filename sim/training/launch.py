@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,16 +13,18 @@ from typing import Any
 import torch
 
 from sim.config.run import Kernels, MemberConfig, RunConfig
+from sim.errors import UnfinishedRunsError
 from sim.fast.compiled import check_kernels
 from sim.fast.memory import keep_freed_memory
-from sim.runs.folder import RunFolder, check_free, is_begun
+from sim.runs.folder import RunFolder, check_free, check_resumable, is_begun
 from sim.runs.run import Run
 from sim.training.session import Report, train_together
 from sim.training.trainer import groups_of_members
+from sim.training.workers import SIGNALS, Ended, WorkerDiedError, train_in_processes
 from theory import InputError
 
-_stop = threading.Event()
-_progress: Any = None
+Pending = tuple[MemberConfig, Path]
+"""A run that is left to train, and its folder."""
 
 
 def train(
@@ -70,6 +69,8 @@ def train(
     ------
     InputError
         If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had.
+    UnfinishedRunsError
+        If a worker process was killed; the other runs are trained to their end first.
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
@@ -106,6 +107,8 @@ def train_members(
     ------
     InputError
         If a run folder is in the way. A member that diverges raises nothing: its folder says so.
+    UnfinishedRunsError
+        If a worker process was killed; the other runs are trained to their end first.
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
@@ -113,12 +116,14 @@ def train_members(
     check_kernels(kernels, device)
     left = pending_runs(members, paths, resume, overwrite)
     call = {"resume": resume, "overwrite": overwrite, "kernels": kernels}
-    if device != "cpu":
-        statuses = _train_on_device(left, call | {"device": device}, report)
-    elif workers == 1 or len(left) <= 1:
-        statuses = _train_here(left, call, report)
-    else:
-        statuses = _train_in_processes(left, call, report, workers)
+    with _stop_on_signals() as stop:
+        if device != "cpu":
+            statuses = _train_on_device(left, call | {"device": device}, report, stop)
+        elif workers == 1 or len(left) <= 1:
+            statuses = _train_here(left, call, report, stop)
+        else:
+            tasks = [(member, path, call) for member, path in left]
+            statuses = _statuses(left, train_in_processes(tasks, workers, stop, report))
     if "interrupted" in statuses:
         raise KeyboardInterrupt
 
@@ -139,12 +144,13 @@ def default_workers() -> int:
 
 def pending_runs(
     members: Sequence[MemberConfig], paths: Sequence[Path], resume: bool, overwrite: bool
-) -> list[tuple[MemberConfig, Path]]:
+) -> list[Pending]:
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
     left = []
     for member, path in zip(members, paths, strict=True):
         if resume and is_begun(path):
-            if _is_complete(path, member):
+            check_resumable(path, member)
+            if _is_complete(path):
                 continue
         else:
             check_free(path, overwrite=overwrite)
@@ -153,100 +159,72 @@ def pending_runs(
 
 
 def epochs_left(member: MemberConfig, path: Path) -> int:
-    """Return the epochs that a run still needs if it goes on from its newest checkpoint."""
-    return member.training.epochs - RunFolder(path).epochs_done()
+    """Return the epochs that a run still needs if it continues from its newest checkpoint."""
+    return max(member.training.epochs - RunFolder(path).epochs_done(), 0)
 
 
-def _is_complete(path: Path, member: MemberConfig) -> bool:
+def _is_complete(path: Path) -> bool:
     try:
-        return Run.open(path).config == member
+        Run.open(path)
     except InputError:
         return False
+    return True
 
 
-def _train_here(pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report) -> list[str]:
+def _train_here(
+    pending: Sequence[Pending], call: dict[str, Any], report: Report, stop: Callable[[], bool]
+) -> list[str]:
     """Train one member after the other in this process, on one thread."""
-    _stop.clear()
     keep_freed_memory()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     statuses: list[str] = []
     try:
-        with _stopping_on_signals(_stop.set):
-            for member, path in pending:
-                if _stop.is_set():
-                    return [*statuses, "interrupted"]
-                statuses.append(train_together([member], [path], **call, report=report, stop=_stop.is_set))
+        for member, path in pending:
+            if stop():
+                return [*statuses, "interrupted"]
+            statuses.append(train_together([member], [path], **call, report=report, stop=stop))
     finally:
         torch.set_num_threads(threads)
     return statuses
 
 
 def _train_on_device(
-    pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report
+    pending: Sequence[Pending], call: dict[str, Any], report: Report, stop: Callable[[], bool]
 ) -> list[str]:
     """Train members together that may share a trainer, one such group after the other."""
-    _stop.clear()
     statuses: list[str] = []
-    with _stopping_on_signals(_stop.set):
-        for group in groups_of_members([member for member, _ in pending]):
-            if _stop.is_set():
-                return [*statuses, "interrupted"]
-            members, paths = zip(*(pending[i] for i in group), strict=True)
-            statuses.append(train_together(members, paths, **call, report=report, stop=_stop.is_set))
+    for group in groups_of_members([member for member, _ in pending]):
+        if stop():
+            return [*statuses, "interrupted"]
+        members, paths = zip(*(pending[i] for i in group), strict=True)
+        statuses.append(train_together(members, paths, **call, report=report, stop=stop))
     return statuses
 
 
-def _train_in_processes(
-    pending: list[tuple[MemberConfig, Path]], call: dict[str, Any], report: Report, workers: int
-) -> list[str]:
-    """Train one member per task in a pool of fresh processes."""
-    context = multiprocessing.get_context("spawn")
-    progress, stop = context.Queue(), context.Event()
-    count = min(workers, len(pending))
-    with ProcessPoolExecutor(count, context, _begin_worker, (progress, stop)) as pool:
-        futures = [pool.submit(_work, member, path, call) for member, path in pending]
-        with _stopping_on_signals(stop.set):
-            _pass_on(futures, progress, report)
-        return [future.result() for future in futures]
-
-
-def _pass_on(futures: list[Future[str]], progress: Any, report: Report) -> None:
-    """Report progress until every task has ended."""
-    while True:
-        done = all(future.done() for future in futures)
-        try:
-            report(progress.get(timeout=0.2))
-        except queue.Empty:
-            if done:
-                return
-
-
-def _begin_worker(progress: Any, stop: Any) -> None:
-    """Make a worker single-threaded, and leave Ctrl-C to the parent, which asks it to stop."""
-    global _progress, _stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    keep_freed_memory()
-    torch.set_num_threads(1)
-    _progress, _stop = progress, stop
-
-
-def _work(member: MemberConfig, path: Path, call: dict[str, Any]) -> str:
-    if _stop.is_set():
-        return "interrupted"
-    return train_together([member], [path], **call, report=_progress.put, stop=_stop.is_set)
+def _statuses(pending: Sequence[Pending], ended: Sequence[Ended]) -> list[str]:
+    """Return how runs ended; raise what went wrong, once all of them have."""
+    errors = {str(path): end.error for (_, path), end in zip(pending, ended, strict=True) if end.error}
+    if errors and all(isinstance(error, WorkerDiedError) for error in errors.values()):
+        raise UnfinishedRunsError({path: str(error) for path, error in errors.items()}, len(pending))
+    for error in errors.values():
+        if not isinstance(error, WorkerDiedError):
+            raise error
+    return [end.status for end in ended]
 
 
 @contextmanager
-def _stopping_on_signals(request: Callable[[], None]) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into a request to stop after the current step."""
+def _stop_on_signals() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C and what else asks a process to stop into a flag, to be looked at after each step."""
+    stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stop.is_set
         return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: request()) for number in numbers}
+    # A program under nohup is to outlive its terminal.
+    numbers = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
     try:
-        yield
+        yield stop.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
