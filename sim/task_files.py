@@ -10,7 +10,8 @@ from typing import Any, Literal
 from theory import InputError, Task
 from theory.errors import unknown_key
 from theory.reading import load_json
-from theory.task.toml import TASK_KEYS, load_toml, task_from_dict, task_to_dict
+from theory.task.task import task_from_dict, task_to_dict
+from theory.task.toml import TASK_KEYS, load_toml
 
 PRESETS = {"paper": 9, "emb-mlp": 3}
 """Named tasks: the paper's, by sequence length."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim import make_run_config
 from theory import InputError, Task
-from theory.task.toml import task_from_dict
+from theory.task.task import task_from_dict
 
 VALUES = st.recursive(
     st.none()

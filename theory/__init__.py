@@ -50,9 +50,13 @@ from theory.statistics.labels import (
 )
 from theory.statistics.sample import token_label_counts, token_label_matrix
 from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
+from theory.task.additive import Shift, Sum
+from theory.task.expression import Expression
+from theory.task.function import Function, Tabulated
+from theory.task.mapping import Mapping
 from theory.task.population import Population, draw_tables, enumerate_population, labels_of
-from theory.task.rules import Lookup, Shift, Sum, Window
-from theory.task.task import Mapping, Task
+from theory.task.tables import Lookup, Window
+from theory.task.task import Task
 from theory.transformer.attention_init import (
     attention_logit_std,
     average_attention_bound,
@@ -94,7 +98,9 @@ __all__ = [
     "Derivation",
     "EmbMLPParameters",
     "Exponent",
+    "Expression",
     "FiniteSample",
+    "Function",
     "GaussianShape",
     "GradientExpansion",
     "Horizon",
@@ -112,6 +118,7 @@ __all__ = [
     "Solver",
     "SolverStatistics",
     "Sum",
+    "Tabulated",
     "Task",
     "Trajectory",
     "ValueGrowth",

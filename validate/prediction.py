@@ -22,7 +22,7 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
-from theory.task.toml import task_to_dict
+from theory.task.task import task_to_dict
 from validate.compare import groups_of
 from validate.figures import (
     CosineMatrices,

@@ -17,7 +17,7 @@ from sim.config.section import MANY, Count, Section, Several, tagged
 from sim.task_files import PRESETS as PRESETS
 from sim.task_files import as_task as as_task
 from theory import InputError, Task
-from theory.task.toml import task_to_dict
+from theory.task.task import task_to_dict
 
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]

@@ -10,7 +10,7 @@ import pytest
 
 from theory import InputError, Task
 from theory.reading import LARGEST_FILE, load_json, load_toml, parse_toml
-from theory.task.toml import task_from_dict
+from theory.task.task import task_from_dict
 
 
 def test_what_a_file_says(tmp_path: Path) -> None:

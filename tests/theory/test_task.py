@@ -153,7 +153,7 @@ def test_rules_that_do_not_fit_are_refused(rule: Any, words: list[str]) -> None:
         ('keys = "5..9"\nn_anchors=1\nvocab_size=20', ["'length' is missing"]),
         (
             'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="som"',
-            ["som", "choose one of lookup"],
+            ["som", "choose one of", "lookup"],
         ),
         (
             'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="sum"\nlow=3',

@@ -39,12 +39,29 @@ def eq14_embedding(
     Returns
     -------
     ndarray of float64, shape (len(tokens), vocab_size)
+
+    Raises
+    ------
+    InputError
+        If a token is neither a key nor an anchor of a rule that adds (``Sum`` or ``Shift``).
     """
     s = check_tokens("tokens", tokens, task.vocab_size)
+    _check_meaning(task, s)
     i = np.arange(task.vocab_size)
     constant = np.where(np.isin(s, task.keys), 0.0, 1 / (d_m or task.vocab_size))
     shape: FloatArray = np.exp(-((i - s[:, None]) ** 2) / width) - constant[:, None]
     return shape
+
+
+def _check_meaning(task: Task, tokens: npt.NDArray[np.int64]) -> None:
+    foreign = tokens[~np.isin(tokens, [*task.keys, *task.additive_anchors])]
+    if foreign.size:
+        raise InputError(
+            "tokens",
+            int(foreign.flat[0]),
+            "neither a key nor an anchor whose rule adds to the key, so eq. 14 says nothing of it",
+            f"choose keys or anchors from {list(task.additive_anchors)}",
+        )
 
 
 @checked

@@ -18,7 +18,7 @@ from theory.checked import Integers, Numbers, Rate, Share, check_shape, check_to
 from theory.errors import InputError
 from theory.shapes.summand import Summand, total
 from theory.statistics.labels import label_distribution, token_ratio
-from theory.task.rules import Shift, Sum
+from theory.task.additive import Additive
 from theory.task.task import Mapping, Task
 
 FloatArray = npt.NDArray[np.float64]
@@ -134,14 +134,14 @@ def gaussian_shape(
 def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand]:
     """Return what a reasoning anchor's label adds to its own shift: the key, and the other anchors."""
     mapping = _adding_mapping(task, anchor)
-    assert isinstance(mapping.rule, (Sum, Shift))
+    assert isinstance(mapping.rule, Additive)
     shifts = tuple(mapping.rule.shift(a) for a in mapping.anchors)
     return Summand(tuple(task.keys), 1), Summand(shifts, task.n_anchors - 1)
 
 
 def _own_shift(task: Task, anchor: int) -> int:
     rule = _adding_mapping(task, anchor).rule
-    assert isinstance(rule, (Sum, Shift))
+    assert isinstance(rule, Additive)
     return rule.shift(anchor)
 
 
@@ -280,11 +280,11 @@ def _density(task: Task, shape: GaussianShape) -> FloatArray:
 
 def _adding_mapping(task: Task, anchor: int) -> Mapping:
     mapping = task.mapping_of(anchor)
-    if mapping is None or not isinstance(mapping.rule, (Sum, Shift)):
+    if mapping is None or not isinstance(mapping.rule, Additive):
         raise InputError(
             "anchor",
             anchor,
-            "no reasoning anchor: its label law is not that of a sum",
-            f"choose one of {list(task.reasoning_anchors)}",
+            "its label is not the key plus a shift for each anchor, so Theorem 1 says nothing of it",
+            f"choose one of {list(task.additive_anchors)}",
         )
     return mapping

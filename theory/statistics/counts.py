@@ -20,8 +20,7 @@ import numpy.typing as npt
 from theory.checked import Integers, Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_sample
-from theory.task.population import IntArray, check_tables, combination_digits, population_size, total_shifts
-from theory.task.rules import Lookup
+from theory.task.population import IntArray, check_tables, population_size
 from theory.task.task import Mapping, Task
 
 FloatArray = npt.NDArray[np.float64]
@@ -106,14 +105,15 @@ def count_population(task: Task, tables: Sequence[IntArray | None] | None = None
     left, shares = _key_counts(task)
     rights, laws, masses = [], [], []
     for index, mapping in enumerate(task.mappings):
-        digits, rows, inverse = _anchor_rows(task, index)
-        right = np.zeros((len(rows), task.vocab_size))
-        for column, anchor in enumerate(mapping.anchors):
-            right[:, anchor] = (rows == column).sum(axis=1)
+        bags, held_out, inverse = _anchor_bags(task, mapping)
+        right = np.zeros((len(bags), task.vocab_size))
+        for anchor in mapping.anchors:
+            right[:, anchor] = (bags == anchor).sum(axis=1)
         rights.append(right)
         entry = _entry_laws(task, mapping, None if tables is None else tables[index])
-        laws.append(_mean_over_orders(entry, inverse, len(rows)))
-        masses.append(_order_counts(mapping, digits, inverse, len(rows)))
+        laws.append(_mean_over_orders(entry, inverse, len(bags)))
+        orders = np.bincount(inverse).astype(np.float64)
+        masses.append((orders * ~held_out, orders * held_out))
     # The label follows from one of the m exchangeable key tokens, each the key equally often.
     m = task.length - task.n_anchors
     label_laws = np.tensordot(left[:, list(task.keys)] / m, np.concatenate(laws, axis=1), axes=1)
@@ -188,31 +188,27 @@ def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:
     return counts, shares
 
 
-def _anchor_rows(task: Task, index: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return each combination's anchor indices, the distinct sorted ones, and which of them it is."""
-    n = task.n_combinations(task.mappings[index])
-    digits = combination_digits(task, np.full(n, index), np.arange(n))
-    rows, inverse = np.unique(np.sort(digits, axis=1), axis=0, return_inverse=True)
-    return digits, rows, inverse.reshape(-1)
+def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np.bool_], IntArray]:
+    """Return the distinct bags of anchors, whether each is held out, and each combination's bag.
+
+    Orders of one bag stay apart where some are held out and others not: a rule may tell them apart.
+    """
+    combinations = task.domain(mapping).combinations()
+    held_out = np.zeros(len(combinations), np.int64)
+    for combination in mapping.held_out:
+        held_out |= (combinations == np.array(combination)).all(axis=1)
+    labelled = np.concatenate([np.sort(combinations, axis=1), held_out[:, None]], axis=1)
+    bags, inverse = np.unique(labelled, axis=0, return_inverse=True)
+    return bags[:, :-1], bags[:, -1] == 1, inverse.reshape(-1)
 
 
 def _entry_laws(task: Task, mapping: Mapping, table: IntArray | None) -> FloatArray:
-    """Return the label law of every key and combination, shape (N_Z, N_A^q, d)."""
-    n_keys, n = len(task.keys), task.n_combinations(mapping)
-    keys = np.array(task.keys)
-    laws = np.zeros((n_keys, n, task.vocab_size))
-    if table is not None or not mapping.is_table:
-        labels = keys[:, None] + total_shifts(task, mapping) if table is None else np.asarray(table)
-        if labels.shape != (n_keys, n):
-            raise InputError("tables", labels.shape, "does not fit the task", f"give ({n_keys}, {n})")
-        np.put_along_axis(laws, labels[:, :, None], 1.0, axis=2)
-    elif isinstance(mapping.rule, Lookup):
-        labels = keys if mapping.rule.low is None else np.array(task.label_range(mapping))
-        laws[:, :, labels] = 1 / len(labels)
-    else:
-        distance = np.abs(np.arange(task.vocab_size) - keys[:, None])
-        widths = total_shifts(task, mapping)
-        laws = (distance[:, None] <= widths[:, None]) / (2.0 * widths[:, None] + 1)
+    """Return the label distribution of every key and combination, shape (N_Z, N_A^q, d)."""
+    if table is None:
+        return mapping.rule.entry_distributions(task.domain(mapping))
+    labels = np.asarray(table)
+    laws = np.zeros((*labels.shape, task.vocab_size))
+    np.put_along_axis(laws, labels[:, :, None], 1.0, axis=2)
     return laws
 
 
@@ -220,18 +216,6 @@ def _mean_over_orders(laws: FloatArray, inverse: IntArray, n_rows: int) -> Float
     """Return the mean law over the orders of each anchor bag, shape (N_Z, n_rows, d)."""
     belongs = np.arange(n_rows)[:, None] == inverse
     return np.asarray((belongs / belongs.sum(axis=1, keepdims=True)) @ laws)
-
-
-def _order_counts(
-    mapping: Mapping, digits: IntArray, inverse: IntArray, n_rows: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return how many orders of each anchor bag train, and how many are held out."""
-    anchors = np.array(mapping.anchors)[digits]
-    held_out = np.zeros(len(anchors), np.bool_)
-    for combination in mapping.held_out:
-        held_out |= (anchors == np.array(combination)).all(axis=1)
-    train = np.bincount(inverse[~held_out], minlength=n_rows).astype(np.float64)
-    return train, np.bincount(inverse[held_out], minlength=n_rows).astype(np.float64)
 
 
 def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:

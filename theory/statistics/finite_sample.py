@@ -7,7 +7,6 @@ have an expected cosine below 1 already in the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,10 +14,8 @@ import numpy as np
 
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.statistics.distributions import Law, total_of, uniform
 from theory.statistics.labels import label_distribution
-from theory.task.rules import Lookup, Window
-from theory.task.task import Mapping, Task
+from theory.task.task import Task
 
 
 @dataclass(frozen=True)
@@ -111,43 +108,6 @@ def _covariance(task: Task, a: int, b: int, k: float) -> float:
     assert mapping is not None
     if mapping is not other:
         return 0.0
-    q, n = task.n_anchors, len(mapping.anchors)
-    variance = _label_variance(task, mapping, k)
-    both = 0.0
-    if q > 1:
-        both = (q - 1) * _mean_over_shifts(mapping, (a, b), q, variance) * float(Fraction(1, q * n**q))
-    if a != b:
-        return both
-    return both + _mean_over_shifts(mapping, (a,), q, variance) * float(Fraction(1, q * n ** (q - 1)))
-
-
-def _label_variance(task: Task, mapping: Mapping, k: float) -> Callable[[int], float]:
-    """Return F(T), the variance that one combination of total shift T contributes."""
-    n_keys, rule = len(task.keys), mapping.rule
-
-    def variance(total: int) -> float:
-        if isinstance(rule, Lookup):
-            labels = len(task.keys if rule.low is None else task.label_range(mapping))
-            entry, mean = 1 - 1 / labels, 1 - 1 / labels
-        elif isinstance(rule, Window):
-            entry = 1 - 1 / (2 * total + 1)
-            smeared = uniform(task.keys, False).plus(uniform(range(-total, total + 1), False))
-            mean = 1 - float(smeared.weights @ smeared.weights)
-        else:
-            entry, mean = 0.0, 1 - 1 / n_keys
-        return mean / k + (1 - 1 / k) * entry / n_keys
-
-    return variance
-
-
-def _mean_over_shifts(
-    mapping: Mapping, given: tuple[int, ...], q: int, function: Callable[[int], float]
-) -> float:
-    """Return the mean of ``function(T)`` over combinations, some of whose anchors are given."""
-    rule = mapping.rule
-    if isinstance(rule, Lookup):
-        return function(0)
-    single = uniform([rule.shift(a) for a in mapping.anchors], False)
-    law: Law = total_of(q - len(given), single).moved(sum(rule.shift(a) for a in given))
-    values = [function(law.low + i) if w > 0 else 0.0 for i, w in enumerate(law.weights)]
-    return float(law.weights @ np.array(values))
+    domain = task.domain(mapping)
+    counted = Fraction(len(mapping.anchors), task.n_anchors) ** 2 / domain.n_combinations
+    return mapping.rule.mean_variance(domain, a, b, k) * float(counted)

@@ -7,17 +7,16 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 
 from __future__ import annotations
 
-import functools
 from fractions import Fraction
 from typing import Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import checked
+from theory.checked import as_integer, checked
 from theory.errors import InputError
-from theory.statistics.distributions import Array, Law, spread_over_window, total_of, uniform
-from theory.task.rules import Lookup, Window, as_integer
+from theory.statistics.distributions import Array
+from theory.task.rule import Given
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
@@ -62,7 +61,8 @@ def label_distribution(
     Raises
     ------
     InputError
-        If the token lies outside the vocabulary or the role is unknown.
+        If the token lies outside the vocabulary, the role is unknown, or a rule without a closed form has
+        more than ten million pairs of key and combination: ``sample_label_distribution`` goes further.
     """
     _check_token(task, token)
     weights = _occurrence_weights(task, token, role, held_out, exact)
@@ -207,55 +207,7 @@ def _mapping_labels(
     With an ``anchor`` every combination counts as often as it holds that anchor; without, once. With a
     ``key`` the key is given; without, it is uniform. Shape (vocab_size,), total share × count.
     """
-    combinations = _combination_law(task, mapping, anchor, held_out, exact)
+    given = Given(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
     share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
-    law = _label_law(task, mapping, combinations, key).scaled(share)
-    return law.dense(task.vocab_size)
-
-
-@functools.lru_cache(maxsize=512)
-def _combination_law(task: Task, mapping: Mapping, anchor: int | None, held_out: bool, exact: bool) -> Law:
-    """Return the law of the combinations' total shift, each of N_A^q combinations with mass N_A^-q.
-
-    What is held out is taken away from integer counts, so that nothing cancels even where almost
-    every combination is held out.
-    """
-    rule, q = mapping.rule, task.n_anchors
-    shifts = [0 if isinstance(rule, Lookup) else rule.shift(a) for a in mapping.anchors]
-    held_out = held_out and bool(mapping.held_out)
-    single = uniform(shifts, exact or held_out)
-    if anchor is None:
-        law = total_of(q, single)
-    else:
-        own = dict(zip(mapping.anchors, shifts, strict=True))[anchor]
-        law = total_of(q - 1, single).moved(own).scaled(Fraction(q, len(shifts)))
-    if not held_out:
-        return law
-    remaining = _without(law, mapping, anchor, Fraction(1, task.n_combinations(mapping)))
-    return remaining if exact else remaining.as_float()
-
-
-def _without(law: Law, mapping: Mapping, anchor: int | None, share: Fraction) -> Law:
-    """Take the held-out combinations, each of mass ``share``, out of an exact law of total shifts."""
-    assert not isinstance(mapping.rule, Lookup)
-    weights = law.weights * (law.unit / share).numerator
-    for combination in mapping.held_out:
-        times = 1 if anchor is None else combination.count(anchor)
-        if times:
-            total = sum(mapping.rule.shift(a) for a in combination)
-            weights[total - law.low] -= times
-    return Law(law.low, weights, share)
-
-
-def _label_law(task: Task, mapping: Mapping, combinations: Law, key: int | None) -> Law:
-    """Return the labels' law, given the law of the combinations' total shift."""
-    rule, exact = mapping.rule, combinations.exact
-    if isinstance(rule, Lookup):
-        labels = task.keys if rule.low is None else task.label_range(mapping)
-        return uniform(labels, exact).scaled(_mass(combinations))
-    offsets = spread_over_window(combinations) if isinstance(rule, Window) else combinations
-    return offsets.moved(key) if key is not None else offsets.plus(uniform(task.keys, exact))
-
-
-def _mass(law: Law) -> Fraction:
-    return Fraction(law.weights.sum()) * law.unit
+    distribution = mapping.rule.distribution(task.domain(mapping), given, exact)
+    return distribution.scaled(share).dense(task.vocab_size)

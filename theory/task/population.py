@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from theory.checked import check_tokens, checked
 from theory.errors import InputError
-from theory.task.rules import Lookup, Window
-from theory.task.task import Mapping, Task
+from theory.task.task import Task
 
 IntArray = npt.NDArray[np.int64]
 _MAX_SEQUENCES = 5_000_000
@@ -133,34 +132,7 @@ def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> 
 @checked
 def draw_tables(task: Task, rng: np.random.Generator) -> list[IntArray | None]:
     """Draw the labels of every table mapping: shape (N_Z, N_A^q) for each, None for the others."""
-    return [_draw_table(task, m, rng) if m.is_table else None for m in task.mappings]
-
-
-def _draw_table(task: Task, mapping: Mapping, rng: np.random.Generator) -> IntArray:
-    keys, size = np.array(task.keys), task.n_combinations(mapping)
-    if size * len(keys) > 100_000_000:
-        raise InputError(
-            "mappings",
-            mapping.name,
-            f"its table would have {size * len(keys):.3g} entries",
-            "use fewer anchors per sequence or fewer keys",
-        )
-    if isinstance(mapping.rule, Lookup):
-        choices = keys if mapping.rule.low is None else np.array(task.label_range(mapping))
-        return rng.choice(choices, size=(len(keys), size))
-    assert isinstance(mapping.rule, Window)
-    widths = total_shifts(task, mapping)
-    return keys[:, None] + rng.integers(-widths, widths, size=(len(keys), size), endpoint=True)
-
-
-def total_shifts(task: Task, mapping: Mapping) -> IntArray:
-    """Return T = Σ_j g(a_j) for every combination of a mapping, shape (N_A^q,)."""
-    assert not isinstance(mapping.rule, Lookup)
-    single = np.array([mapping.rule.shift(a) for a in mapping.anchors])
-    totals = np.zeros(1, np.int64)
-    for _ in range(task.n_anchors):
-        totals = (totals[:, None] + single).ravel()
-    return totals
+    return [m.rule.draw(task.domain(m), rng) for m in task.mappings]
 
 
 @checked
@@ -183,10 +155,11 @@ def labels_of(task: Task, population: Population, tables: Sequence[IntArray | No
     for index, (mapping, table) in enumerate(zip(task.mappings, tables, strict=True)):
         rows = population.mapping == index
         key, combination = population.key[rows], population.combination[rows]
-        if table is None:
-            labels[rows] = np.array(task.keys)[key] + total_shifts(task, mapping)[combination]
-        else:
+        if table is not None:
             labels[rows] = table[key, combination]
+            continue
+        anchors = combination_anchors(task, population.mapping[rows], combination)
+        labels[rows] = mapping.rule.evaluate(task.domain(mapping), np.array(task.keys)[key], anchors)
     return labels
 
 

@@ -3,72 +3,21 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from theory.checked import checked
+from theory.checked import as_integer, checked
 from theory.errors import InputError
-from theory.task.rules import Lookup, Rule, Sum, Window, as_integer
+from theory.task.additive import Additive, Sum
+from theory.task.checks import check_held_out, check_lengths, check_tokens
+from theory.task.mapping import Mapping, distinct_integers
+from theory.task.rule import Combination, Domain, check_labels
+from theory.task.tables import Lookup
+from theory.task.toml import dump_toml, mapping_to_dict, read_toml, task_arguments, tokens_to_toml
 
-Combination = tuple[int, ...]
-
-
-def _distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
-    """Return the values sorted, or refuse an empty list, a repeated value or a non-integer."""
-    listed = sorted(as_integer(argument, v) for v in values)
-    if not listed:
-        raise InputError(argument, listed, "empty", "give at least one token")
-    twice = next((v for v, following in itertools.pairwise(listed) if v == following), None)
-    if twice is not None:
-        raise InputError(argument, twice, "named twice", "name every token once")
-    return tuple(listed)
-
-
-@dataclass(frozen=True, init=False)
-class Mapping:
-    """One mapping of a task: which anchors call it, by which rule, and what is held out.
-
-    Parameters
-    ----------
-    anchors : iterable of int
-        The mapping's own anchors; every anchor combination is a tuple of ``n_anchors`` of them.
-    rule : Sum, Shift, Lookup or Window
-        How a label follows from key and anchors.
-    name : str, optional
-        What tables and figures call it; the rule's kind by default.
-    held_out : iterable of tuple of int, optional
-        Anchor combinations (the paper's set M) kept for the test set; deterministic rules only.
-    """
-
-    anchors: tuple[int, ...]
-    rule: Rule
-    name: str
-    held_out: frozenset[Combination]
-
-    @checked
-    def __init__(
-        self,
-        anchors: Iterable[int],
-        rule: Rule,
-        name: str = "",
-        held_out: Iterable[Iterable[int]] = (),
-    ) -> None:
-        object.__setattr__(self, "anchors", _distinct_integers("anchors", anchors))
-        object.__setattr__(self, "rule", rule)
-        object.__setattr__(self, "name", name or rule.kind)
-        object.__setattr__(self, "held_out", frozenset(_combination(c) for c in held_out))
-        rule.check(self.anchors)
-
-    @property
-    def is_table(self) -> bool:
-        """Whether labels are drawn into a table (memory) rather than computed (reasoning)."""
-        return self.rule.is_table
-
-
-def _combination(value: Iterable[int]) -> Combination:
-    return tuple(as_integer("held_out", v) for v in value)
+__all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
 
 
 @dataclass(frozen=True, init=False)
@@ -139,16 +88,15 @@ class Task:
                 "given together with reasoning_anchors, memory_anchors or held_out",
                 "put anchors and held_out into the mappings",
             )
-        # In anchor order, so that the order in which mappings are listed makes no difference.
-        ordered = tuple(sorted(given or short, key=lambda m: m.anchors))
-        object.__setattr__(self, "keys", _distinct_integers("keys", keys))
-        object.__setattr__(self, "mappings", ordered)
+        object.__setattr__(self, "keys", distinct_integers("keys", keys))
         object.__setattr__(self, "n_anchors", as_integer("n_anchors", n_anchors))
         object.__setattr__(self, "length", as_integer("length", length))
         object.__setattr__(self, "vocab_size", as_integer("vocab_size", vocab_size))
-        from theory.task.checks import check_task
-
-        check_task(self)
+        check_lengths(self.n_anchors, self.length)
+        # In anchor order, so that the order in which mappings are listed makes no difference.
+        ordered = sorted(given or short, key=lambda m: m.anchors)
+        check_tokens(self.keys, ordered, self.vocab_size)
+        object.__setattr__(self, "mappings", tuple(self._settled(m) for m in ordered))
 
     @classmethod
     @checked
@@ -167,15 +115,24 @@ class Task:
     @classmethod
     def from_toml(cls, source: str | Path) -> Task:
         """Read a task from a TOML file (a ``Path``) or from TOML text (a ``str``)."""
-        from theory.task.toml import read_task
-
-        return read_task(source)
+        return task_from_dict(read_toml(source))
 
     def to_toml(self) -> str:
         """Return the task as TOML text; ``Task.from_toml`` gives an equal task back."""
-        from theory.task.toml import write_task
+        return dump_toml(task_to_dict(self))
 
-        return write_task(self)
+    def _settled(self, mapping: Mapping) -> Mapping:
+        """Return a mapping with its rule as the task keeps it, or refuse what does not fit."""
+        domain = self.domain(mapping)
+        check_held_out(domain, mapping)
+        settled = mapping.with_rule(mapping.rule.settled(domain))
+        labels = settled.rule.label_range(domain)
+        check_labels(domain, labels[0], labels[-1])
+        return settled
+
+    def domain(self, mapping: Mapping) -> Domain:
+        """Return the keys and anchor combinations to which the rule of ``mapping`` applies."""
+        return Domain(mapping.name, self.keys, mapping.anchors, self.n_anchors, self.vocab_size)
 
     @functools.cached_property
     def _mapping_of(self) -> dict[int, Mapping]:
@@ -202,6 +159,14 @@ class Task:
         return tuple(sorted(a for m in self.mappings if m.is_table for a in m.anchors))
 
     @property
+    def additive_anchors(self) -> tuple[int, ...]:
+        """The anchors of mappings that add a shift for each anchor to the key, sorted.
+
+        Theorem 1 and eq. 14 are about these alone.
+        """
+        return tuple(sorted(a for m in self.mappings if isinstance(m.rule, Additive) for a in m.anchors))
+
+    @property
     def held_out(self) -> frozenset[Combination]:
         """All held-out anchor combinations, the paper's set M."""
         return frozenset(c for m in self.mappings for c in m.held_out)
@@ -217,14 +182,7 @@ class Task:
 
     def label_range(self, mapping: Mapping) -> range:
         """Return the range that holds every label of ``mapping`` (labels inside may be unused)."""
-        rule, keys, q = mapping.rule, self.keys, self.n_anchors
-        if isinstance(rule, Lookup):
-            low = keys[0] if rule.low is None else rule.low
-            high = keys[-1] if rule.high is None else rule.high
-            return range(low, high + 1)
-        shifts = [rule.shift(a) for a in mapping.anchors]
-        smallest = -q * max(shifts) if isinstance(rule, Window) else q * min(shifts)
-        return range(keys[0] + smallest, keys[-1] + q * max(shifts) + 1)
+        return mapping.rule.label_range(self.domain(mapping))
 
 
 def _short_form(
@@ -241,3 +199,15 @@ def _short_form(
     elif held_out and memory is not None:
         made[0] = Mapping(made[0].anchors, Lookup(), "memory", held_out)
     return tuple(made)
+
+
+def task_from_dict(data: dict[str, Any]) -> Task:
+    """Build a task from what a TOML file holds; unknown keys are refused by name."""
+    return Task(**task_arguments(data))
+
+
+def task_to_dict(task: Task) -> dict[str, Any]:
+    """Return the task as plain data, in the form that ``task_from_dict`` reads."""
+    scalars = {key: getattr(task, key) for key in ("n_anchors", "length", "vocab_size")}
+    mappings = [mapping_to_dict(m) for m in task.mappings]
+    return {"keys": tokens_to_toml(task.keys), **scalars, "mappings": mappings}

@@ -12,27 +12,26 @@ from theory.checked import MOST_ITEMS
 from theory.errors import InputError, unknown_key
 from theory.reading import load_toml as load_toml
 from theory.reading import parse_toml
-from theory.task.rules import make_rule
-from theory.task.task import Mapping, Task
+from theory.task.mapping import Mapping
+from theory.task.rules import MAPPING_KEYS, make_rule
 
 _SCALARS = ("n_anchors", "length", "vocab_size")
 _SHORT = ("reasoning_anchors", "memory_anchors")
 TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
-_MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
-_RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*", re.ASCII)
+_RANGE = re.compile(r" *(-?[0-9]{1,18}) *\.\. *(-?[0-9]{1,18}) *")
 
 
-def read_task(source: str | Path) -> Task:
-    """Read a task from a TOML file (a ``Path``) or from TOML text (a ``str``)."""
+def read_toml(source: str | Path) -> dict[str, Any]:
+    """Read a TOML file (a ``Path``) or TOML text (a ``str``)."""
     if isinstance(source, Path):
-        return task_from_dict(load_toml(source))
+        return load_toml(source)
     if isinstance(source, str):
-        return task_from_dict(parse_toml(source))
+        return parse_toml(source)
     raise InputError("source", source, "neither a path nor text", "give a Path, or a task as TOML text")
 
 
-def task_from_dict(data: dict[str, Any]) -> Task:
-    """Build a task from what a TOML file holds; unknown keys are refused by name."""
+def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``Task`` for what a TOML file holds; unknown keys are refused by name."""
     for key in data:
         if key not in TASK_KEYS:
             raise unknown_key("key of a task", key, TASK_KEYS)
@@ -48,20 +47,22 @@ def task_from_dict(data: dict[str, Any]) -> Task:
         arguments["held_out"] = _combinations(data["held_out"])
     if "mappings" in data:
         arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"])]
-    return Task(**arguments)
+    return arguments
 
 
 def _mapping(data: object) -> Mapping:
     if not isinstance(data, dict):
         raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
+    # An expression says what kind of rule it is.
+    data = {"rule": "expression"} | data if "label" in data else data
     for key in ("anchors", "rule"):
         if key not in data:
             raise InputError("mappings", data, f"the key {key!r} is missing", f"add {key} = ...")
-    parameters = {k: v for k, v in data.items() if k not in _MAPPING_KEYS}
+    parameters = {k: v for k, v in data.items() if k not in MAPPING_KEYS}
     return Mapping(
         anchors=_tokens("anchors", data["anchors"]),
         rule=make_rule(data["rule"], parameters),
-        name=str(data.get("name", "")),
+        name=data.get("name", ""),
         held_out=_combinations(data.get("held_out", [])),
     )
 
@@ -90,28 +91,25 @@ def _tokens(argument: str, value: object) -> list[int]:
     return list(range(first, last + 1))
 
 
-def _as_range(tokens: tuple[int, ...]) -> str | list[int]:
+def tokens_to_toml(tokens: tuple[int, ...]) -> str | list[int]:
+    """Return "first..last" for consecutive tokens, a list otherwise."""
     first, last = tokens[0], tokens[-1]
     return f"{first}..{last}" if last - first + 1 == len(tokens) else list(tokens)
 
 
-def task_to_dict(task: Task) -> dict[str, Any]:
-    """Return the task as plain data, in the form that ``task_from_dict`` reads."""
-    mappings = []
-    for m in task.mappings:
-        entry: dict[str, Any] = {
-            "name": m.name,
-            "anchors": _as_range(m.anchors),
-            "rule": m.rule.kind,
-        }
-        entry |= m.rule.parameters()
-        if m.held_out:
-            entry["held_out"] = [list(c) for c in sorted(m.held_out)]
-        mappings.append(entry)
-    scalars = {key: getattr(task, key) for key in _SCALARS}
-    return {"keys": _as_range(task.keys), **scalars, "mappings": mappings}
+def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
+    """Return a mapping as plain data, as a [[mappings]] block holds it."""
+    entry: dict[str, Any] = {
+        "name": mapping.name,
+        "anchors": tokens_to_toml(mapping.anchors),
+        "rule": mapping.rule.kind,
+    }
+    entry |= mapping.rule.parameters()
+    if mapping.held_out:
+        entry["held_out"] = [list(c) for c in sorted(mapping.held_out)]
+    return entry
 
 
-def write_task(task: Task) -> str:
-    """Return the task as TOML text."""
-    return tomli_w.dumps(task_to_dict(task))
+def dump_toml(data: dict[str, Any]) -> str:
+    """Return plain data as TOML text."""
+    return tomli_w.dumps(data)

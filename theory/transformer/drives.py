@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from theory.checked import Integers, Numbers, Size, checked
 from theory.errors import InputError
-from theory.statistics.labels import label_distribution, marginal_distribution, token_ratio
+from theory.statistics.labels import marginal_distribution, token_ratio
 from theory.statistics.sample import token_label_matrix
-from theory.task.rules import Lookup
+from theory.task.rule import Given
 from theory.task.task import Mapping, Task
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,9 +72,10 @@ def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float
 def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -> FloatArray:
     r"""Return :math:`P^{s,L}`, the label law of the sequences that end in ``token``: shape (d,).
 
-    For an anchor it is P^s, because the anchors of a combination are exchangeable, unless what is held
-    out distinguishes their places. For a key it is the marginal law of all labels: a key in the last
-    place is noise. u, by convention, for a token that never ends a sequence.
+    For an anchor it is P^s where the anchors of a combination are exchangeable, as they are in a sum; not
+    where the rule, or what is held out, tells one position from another. For a key it is the marginal
+    distribution of all labels: a key in the last position is noise. u, by convention, for a token that
+    never ends a sequence.
     """
     if last_place_ratio(task, token, held_out=held_out) == 0:
         return np.full(task.vocab_size, 1 / task.vocab_size)
@@ -82,16 +83,9 @@ def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -
         return marginal_distribution(task, held_out=held_out)
     mapping = task.mapping_of(token)
     assert mapping is not None
-    ending = _held_out_ending_in(mapping, token) if held_out else []
-    if not ending:
-        return label_distribution(task, token, role="anchor")
-    weights = np.array(label_distribution(task, token, role="anchor", exact=True))
-    weights = weights * len(mapping.anchors) ** (task.n_anchors - 1)
-    assert not isinstance(mapping.rule, Lookup)  # a table holds nothing out
-    for combination in ending:
-        total = sum(mapping.rule.shift(a) for a in combination)
-        weights[np.array(task.keys) + total] -= Fraction(1, len(task.keys))
-    return np.array(weights / weights.sum(), dtype=np.float64)
+    given = Given(token, task.n_anchors - 1, held_out=mapping.held_out if held_out else frozenset())
+    weights = mapping.rule.distribution(task.domain(mapping), given, False).dense(task.vocab_size)
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 @checked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
-from theory import Mapping, Population, Task, draw_tables, labels_of
+from theory import Population, Task, draw_tables, labels_of
 from theory.task.population import assemble
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING, new_axes
 
@@ -53,7 +52,7 @@ class ExampleSequences:
         for index, mapping in enumerate(task.mappings):
             population, positions = _draw(task, index, count, rng)
             labels = labels_of(task, population, tables)
-            title = f"{mapping.name}: {_rule(mapping)}"
+            title = f"{mapping.name}: {mapping.rule.description}"
             sequences = population.sequences
             found.append(cls(title, sequences, positions, labels, task.n_anchors, mapping.is_table))
         return found
@@ -117,13 +116,3 @@ def _draw(task: Task, index: int, count: int, rng: np.random.Generator) -> tuple
         rng.integers(len(task.keys), size=(count, task.n_noise)),
     )
     return population, positions
-
-
-def _rule(mapping: Mapping) -> str:
-    words: dict[str, Any] = {
-        "sum": "label = key + sum of the anchors",
-        "shift": "label = key + sum of g(anchor)",
-        "lookup": "a label drawn once for each key and anchors",
-        "window": "a label drawn once near the key",
-    }
-    return str(words[mapping.rule.kind])

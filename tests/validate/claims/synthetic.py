@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.config.run import make_member_config
 from theory import Lookup, Mapping, Task, Window, cliff_sequence, eq14_embedding
-from theory.task.toml import task_to_dict
+from theory.task.task import task_to_dict
 from validate.claims.statements import Cell, Needs, Sample
 from validate.observe import Observations, tokens_of
 from validate.observe.embedding import embedding_geometry

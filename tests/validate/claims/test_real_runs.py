@@ -13,7 +13,7 @@ from sim import train
 from sim.config.run import make_run_config
 from tests.validate.claims.synthetic import MEMORIES, RANGES, world
 from tests.validate.conftest import TASK
-from theory.task.toml import task_to_dict
+from theory.task.task import task_to_dict
 from validate.claims import Claim, Needs, judge_claims, ledger
 from validate.claims.statements import Sample
 from validate.observe import Observations, observe

@@ -9,7 +9,7 @@ import numpy as np
 from sim.config.run import MemberConfig, make_member_config
 from sim.models.initial import tensor_specs
 from theory import cosine_matrix, label_table, marginal_distribution
-from theory.task.toml import task_from_dict, task_to_dict
+from theory.task.task import task_from_dict, task_to_dict
 from validate.observe import Observations, draw_probe, observe_parameters
 
 TASK = {

@@ -1,0 +1,123 @@
+r"""Rules that add a shift for each anchor to the key."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theory.checked import as_integer
+from theory.errors import InputError
+from theory.statistics.distributions import Law, uniform
+from theory.task.rule import Deterministic, Domain, Given, IntArray
+from theory.task.totals import mean_over_pairs, total_distribution
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+class Additive(Deterministic):
+    """A rule whose label is the key plus T = Σ_j g(a_j): its distributions are convolutions (eq. 22)."""
+
+    @abstractmethod
+    def shift(self, anchor: int) -> int:
+        """Return g(anchor), what an anchor adds to the key."""
+
+    def shifts(self, domain: Domain) -> tuple[int, ...]:
+        """Return g of each anchor of the domain, in order."""
+        return tuple(self.shift(a) for a in domain.anchors)
+
+    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
+        """Return the labels of keys (n,) with combinations (n, q)."""
+        shifts = np.array(self.shifts(domain), np.int64)
+        return np.asarray(keys + shifts[np.searchsorted(np.array(domain.anchors), anchors)].sum(axis=1))
+
+    def label_range(self, domain: Domain) -> range:
+        """Return the range from the smallest to the largest label."""
+        shifts, q = self.shifts(domain), domain.n_anchors
+        return range(domain.keys[0] + q * min(shifts), domain.keys[-1] + q * max(shifts) + 1)
+
+    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+        """Convolve the distribution of the total shift with that of the key."""
+        totals = total_distribution(domain, self.shifts(domain), given, exact)
+        return totals.plus(uniform(domain.keys, exact)) if given.key is None else totals.moved(given.key)
+
+    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+        """Return E[c_a c_b F]: F is (1 − 1/N_Z)/k, because different keys give different labels."""
+        return mean_over_pairs(domain, self.shifts(domain), a, b, lambda _: (1 - 1 / len(domain.keys)) / k)
+
+
+@dataclass(frozen=True)
+class Sum(Additive):
+    r"""The label is :math:`z_p + \sum_j a_{p+j}`, the paper's reasoning mapping (Section 2.1)."""
+
+    kind: ClassVar[str] = "sum"
+    description: ClassVar[str] = "label = key + sum of the anchors"
+
+    def shift(self, anchor: int) -> int:
+        """Return the anchor itself."""
+        return anchor
+
+
+@dataclass(frozen=True, init=False)
+class Shift(Additive):
+    r"""The label is :math:`z_p + \sum_j g(a_{p+j})` for a shift table g.
+
+    Parameters
+    ----------
+    table : mapping of int to int
+        g: what each anchor adds to the key; ``Shift({a: a for a in anchors})`` equals ``Sum()`` in effect.
+    """
+
+    table: tuple[tuple[int, int], ...]
+    kind: ClassVar[str] = "shift"
+    toml_keys: ClassVar[tuple[str, ...]] = ("table",)
+    required: ClassVar[tuple[str, ...]] = ("table",)
+    description: ClassVar[str] = "label = key + sum of g(anchor)"
+
+    def __init__(self, table: MappingABC[int, int]) -> None:
+        object.__setattr__(self, "table", shift_table(table))
+
+    @classmethod
+    def from_toml(cls, parameters: dict[str, Any]) -> Shift:
+        """Build the rule from a table whose keys are strings."""
+        return cls(integer_keys(parameters["table"]))
+
+    def shift(self, anchor: int) -> int:
+        """Return g(anchor)."""
+        return dict(self.table)[anchor]
+
+    def check(self, anchors: tuple[int, ...]) -> None:
+        """Refuse a table whose keys are not exactly the mapping's anchors."""
+        if {a for a, _ in self.table} != set(anchors):
+            raise InputError(
+                "table",
+                dict(self.table),
+                f"its keys are not the mapping's anchors {list(anchors)}",
+                "give one shift for every anchor and no other",
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the table, with strings for keys as TOML has them."""
+        return {"table": {str(a): g for a, g in self.table}}
+
+
+def integer_keys(table: object) -> dict[int, int]:
+    """Return a TOML table with its keys as integers; "01", "+1" and " 1" are refused beside "1"."""
+    if not isinstance(table, dict):
+        raise InputError("table", table, "not a shift table", "give { anchor = shift, ... }")
+    for key in table:
+        if not _INTEGER.fullmatch(key):
+            raise InputError("table", key, "a key that is no integer", "write anchors as 1, 2, 3, ...")
+    return {int(key): shift for key, shift in table.items()}
+
+
+def shift_table(table: object) -> tuple[tuple[int, int], ...]:
+    """Return a table of shifts as sorted pairs, or raise InputError."""
+    if not isinstance(table, MappingABC) or not table:
+        raise InputError("table", table, "not a shift table", "give {anchor: shift, ...}")
+    pairs = [(as_integer("table key", a), as_integer(f"table[{a}]", g)) for a, g in table.items()]
+    return tuple(sorted(pairs))

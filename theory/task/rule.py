@@ -1,0 +1,306 @@
+r"""What a rule is: how a label follows from a key and a combination of anchors.
+
+A rule is *deterministic* (the label follows from key and anchors, so it can be generalised) or a
+*table* (one label drawn for each key and combination and then fixed, so it has to be memorised).
+``Deterministic`` answers every question by enumeration from ``evaluate`` alone; rules with more
+structure override what they can answer faster.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.statistics.distributions import Law
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Combination = tuple[int, ...]
+MAX_ENTRIES = 10_000_000
+"""The most pairs of key and anchor combination for which a rule is evaluated one and all."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Which sequences a label distribution is about.
+
+    Attributes
+    ----------
+    anchor : int, optional
+        Every combination counts as often as it holds this anchor; without one, once.
+    slot : int, optional
+        With an anchor: only combinations that hold it at this index, counted once.
+    key : int, optional
+        The key; uniform without one.
+    held_out : frozenset of tuple of int
+        Combinations that do not count.
+    """
+
+    anchor: int | None = None
+    slot: int | None = None
+    key: int | None = None
+    held_out: frozenset[Combination] = frozenset()
+
+    def times(self, combination: Combination) -> int:
+        """Return how often a combination counts, whether it is held out or not."""
+        if self.anchor is None:
+            return 1
+        if self.slot is not None:
+            return int(combination[self.slot] == self.anchor)
+        return combination.count(self.anchor)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a rule is applied to: every key with every combination of q of a mapping's anchors."""
+
+    name: str
+    keys: tuple[int, ...]
+    anchors: tuple[int, ...]
+    n_anchors: int
+    vocab_size: int
+
+    @property
+    def n_combinations(self) -> int:
+        """N_A^q."""
+        return int(len(self.anchors) ** self.n_anchors)
+
+    @property
+    def n_entries(self) -> int:
+        """N_Z N_A^q, the number of pairs of key and combination."""
+        return len(self.keys) * self.n_combinations
+
+    def combinations(self) -> IntArray:
+        """Return all combinations, shape (N_A^q, q), the first anchor varying slowest."""
+        digits, n = np.arange(self.n_combinations), len(self.anchors)
+        powers = range(self.n_anchors - 1, -1, -1)
+        columns = np.stack([digits // n**k % n for k in powers], axis=1)
+        return np.asarray(np.array(self.anchors)[columns], dtype=np.int64)
+
+    def indices(self, keys: IntArray, anchors: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the indices of keys (n,) and of combinations (n, q) of tokens."""
+        digits = np.searchsorted(np.array(self.anchors), anchors)
+        combination = np.zeros(len(keys), np.int64)
+        for column in digits.T:
+            combination = combination * len(self.anchors) + column
+        return np.searchsorted(np.array(self.keys), keys), combination
+
+    def frequency(self, given: Given) -> Fraction:
+        """Return how often a combination counts on average, each having the weight N_A^-q."""
+        share = Fraction(1)
+        if given.anchor is not None:
+            share = Fraction(1 if given.slot is not None else self.n_anchors, len(self.anchors))
+        return share - Fraction(sum(given.times(c) for c in given.held_out), self.n_combinations)
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """What a task and its statistics ask of a rule.
+
+    A new rule derives from ``Deterministic`` (and needs ``evaluate``) or from ``Table``, and is named once
+    in ``theory.task.rules.RULES``.
+    """
+
+    kind: ClassVar[str]
+    """Its name in TOML."""
+    is_table: ClassVar[bool]
+    """Whether labels are drawn into a table (memory) rather than computed (reasoning)."""
+    toml_keys: ClassVar[tuple[str, ...]]
+    """What a TOML file may say beyond the rule's name."""
+    required: ClassVar[tuple[str, ...]]
+    """Which of these it must say."""
+
+    @property
+    def description(self) -> str:
+        """A few words for figures."""
+
+    def check(self, anchors: tuple[int, ...]) -> None:
+        """Raise InputError if the rule does not fit a mapping's anchors."""
+
+    def settled(self, domain: Domain) -> Rule:
+        """Return the rule as a task keeps it, or raise InputError if it cannot serve the domain."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what a TOML file has to say beyond the rule's name."""
+
+    @classmethod
+    def from_toml(cls, parameters: dict[str, Any]) -> Rule:
+        """Build the rule from the keys of a TOML file."""
+
+    def label_range(self, domain: Domain) -> range:
+        """Return a range that holds every label."""
+
+    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+        """Return the labels' mass over the combinations, each of weight N_A^-q times its count."""
+
+    def entry_distributions(self, domain: Domain) -> FloatArray:
+        """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
+
+    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+        """Return E[c_a c_b F] over combinations, as ``finite_sample_cosine`` defines F for k sequences."""
+
+    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
+        """Draw a table of labels, shape (N_Z, N_A^q); None for a deterministic rule."""
+
+    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
+        """Return the labels of keys (n,) with combinations (n, q); for deterministic rules."""
+
+
+class RuleDefaults:
+    """What rules share that have no parameters and fit every mapping."""
+
+    toml_keys: ClassVar[tuple[str, ...]] = ()
+    required: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def from_toml(cls, parameters: dict[str, Any]) -> Any:
+        """Build the rule from the keys of a TOML file."""
+        return cls(**parameters)
+
+    def check(self, anchors: tuple[int, ...]) -> None:
+        """Accept all anchors."""
+
+    def settled(self, domain: Domain) -> Any:
+        """Return the rule itself."""
+        return self
+
+    def parameters(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+
+class Deterministic(RuleDefaults):
+    """A rule whose label follows from key and anchors; all else is found by enumerating ``evaluate``."""
+
+    is_table: ClassVar[bool] = False
+
+    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
+        """Return the labels of keys (n,) with combinations (n, q)."""
+        raise NotImplementedError
+
+    def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
+        """Return the label of every key and combination, shape (N_Z, N_A^q); read-only.
+
+        Raises
+        ------
+        InputError
+            If there are more than ten million of them, or a label does not lie in 0..d−1.
+        """
+        return _labels(self, domain)
+
+    def label_range(self, domain: Domain) -> range:
+        """Return the range from the smallest to the largest label."""
+        labels = self.labels(domain)
+        return range(int(labels.min()), int(labels.max()) + 1)
+
+    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+        """Count the labels of all keys and combinations."""
+        labels, times = self.labels(domain), _times(domain, given)
+        if given.key is not None:
+            labels = labels[domain.keys.index(given.key)][None]
+        counts = np.zeros(int(labels.max()) + 1, np.int64)
+        for count in np.unique(times[times > 0]):
+            found = np.bincount(labels[:, times == count].ravel(), minlength=len(counts))
+            counts += found * count
+        total = len(labels) * domain.n_combinations
+        if exact:
+            return Law(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
+        return Law(0, counts / total)
+
+    def entry_distributions(self, domain: Domain) -> FloatArray:
+        """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""
+        labels = self.labels(domain).astype(np.int64)
+        found = np.zeros((*labels.shape, domain.vocab_size))
+        np.put_along_axis(found, labels[:, :, None], 1.0, axis=2)
+        return found
+
+    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+        """Return E[c_a c_b F] with F = (1 − Σ_i (share of keys with label i)²) / k."""
+        combinations = domain.combinations()
+        both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
+        return float((both @ (1 - _concentration(self, domain))) / len(both) / k)
+
+    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
+        """Draw nothing."""
+        return None
+
+
+def check_enumerable(domain: Domain) -> None:
+    """Raise InputError if a rule cannot be evaluated for every key and combination."""
+    if domain.n_entries > MAX_ENTRIES:
+        raise InputError(
+            "task",
+            f"{len(domain.keys)} keys, {len(domain.anchors)} anchors, n_anchors {domain.n_anchors}",
+            f"a rule without a closed form needs {domain.n_entries:.3g} evaluations, and the limit is "
+            f"{MAX_ENTRIES:.3g}",
+            "use sample_label_distribution, or fewer keys or anchors",
+        )
+
+
+@functools.lru_cache(maxsize=4)
+def _labels(rule: Deterministic, domain: Domain) -> npt.NDArray[np.int32]:
+    check_enumerable(domain)
+    combinations = domain.combinations()
+    rows = max(1, 2**18 // len(combinations))
+    found = np.empty((len(domain.keys), len(combinations)), np.int32)
+    for first in range(0, len(domain.keys), rows):
+        keys = np.array(domain.keys[first : first + rows])
+        labels = rule.evaluate(
+            domain, np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))
+        )
+        check_labels(domain, int(labels.min()), int(labels.max()))
+        found[first : first + rows] = labels.reshape(len(keys), -1)
+    found.setflags(write=False)
+    return found
+
+
+def check_labels(domain: Domain, low: int, high: int) -> None:
+    """Raise InputError unless labels from low to high lie in the vocabulary 0..d−1."""
+    if low < 0:
+        raise InputError(
+            "mappings",
+            domain.name,
+            f"its smallest label is {low}, below 0",
+            "raise the smallest key, or change the rule",
+        )
+    if high >= domain.vocab_size:
+        raise InputError(
+            "vocab_size",
+            domain.vocab_size,
+            f"mapping {domain.name!r} has labels up to {high}",
+            f"give at least {high + 1}",
+        )
+
+
+@functools.lru_cache(maxsize=4)
+def _concentration(rule: Deterministic, domain: Domain) -> FloatArray:
+    """Return Σ_i (share of keys with label i)² of every combination, shape (N_A^q,)."""
+    labels = np.sort(rule.labels(domain), axis=0)
+    # Σ n_i² is the sum over sorted rows of (2 × position in the run of equal labels − 1).
+    position = np.ones(labels.shape[1], np.int64)
+    squares = np.ones(labels.shape[1], np.int64)
+    for before, after in itertools.pairwise(labels):
+        position = 1 + position * (before == after)
+        squares += 2 * position - 1
+    return np.asarray(squares / len(domain.keys) ** 2)
+
+
+def _times(domain: Domain, given: Given) -> IntArray:
+    """Return how often each combination counts, shape (N_A^q,)."""
+    combinations = domain.combinations()
+    if given.anchor is None:
+        times = np.ones(len(combinations), np.int64)
+    elif given.slot is not None:
+        times = (combinations[:, given.slot] == given.anchor).astype(np.int64)
+    else:
+        times = (combinations == given.anchor).sum(axis=1)
+    for held_out in given.held_out:
+        times[(combinations == np.array(held_out)).all(axis=1)] = 0
+    return times

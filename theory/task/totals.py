@@ -1,0 +1,70 @@
+r"""The total shift T = Σ_j g(a_j) of an anchor combination: all that some rules see of the anchors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from theory.statistics.distributions import Law, total_of, uniform
+from theory.task.rule import Domain, Given, IntArray
+
+Shifts = tuple[int, ...]
+"""g of each anchor of the domain, in order."""
+
+
+def total_distribution(domain: Domain, shifts: Shifts, given: Given, exact: bool) -> Law:
+    """Return the distribution of T over the combinations, each of weight N_A^-q times its count.
+
+    What is held out is taken away from integer counts, so that nothing cancels even where almost
+    every combination is held out. The key in ``given`` plays no part.
+    """
+    return _total_distribution(domain.anchors, domain.n_anchors, shifts, given, exact)
+
+
+@functools.lru_cache(maxsize=512)
+def _total_distribution(anchors: tuple[int, ...], q: int, shifts: Shifts, given: Given, exact: bool) -> Law:
+    single = uniform(shifts, exact or bool(given.held_out))
+    if given.anchor is None:
+        law = total_of(q, single)
+    else:
+        own = shifts[anchors.index(given.anchor)]
+        slots = q if given.slot is None else 1
+        law = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
+    if not given.held_out:
+        return law
+    share = Fraction(1, len(anchors) ** q)
+    shift_of = dict(zip(anchors, shifts, strict=True))
+    weights = law.weights * (law.unit / share).numerator
+    for combination in given.held_out:
+        times = given.times(combination)
+        if times:
+            weights[sum(shift_of[a] for a in combination) - law.low] -= times
+    remaining = Law(law.low, weights, share)
+    return remaining if exact else remaining.as_float()
+
+
+def total_shifts(domain: Domain, shifts: Shifts) -> IntArray:
+    """Return T of every combination, shape (N_A^q,)."""
+    totals = np.zeros(1, np.int64)
+    for _ in range(domain.n_anchors):
+        totals = (totals[:, None] + np.array(shifts)).ravel()
+    return totals
+
+
+def mean_over_pairs(
+    domain: Domain, shifts: Shifts, a: int, b: int, function: Callable[[int], float]
+) -> float:
+    """Return E[c_a c_b f(T)] over the combinations, c_a being how often one holds the anchor a."""
+    q, n = domain.n_anchors, len(shifts)
+    single, shift_of = uniform(shifts, False), dict(zip(domain.anchors, shifts, strict=True))
+
+    def mean(*fixed: int) -> float:
+        law = total_of(q - len(fixed), single).moved(sum(shift_of[x] for x in fixed))
+        values = [function(law.low + i) if w > 0 else 0.0 for i, w in enumerate(law.weights)]
+        return float(law.weights @ np.array(values))
+
+    both = q * (q - 1) / n**2 * mean(a, b) if q > 1 else 0.0
+    return both + q / n * mean(a) if a == b else both
