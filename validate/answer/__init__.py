@@ -1,0 +1,4 @@
+"""The answer to the first question about some runs: whether the theory predicts the task's embedding."""
+
+from validate.answer.verdict import Answer as Answer
+from validate.answer.verdict import answers as answers

@@ -1,0 +1,134 @@
+"""What has to hold before it is said that the theory predicts a task's embedding.
+
+Every threshold is the ledger's (``validate.claims.entries``), or zero where two predictions are set against
+each other; none was chosen for the runs that it judges.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from theory import marginal_distribution
+from validate.answer.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
+from validate.claims.entries.embedding import HALF_THE_VARIANCE, SKILL
+from validate.claims.measures.geometry import correlation, shuffled, skill
+from validate.claims.statements import Claim, Condition, each
+from validate.observe import Observations
+from validate.predictors import Predict, from_uniform
+from validate.stats import COSINE, SIZE
+from validate.times import HALF, curve, learned_part
+
+PREDICTION = "P^s - u"
+"""The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
+PREDICT: Predict = from_uniform
+
+
+def _pearson(predict: Predict, run: Observations) -> float:
+    return correlation(run, predict, run.task.anchors)
+
+
+def pearson(run: Observations) -> float:
+    """Return Pearson's correlation of predicted and observed cosines over all pairs of anchors, early."""
+    return _pearson(PREDICT, run)
+
+
+def _skill(run: Observations) -> float:
+    return skill(run, PREDICT, run.task.anchors)
+
+
+def learned(run: Observations) -> float:
+    """Return how far above guessing a run's best training accuracy is: 0 for guessing, 1 for all right.
+
+    A guess always names the commonest label. The ledger's one half is one half of the way up from there.
+    """
+    best = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
+    guess = float(marginal_distribution(run.task, held_out=True).max())
+    return (best - guess) / (1 - guess) if guess < 1 else math.nan
+
+
+def _moved(run: Observations) -> float:
+    return moved(run, run.task.anchors)
+
+
+def _over_mean(run: Observations) -> float:
+    return skill_over_mean(run, PREDICT, run.task.anchors)
+
+
+def _over(rival: Rival, run: Observations) -> float:
+    return skill_over(run, PREDICT, rival, run.task.anchors)
+
+
+LEARNED = Condition(
+    "best training accuracy, as a share of the way from guessing to all right",
+    each(learned),
+    ">=",
+    HALF,
+    (-math.inf, 1.0),
+    "the ledger calls a data set fitted from one half on",
+)
+MOVED = Condition(
+    "root mean square change of the anchors' cosines since the start",
+    each(_moved),
+    ">=",
+    0.1,
+    SIZE,
+    "a tenth of what separates 0 from 1, as in claim 9",
+)
+CORRELATES = Condition(
+    f"Pearson of {PREDICTION} and the observed cosine, all anchors",
+    each(pearson),
+    ">=",
+    0.7,
+    COSINE,
+    f"{HALF_THE_VARIANCE}, as in claim 6",
+)
+SKILFUL = Condition(
+    f"skill of {PREDICTION} against orthogonal anchors",
+    each(_skill),
+    ">=",
+    0.5,
+    SKILL,
+    "half of the squared error that assuming orthogonal anchors leaves, as in claim 6",
+)
+ABOVE_MEAN = Condition(
+    f"skill of {PREDICTION} against one cosine for all pairs (the mean)",
+    each(_over_mean),
+    ">",
+    0.0,
+    SKILL,
+    "better than the rival",
+)
+ABOVE_RIVALS = tuple(
+    Condition(
+        f"skill of {PREDICTION} against {rival.name}",
+        each(partial(_over, rival)),
+        ">",
+        0.0,
+        SKILL,
+        "better than the rival, both scaled to fit",
+    )
+    for rival in RIVALS
+)
+SCRAMBLED = replace(
+    CORRELATES,
+    what="the same Pearson, every anchor with another one's prediction",
+    measure=each(partial(_pearson, shuffled(PREDICT))),
+    role="control",
+    reason="the order is gone: it has to miss the threshold",
+)
+AT_LARGE = replace(
+    SKILFUL,
+    what=f"{SKILFUL.what}, large initial weights",
+    role="control",
+    reason="the theory is about small initial weights: it has to miss the threshold, as in claim 6",
+)
+CONDITIONS = (CORRELATES, SKILFUL, ABOVE_MEAN, *ABOVE_RIVALS)
+CLAIM = Claim(
+    "the task's embedding is predicted",
+    "Early in training, with small initial weights, the cosines of the anchors are those of P^s − u.",
+    (LEARNED, MOVED, *CONDITIONS, SCRAMBLED, AT_LARGE),
+)
