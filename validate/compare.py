@@ -17,6 +17,7 @@ from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.settings import Setting
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
+from validate.times import early_epoch
 
 FloatArray = npt.NDArray[np.float64]
 ALL = "all anchors"
@@ -77,26 +78,39 @@ def predicted_cosines(
     runs: Sequence[Run | Observations], epoch: int, tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
-    observed = [observe(run) if isinstance(run, Run) else run for run in runs]
+    return _predicted(
+        [observe(run) if isinstance(run, Run) else run for run in runs], [epoch] * len(runs), tokens
+    )
+
+
+def _predicted(
+    runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
+) -> dict[str, list[FloatArray]]:
+    """Return the same with an epoch for each run."""
     found = {
-        p.name: [p.cosines(run, tokens, epoch) for run in observed]
+        p.name: [p.cosines(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
         for p in PREDICTORS
-        if all(p.applies(run, tokens) for run in observed)
+        if all(p.applies(run, tokens) for run in runs)
     }
     if "eq. 14" in found:
-        widths = fitted_widths(observed, epoch, tokens)
-        found[FITTED_WIDTH] = [
-            cosine_matrix(eq14_embedding(run.task, tokens, width=width))
-            for run, width in zip(observed, widths, strict=True)
-        ]
+        task = runs[0].task
+        widths = _fitted_widths(task, tokens, _observed(runs, epochs, tokens))
+        found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
     return found
+
+
+def _observed(runs: Sequence[Run | Observations], epochs: Sequence[int], tokens: Tokens) -> list[FloatArray]:
+    return [observed_cosines(run, epoch, tokens) for run, epoch in zip(runs, epochs, strict=True)]
 
 
 def fitted_widths(runs: Sequence[Run | Observations], epoch: int, tokens: Tokens) -> list[float]:
     """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
-    observed = [observed_cosines(run, epoch, tokens) for run in runs]
-    others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(runs))]
-    return [fit_width(runs[0].task, tokens, np.array(matrices)) for matrices in others]
+    return _fitted_widths(runs[0].task, tokens, _observed(runs, [epoch] * len(runs), tokens))
+
+
+def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
+    others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(observed))]
+    return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
 
 
 def measures(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> dict[str, FloatArray]:
@@ -143,22 +157,29 @@ def compare_runs(settings: Sequence[Setting], epochs: Sequence[int] | None = Non
     for setting in settings:
         for epoch in epochs if epochs is not None else setting.epochs():
             for group, tokens in groups_of(setting.task).items():
-                rows += _compare_group(setting, epoch, group, tokens)
+                rows += _compare_group(setting, [epoch] * len(setting.runs), group, tokens)
     return rows
 
 
-def _compare_group(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[Row]:
+def early_rows(setting: Setting) -> list[Row]:
+    """Return the comparison with each run at its early epoch; a row's epoch is the latest of them."""
+    epochs = [early_epoch(run) for run in setting.members.runs]
+    groups = groups_of(setting.task).items()
+    return [row for group, tokens in groups for row in _compare_group(setting, epochs, group, tokens)]
+
+
+def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: Tokens) -> list[Row]:
     members = setting.members.runs
-    observed = np.array([observed_cosines(run, epoch, tokens) for run in members])
+    observed = np.array(_observed(members, epochs, tokens))
     rows = []
-    for name, matrices in predicted_cosines(members, epoch, tokens).items():
+    for name, matrices in _predicted(members, epochs, tokens).items():
         predicted = np.array(matrices)
         overall = measures(_pairs(predicted), _pairs(observed))
         per_row = measures(_rows(predicted), _rows(observed))
         for key, within in MEASURES.items():
             by_anchor = [(None, overall[key]), *zip(tokens, per_row[key].T, strict=True)]
             rows += [
-                Row(setting.label, epoch, group, anchor, name, key, over_seeds(values.tolist(), within))
+                Row(setting.label, max(epochs), group, anchor, name, key, over_seeds(values.tolist(), within))
                 for anchor, values in by_anchor
             ]
     return rows

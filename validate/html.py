@@ -10,10 +10,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from validate import html_rows
+from validate.answer import ranking, words
 from validate.claims import presentation
 from validate.rungs import LEFT_OUT
 
 SECTIONS = {
+    "answer": "The answer",
     "verdicts": "Verdicts",
     "claims": "The paper's claims",
     "figures": "Figures",
@@ -68,6 +70,12 @@ def _functions() -> dict[str, Any]:
         presentation.measured,
         presentation.qualification,
         presentation.states_text,
+        ranking.ranking,
+        words.condition_rows,
+        words.epochs_text,
+        words.missing_command,
+        words.sentence,
+        words.verdict_line,
         *html_rows.FUNCTIONS,
     )
     return {function.__name__: function for function in functions}

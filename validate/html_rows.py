@@ -12,6 +12,7 @@ from validate.rungs import STEPS, WHOLE
 
 if TYPE_CHECKING:
     from sim.runs.run import Run
+    from validate.answer.ranking import Ranked
     from validate.claims import Finding
     from validate.claims.given import Match
     from validate.compare import Row
@@ -32,6 +33,11 @@ def summary(settings: Sequence[Setting]) -> str:
         f"{len(runs)} run{'s' * (len(runs) > 1)}: {labels}; {length} epochs; "
         f"{minutes:.1f} minutes of training in all."
     )
+
+
+def ranked_cells(ranked: Sequence[Ranked]) -> Rows:
+    """Return a line for each predictor and rival."""
+    return [r.cells() for r in ranked]
 
 
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
@@ -171,6 +177,7 @@ def records(settings: Sequence[Setting]) -> list[tuple[str, str]]:
 
 FUNCTIONS = (
     summary,
+    ranked_cells,
     stand_ins,
     budget_steps,
     budget_rows,

@@ -11,10 +11,14 @@ from typing import Any
 from sim.config.run import sources
 from sim.runs.files import write_atomically, writing
 from sim.runs.provenance import now, software
+from validate.answer import Answer, answers
+from validate.answer.picture import PredictedBesideObserved, caption
+from validate.answer.verdict import early_epochs
+from validate.answer.words import to_json as answer_json
 from validate.claims import Finding, Outcome, ledger
 from validate.claims.given import GivenRuns, Match
 from validate.claims.presentation import to_json as claims_json
-from validate.compare import MEASURES, Row, compare_runs
+from validate.compare import MEASURES, Row, compare_runs, early_rows
 from validate.equations import equations_behind
 from validate.figures import save
 from validate.html import render
@@ -23,7 +27,8 @@ from validate.predictors import FUNCTIONS
 from validate.report_figures import (
     NotDrawn,
     ReportFigure,
-    draw_comparison,
+    draw_cosines,
+    draw_errors,
     draw_label_laws,
     draw_paper_figures,
     draw_rungs,
@@ -31,7 +36,7 @@ from validate.report_figures import (
 from validate.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.settings import Setting
 
-SCHEMA = "anchorflow/report/2"
+SCHEMA = "anchorflow/report/3"
 LABEL_LAWS = "fig04_"
 """How the name of the paper's figure begins that shows the label distributions."""
 
@@ -44,8 +49,14 @@ class Report:
     ----------
     title : str
     settings : list of Setting
+    answers : list of Answer
+        Whether the theory predicts the embedding: one for each task and model.
     rows : list of Row
-        The comparison.
+        The comparison, at every snapshot.
+    early : list of Row
+        The same with each run at its early epoch.
+    pictures : list of ReportFigure or None
+        The picture of each answer that has one.
     outcomes : list of Outcome
         Verdicts on statements of the caller's own, where thresholds were set beforehand; empty otherwise.
     findings : list of Finding
@@ -64,6 +75,9 @@ class Report:
     title: str
     settings: list[Setting]
     rows: list[Row]
+    answers: list[Answer] = field(default_factory=list)
+    early: list[Row] = field(default_factory=list)
+    pictures: list[ReportFigure | None] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
@@ -88,31 +102,44 @@ class Report:
         title : str
         settings : list of Setting
         epochs : sequence of int, optional
-            The snapshots that the cosine figures show.
+            Snapshots for figures of the cosines at these too; the answer's picture is of the early ones.
         outcomes : sequence of Outcome, optional
             Verdicts of the caller's own, shown first.
         """
         observations = [run for setting in settings for run in setting.members.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
         rows, distances = compare_runs(settings), rung_distances(settings)
+        found = answers(settings)
         figures, not_drawn = _figures(settings, observations, rows, distances, epochs)
         findings, matches = given.judge(claims), given.matches_of(claims)
-        return cls(title, settings, rows, list(outcomes), findings, matches, distances, figures, not_drawn)
+        return cls(
+            title,
+            settings,
+            rows,
+            found,
+            [row for setting in settings for row in early_rows(setting)],
+            [_picture(answer, i, len(found)) for i, answer in enumerate(found, 1)],
+            list(outcomes),
+            findings,
+            matches,
+            distances,
+            figures,
+            not_drawn,
+        )
 
-    def final_rows(self) -> list[Row]:
-        """Return the comparison over all pairs at each setting's last epoch."""
-        last = self.last_epochs()
-        return [r for r in self.rows if r.anchor is None and r.epoch == last[r.setting]]
+    def all_figures(self) -> list[ReportFigure]:
+        """Return the answers' pictures and the figures."""
+        return [*(picture for picture in self.pictures if picture is not None), *self.figures]
 
-    def last_epochs(self) -> dict[str, int]:
-        """Return each setting's last snapshot."""
-        return {s.label: s.epochs()[-1] for s in self.settings}
+    def early_epoch(self, setting: str) -> int:
+        """Return the epoch by which every run of a setting is early."""
+        return next(max(early_epochs(s)) for s in self.settings if s.label == setting)
 
-    def final_table(self, setting: str) -> list[list[str]]:
-        """Return ``final_rows`` of one setting as text: group, predictor, and one cell a measure."""
+    def early_table(self, setting: str) -> list[list[str]]:
+        """Return one setting's early comparison over all pairs: group, predictor, and one cell a measure."""
         cells: dict[tuple[str, str], dict[str, str]] = {}
-        for row in self.final_rows():
-            if row.setting == setting:
+        for row in self.early:
+            if row.setting == setting and row.anchor is None:
                 cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
         return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
 
@@ -132,6 +159,7 @@ class Report:
             "schema": SCHEMA,
             "title": self.title,
             "made": self.made,
+            "answers": [answer_json(answer) for answer in self.answers],
             "verdicts": [o.as_dict() for o in self.outcomes],
             "claims": self.claims(),
             "stands_for": [m.as_dict() for m in self.matches],
@@ -150,7 +178,7 @@ class Report:
                 for run in setting.runs
             ],
             "equations": self.equations(),
-            "figures": [f.as_dict() for f in self.figures],
+            "figures": [f.as_dict() for f in self.all_figures()],
             "figures_not_drawn": [f.as_dict() for f in self.not_drawn],
         }
 
@@ -159,7 +187,7 @@ class Report:
         page, data = out / "report.html", out / "report.json"
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-            for figure in self.figures:
+            for figure in self.all_figures():
                 save(figure.figure, out / "figures" / f"{figure.name}.svg")
                 write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
             write_atomically(page, render(report=self))
@@ -177,8 +205,18 @@ def _figures(
 ) -> tuple[list[ReportFigure], list[NotDrawn]]:
     paper, missing = draw_paper_figures(observations)
     laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_laws(settings[-1])
-    own = draw_comparison(settings, rows, epochs)
+    own = [*(draw_cosines(settings, epochs) if epochs else []), *draw_errors(settings, rows)]
     return [*paper, *laws, *own, *draw_rungs(settings, distances)], missing
+
+
+def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:
+    """Draw the picture of an answer; too few anchors have none."""
+    picture = PredictedBesideObserved.of(answer)
+    if len(picture.tokens) < 3:
+        return None
+    figure = picture.plot().figure_
+    assert figure is not None
+    return ReportFigure("answer" if of == 1 else f"answer_{number}", caption(answer), figure)
 
 
 def _setting_json(setting: Setting) -> dict[str, Any]:

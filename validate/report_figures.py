@@ -150,22 +150,23 @@ def draw_figures(
     return [
         _accuracy_figure(settings),
         *draw_label_laws(settings[-1]),
-        *draw_comparison(settings, rows, epochs),
+        *draw_cosines(settings, epochs or []),
+        *draw_errors(settings, rows),
     ]
 
 
-def draw_comparison(
-    settings: Sequence[Setting], rows: Sequence[Row], epochs: Sequence[int] | None = None
-) -> list[ReportFigure]:
-    """Draw cosine matrices, predicted and observed, and how far predictors are from training over time.
+def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[ReportFigure]:
+    """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
-    Of more than three settings only the first and the last show their matrices.
+    Of more than three settings only the first and the last are shown.
     """
     shown = list(settings) if len(settings) <= _COLUMNS else [settings[0], settings[-1]]
-    return [
-        *(figure for setting in reversed(shown) for figure in _cosine_figures(setting, epochs)),
-        *(_error_figure(settings, rows, group) for group in _all_groups(settings)),
-    ]
+    return [figure for setting in reversed(shown) for figure in _cosine_figures(setting, epochs)]
+
+
+def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
+    """Draw how far predictors are from training over time, a figure for each group of anchors."""
+    return [_error_figure(settings, rows, group) for group in _all_groups(settings)]
 
 
 def draw_overview(settings: Sequence[Setting]) -> ReportFigure:

@@ -38,11 +38,19 @@ class Estimate:
         return {"mean": finite(self.mean), "low": self.low, "high": self.high, "n": self.n}
 
     def __str__(self) -> str:
+        return self._text(3)
+
+    @property
+    def brief(self) -> str:
+        """The same with two decimals."""
+        return self._text(2)
+
+    def _text(self, decimals: int) -> str:
         if math.isnan(self.mean):
             return "–"
         if self.low is None or self.high is None:
-            return f"{self.mean:.3f}"
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+            return f"{self.mean:.{decimals}f}"
+        return f"{self.mean:.{decimals}f} [{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
 
 
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)

@@ -14,8 +14,8 @@ from pydantic import Field, field_validator, model_validator
 
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import MANY, Count, Section, Several, tagged
-from sim.task_files import PRESETS as PRESETS
-from sim.task_files import as_task as as_task
+from sim.config.task_files import PRESETS as PRESETS
+from sim.config.task_files import as_task as as_task
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 

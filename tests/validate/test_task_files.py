@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sim.config.run import RunConfig, make_run_config
-from sim.task_defaults import STEPS, experiment_for
-from sim.task_files import CONFIG_KEYS, as_task, read_description
+from sim.config.task_defaults import STEPS, experiment_for
+from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.cost import cost_of_runs
 from theory import InputError, Task
 from validate.cli import main

@@ -46,7 +46,7 @@ class Ranked:
     def cells(self) -> list[str]:
         """Return a line of the table of predictors."""
         name = f"{self.name} (rival)" if self.rival else self.name
-        return [name, *(brief(e) for e in (self.pearson, self.skill, self.rmse))]
+        return [name, *(e.brief for e in (self.pearson, self.skill, self.rmse))]
 
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
@@ -94,12 +94,3 @@ def _of_rival(pairs: Callable[..., Any]) -> Callable[[Observations], float]:
         return float(measures(pairs(run.task, tokens), observed)["pearson"])
 
     return measure
-
-
-def brief(estimate: Estimate) -> str:
-    """Return an estimate with two decimals."""
-    if math.isnan(estimate.mean):
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.2f}"
-    return f"{estimate.mean:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

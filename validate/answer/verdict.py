@@ -113,11 +113,20 @@ def _judge(
     judged = [of[id(c)] for c in on.CONDITIONS]
     missed = [o for o in judged if state(o) == "missed"]
     if missed:
-        return "does not hold", "; ".join(f"{o.condition.what} is {told(o)}" for o in missed)
+        reasons = "; ".join(f"{o.condition.what} is {told(o)}" for o in missed)
+        return "does not hold", _only_the_size(
+            judged
+        ) * "the pattern is predicted, its size is not: " + reasons
     open_ = [o for o in judged if state(o) == "open"]
     if open_:
         return "undecided", _unclear(open_[0])
     return _controlled(control, of, learned[1:])
+
+
+def _only_the_size(judged: Sequence[Outcome]) -> bool:
+    """Return whether all is met that asks for a pattern, so that only the size of the cosines is off."""
+    about_size = {id(on.SKILFUL), id(on.ABOVE_MEAN)}
+    return all(state(o) == "met" for o in judged if id(o.condition) not in about_size)
 
 
 def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
@@ -162,7 +171,7 @@ def state(outcome: Outcome) -> Literal["met", "missed", "open"]:
 def told(outcome: Outcome) -> str:
     """Return an estimate beside its threshold."""
     c = outcome.condition
-    return f"{outcome.estimate} where {c.relation} {c.threshold:g} is needed"
+    return f"{outcome.estimate.brief} where {c.relation} {c.threshold:g} is needed"
 
 
 def _unclear(outcome: Outcome) -> str:

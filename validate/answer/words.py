@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from validate.answer import conditions as on
-from validate.answer.ranking import brief, ranking
+from validate.answer.ranking import ranking
 from validate.answer.verdict import Answer, early_epochs, state
 from validate.claims.statements import LARGE, SMALL
 from validate.settings import Setting
@@ -22,10 +22,10 @@ def sentence(answer: Answer) -> str:
     first, *rest = told
     text = (
         f"γ {first.init_rate:g}: {on.PREDICTION} predicts the anchors' cosines with Pearson "
-        f"{brief(_pearson(first))} ({_seeds(first)})"
+        f"{_pearson(first).brief} ({_seeds(first)})"
     )
     return text + "".join(
-        f", γ {s.init_rate:g} with {brief(_pearson(s))}{' (control)' * (s is answer.control)}" for s in rest
+        f", γ {s.init_rate:g} with {_pearson(s).brief}{' (control)' * (s is answer.control)}" for s in rest
     )
 
 
@@ -84,7 +84,7 @@ def condition_rows(answer: Answer) -> list[list[str]]:
         [
             words[state(o)] + " (control)" * (o.condition.role == "control"),
             o.condition.what,
-            brief(o.estimate),
+            o.estimate.brief,
             f"{o.condition.relation} {o.condition.threshold:g}",
             o.condition.reason,
         ]

@@ -11,15 +11,18 @@ from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
+    from validate.answer import Answer
     from validate.report import Report
     from validate.settings import Setting
 
 
 class Options(CommandOptions):
-    """Compare what the label distributions predict with what training did, and judge the paper's claims.
+    """Say whether the theory predicts what training did to the embedding, and how surely.
 
-    The report has the claims that these runs can answer, the figures of the paper that they can fill, and
-    what each idealisation of the theory costs on them.
+    The verdict is about the anchors' cosines early in training: thresholds are those of the paper's claims,
+    large initial weights are the control, and simple guesses are rivals. With --out the report shows the
+    prediction beside the observation, and the paper's claims, figures and error budget of these runs. The
+    exit code is 1 if the verdict is "does not hold".
 
     RUN is a run folder or a folder of them. Runs that differ in nothing but the seed are taken together,
     and intervals are over seeds.
@@ -30,10 +33,12 @@ class Options(CommandOptions):
     out: Path | None = None
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
-    """The epochs that the cosine figures show, of those with a snapshot."""
+    """Show the cosines at these epochs too, of those with a snapshot."""
+    verbose: bool = False
+    """Print every condition, the comparison for each group of anchors, and the paper's claims."""
 
 
-COMMAND = Command("compare", Options, "anchorflow compare runs/demo --out runs/demo-report --epochs 50 100")
+COMMAND = Command("compare", Options, "anchorflow compare runs/demo --out runs/demo-report")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -51,12 +56,32 @@ def run(arguments: Sequence[str]) -> int:
         page, data = report.write(options.out)
     if options.as_json:
         print_json(report.to_json())
-        return 0
-    print_comparison(report)
-    print_claims(report)
-    if options.out is not None:
-        print(f"report: {page}\ndata:   {data}")
-    return 0
+    else:
+        print_answers(report.answers, verbose=options.verbose)
+        if options.verbose:
+            print_comparison(report)
+        print_claims(report, verbose=options.verbose)
+        if options.out is not None:
+            print(f"report: {page}\ndata:   {data}")
+    return int(any(answer.verdict == "does not hold" for answer in report.answers))
+
+
+def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
+    """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
+    from validate.answer.ranking import RANKED_HEADER, ranking
+    from validate.answer.words import condition_rows, epochs_text, missing_command, sentence, verdict_line
+    from validate.console import print_table
+
+    for answer in answers:
+        print(f"{sentence(answer)}.\nverdict: {verdict_line(answer)}.")
+        if command := missing_command(answer):
+            print(f"what is missing: {command}")
+        if verbose and answer.outcomes:
+            header = ["state", "measure", "mean [95 %]", "threshold"]
+            print_table("every condition", header, [row[:-1] for row in condition_rows(answer)])
+        if answer.small is not None and (ranked := ranking(answer.small)):
+            title = f"predictors at γ = {answer.small.init_rate:g}, {epochs_text(answer.small)}, all anchors"
+            print_table(title, list(RANKED_HEADER), [r.cells() for r in ranked])
 
 
 def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
@@ -70,28 +95,33 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 
 
 def print_comparison(report: Report) -> None:
-    """Print the comparison over all pairs at the last epoch, one table a setting."""
+    """Print the early comparison over all pairs, one table a setting."""
     from validate.console import print_table
 
     for setting in report.settings:
-        title = f"{setting.label}, epoch {setting.epochs()[-1]}, {len(setting.runs)} seed(s), mean [95 %]"
+        seeds = f"{len(setting.runs)} seed{'s' * (len(setting.runs) > 1)}"
+        title = f"{setting.label}, epoch {report.early_epoch(setting.label)}, {seeds}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
-        print_table(title, header, report.final_table(setting.label))
+        print_table(title, header, report.early_table(setting.label))
 
 
-def print_claims(report: Report) -> None:
-    """Print the claims that these runs say anything of."""
+def print_claims(report: Report, *, verbose: bool) -> None:
+    """Print the claims that these runs say anything of, or how many they are."""
     from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
     from validate.console import print_table
 
+    tested = [c for c in report.claims() if is_measured(c)]
+    if not verbose:
+        if tested:
+            print(
+                f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them"
+            )
+        return
     rows = [
         [str(c["number"]), c["name"], c["verdict"] + qualification(c), states_text(c), *measured(headline(c))]
-        for c in report.claims()
-        if is_measured(c)
+        for c in tested
     ]
     header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
-    title = f"the paper's claims by these runs alone; {len(report.findings) - len(rows)} more are not tested"
     if rows:
-        print_table(title, header, rows)
-    else:
-        print("these runs answer none of the paper's claims")
+        print_table("the paper's claims by these runs alone", header, rows)
+    print(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")

@@ -35,7 +35,7 @@ COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/pre
 def run(arguments: Sequence[str]) -> int:
     """Predict, print, and write if asked to."""
     options = COMMAND.parse(arguments)
-    from sim.task_files import as_task
+    from sim.config.task_files import as_task
     from validate.console import print_json
     from validate.prediction import Prediction
 

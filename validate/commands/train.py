@@ -12,8 +12,8 @@ from pydantic import Field
 from sim.config.model import KINDS, kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import Kernels, RunConfig, make_run_config
-from sim.task_defaults import experiment_for
-from sim.task_files import as_task, read_description, task_table
+from sim.config.task_defaults import experiment_for
+from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from validate.commands.options import CommandOptions, Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command

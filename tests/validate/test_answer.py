@@ -1,0 +1,260 @@
+"""The answer's verdict follows its conditions: each can turn it, and nothing is decided that cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim.runs.run import Run
+from tests.validate.claims.synthetic import TASK, embedding, learning, of_embeddings, run
+from theory import off_diagonal
+from validate.answer import answers
+from validate.answer import conditions as on
+from validate.answer.picture import PredictedBesideObserved
+from validate.answer.ranking import ranking
+from validate.answer.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
+from validate.answer.verdict import Answer, state
+from validate.answer.words import condition_rows, missing_command, sentence, to_json, verdict_line
+from validate.figures.members import Members
+from validate.observe import Observations
+from validate.observe.embedding import embedding_geometry
+from validate.predictors import from_uniform
+from validate.report import Report
+from validate.settings import Setting
+
+SEEDS = (0, 1, 2)
+FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
+
+
+def made(
+    rate: float, kinds: list[str], *, seeds: tuple[int, ...] = SEEDS, accuracy: Any = None, mix: float = 0.0
+) -> Setting:
+    """Return a setting of made-up runs; ``mix`` adds random directions to all embeddings of odd seeds."""
+    runs = []
+    for seed in seeds:
+        arrays = of_embeddings(kinds, seed) if not mix else _mixed(kinds, seed, mix * (seed % 2))
+        runs.append(run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays))
+    setting = Setting(f"γ = {rate:g}", tuple(_folder(r, rate) for r in runs))
+    setting.__dict__["members"] = Members(setting.label, tuple(runs))
+    return setting
+
+
+def _mixed(kinds: list[str], seed: int, share: float) -> Any:
+    found = []
+    for i, kind in enumerate(kinds):
+        own, noise = embedding(kind, seed + 10 * i), embedding("random", 99 + seed)
+        own, noise = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (own, noise))
+        found.append(embedding_geometry(own + share * noise, TASK))
+    return {name: np.stack([each[name] for each in found]) for name in found[0]}
+
+
+def _folder(of: Observations, rate: float) -> Run:
+    path = Path("runs/mine") / f"gamma{rate:g}_seed{of.config.seed}"
+    return Run(path, of.config, of.provenance | {"wall_seconds": 1.0}, of.metrics, of.epochs)
+
+
+@pytest.fixture(scope="module")
+def small() -> Setting:
+    return made(0.8, ["random", "law", "law"])
+
+
+@pytest.fixture(scope="module")
+def large() -> Setting:
+    return made(0.3, ["random", "random", "random"])
+
+
+def only(settings: list[Setting]) -> Answer:
+    (answer,) = answers(settings)
+    return answer
+
+
+def test_a_prediction_that_comes_true_holds(small: Setting, large: Setting) -> None:
+    answer = only([large, small])
+    assert answer.verdict == "holds", answer.why
+    assert {state(answer.outcome(c)) for c in on.CONDITIONS} == {"met"}
+    assert {state(answer.outcome(c)) for c in (on.SCRAMBLED, on.AT_LARGE)} == {"missed"}
+    assert sentence(answer) == (
+        "γ 0.8: P^s - u predicts the anchors' cosines with Pearson 1.00 [1.00, 1.00] (3 seeds), "
+        f"γ 0.3 with {_mean(large):.2f} [{_low(large):.2f}, {_high(large):.2f}] (control)"
+    )
+    assert verdict_line(answer).startswith("holds early in training (epoch 3): every condition is met")
+    assert missing_command(answer) == ""
+
+
+def _pearsons(setting: Setting) -> list[float]:
+    return [on.pearson(r) for r in setting.members.runs]
+
+
+def _mean(setting: Setting) -> float:
+    return float(np.mean(_pearsons(setting)))
+
+
+def _low(setting: Setting) -> float:
+    return _end(setting, -1)
+
+
+def _high(setting: Setting) -> float:
+    return _end(setting, 1)
+
+
+def _end(setting: Setting, sign: int) -> float:
+    values = _pearsons(setting)
+    return float(np.mean(values) + sign * 4.302652729911275 * np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def test_a_prediction_that_fails_does_not_hold(large: Setting) -> None:
+    """Anchors far from orthogonal, but each with another one's direction."""
+    orders = made(0.8, ["random", "eq. 14", "eq. 14"])
+    for r in orders.members.runs:
+        gram = r.arrays["gram"]
+        swap = np.r_[np.arange(15)[::-1], np.arange(15, gram.shape[2])]
+        r.arrays["gram"] = gram[:, swap[:15]][:, :, swap]
+        r.arrays["norms"] = r.arrays["norms"][:, swap]
+    answer = only([large, orders])
+    assert answer.verdict == "does not hold"
+    assert "Pearson of P^s - u" in answer.why
+    assert "where >= 0.7 is needed" in answer.why
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kinds": ["random", "random", "random"], "accuracy": FLAT}, "learned too little"),
+        ({"kinds": ["law", "law", "law"]}, "hardly moved"),
+        ({"seeds": (4,)}, "one seed has no interval"),
+        ({"mix": 1.1}, "crosses its threshold"),
+    ],
+)
+def test_what_cannot_be_decided_is_undecided(change: dict[str, Any], words: str, large: Setting) -> None:
+    answer = only([large, made(0.8, **({"kinds": ["random", "law", "law"]} | change))])
+    assert answer.verdict == "undecided", answer.why
+    assert words in answer.why
+
+
+def test_without_a_control_the_command_for_it_stands_there(small: Setting, large: Setting) -> None:
+    answer = only([small])
+    assert answer.verdict == "undecided"
+    assert "control with large initial weights is missing" in answer.why
+    assert missing_command(answer) == (
+        "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1 2 --out runs/mine"
+    )
+    other = only([large])
+    assert other.verdict == "undecided"
+    assert "--init-rates 0.8" in missing_command(other)
+
+
+def test_a_control_that_passes_or_has_not_learned_decides_nothing(small: Setting) -> None:
+    passes = only([made(0.3, ["random", "law", "law"]), small])
+    assert (passes.verdict, "a control passes too" in passes.why) == ("undecided", True)
+    idle = only([made(0.3, ["random"] * 3, accuracy=FLAT), small])
+    assert (idle.verdict, "the control has learned too little" in idle.why) == ("undecided", True)
+
+
+def test_the_rate_of_the_verdict_is_not_chosen_by_its_result(small: Setting, large: Setting) -> None:
+    more = [made(rate, ["random", "law", "law"]) for rate in (0.45, 0.5, 0.6, 0.9)]
+    answer = only([large, small, *more])
+    assert answer.small is not None
+    assert answer.control is not None
+    assert (answer.small.init_rate, answer.control.init_rate) == (0.8, 0.3)
+    without = only(more)
+    assert without.small is not None
+    assert without.control is not None
+    assert (without.small.init_rate, without.control.init_rate) == (0.9, 0.45)
+
+
+def test_rivals_by_hand(small: Setting) -> None:
+    (r, *_), tokens = small.members.runs, TASK.anchors
+    o = off_diagonal(r.cosines(tokens, 3))
+    p = off_diagonal(from_uniform(r, tokens))
+    left = {}
+    for rival in (NEARNESS, SAME_MAPPING):
+        design = np.stack([rival.pairs(TASK, tokens), np.ones(len(o))], axis=1)
+        left[rival.name] = np.linalg.lstsq(design, o, rcond=None)[1][0]
+    own = np.linalg.lstsq(np.stack([p, np.ones(len(p))], axis=1), o, rcond=None)[1][0]
+    for rival in (NEARNESS, SAME_MAPPING):
+        assert skill_over(r, from_uniform, rival, tokens) == pytest.approx(
+            1 - own / left[rival.name], abs=1e-6
+        )
+    spread = ((o - o.mean()) ** 2).sum()
+    assert skill_over_mean(r, from_uniform, tokens) == pytest.approx(1 - ((p - o) ** 2).sum() / spread)
+    # The rival against itself is no better, and a mirror image is worth nothing.
+    itself = np.zeros((15, 15))
+    itself[np.triu_indices(15, 1)] = NEARNESS.pairs(TASK, tokens)
+    square = itself + itself.T
+    assert skill_over(r, lambda *_: square, NEARNESS, tokens) == pytest.approx(0)
+    assert skill_over(r, lambda *_: -square, NEARNESS, tokens) < 0
+    start = off_diagonal(r.cosines(tokens, 0))
+    assert moved(r, tokens) == pytest.approx(np.sqrt(np.mean((o - start) ** 2)))
+
+
+def test_a_rival_that_does_as_well_turns_the_verdict(small: Setting, large: Setting) -> None:
+    """Anchors that lie as their numbers do, whatever their mapping: −|i − j| predicts them better."""
+    angles = {token: 0.09 * token for token in (*TASK.anchors, *TASK.keys)}
+    setting = made(0.8, ["random", "law", "law"])
+    for i, r in enumerate(setting.members.runs):
+        rows = np.array([[np.cos(a), np.sin(a)] for a in angles.values()])
+        rows += 1e-3 * np.random.default_rng(i).standard_normal(rows.shape)
+        gram = rows[:15] @ rows.T
+        r.arrays["gram"] = np.stack([r.arrays["gram"][0], gram, gram])
+        r.arrays["norms"] = np.stack([r.arrays["norms"][0], *[np.linalg.norm(rows, axis=1)] * 2])
+    answer = only([large, setting])
+    over = answer.outcome(on.ABOVE_RIVALS[0])
+    assert state(over) == "missed"
+    assert answer.verdict == "does not hold"
+    assert "against −|i − j|" in answer.why
+
+
+def test_the_ranking_holds_every_predictor_and_rival(small: Setting) -> None:
+    ranked = ranking(small)
+    assert ranked[0].pearson.mean > 0.99
+    means = [r.pearson.mean for r in ranked if np.isfinite(r.pearson.mean)]
+    assert means == sorted(means, reverse=True)
+    assert {r.name for r in ranked if r.rival} == {NEARNESS.name, SAME_MAPPING.name}
+    assert {"P^s - u", "P^s - mean P", "finite sample"} <= {r.name for r in ranked if not r.rival}
+
+
+def test_learning_is_counted_from_guessing() -> None:
+    few = run(0.8, 0, {"mem": [0.6] * 11, "rsn_train": [0.6] * 11})
+    assert on.learned(few) < 0.6
+    assert on.learned(few) == pytest.approx((0.6 - _guess(few)) / (1 - _guess(few)))
+
+
+def _guess(of: Observations) -> float:
+    from theory import marginal_distribution
+
+    return float(marginal_distribution(of.task, held_out=True).max())
+
+
+def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
+    drawn = PredictedBesideObserved.of(only([large, small])).plot()
+    assert [title.split(":")[0] for title in drawn.observed] == ["observed, γ = 0.8", "observed, γ = 0.3"]
+    (r, *_), tokens = small.members.runs, TASK.anchors
+    np.testing.assert_allclose(drawn.predicted, from_uniform(r, tokens))
+    mean = np.mean([each.cosines(tokens, 3) for each in small.members.runs], axis=0)
+    np.testing.assert_allclose(drawn.axes_[1].images[0].get_array(), mean)
+    np.testing.assert_allclose(drawn.points_[0].get_ydata(), off_diagonal(mean))
+    np.testing.assert_allclose(drawn.points_[0].get_xdata(), off_diagonal(drawn.predicted))
+
+
+def test_one_rule_for_early_in_everything_that_is_shown(settings: list[Setting]) -> None:
+    """The answer, its table and the tables below it are at one epoch; all others are in the JSON."""
+    report = Report.build("one rule", settings)
+    (answer,) = report.answers
+    for setting in settings:
+        assert (
+            report.early_epoch(setting.label)
+            == max(
+                side["epochs"]
+                for side in (to_json(answer)["small"], to_json(answer)["control"])
+                if side["setting"] == setting.label
+            )[-1]
+        )
+        shown = {row.epoch for row in report.early if row.setting == setting.label}
+        assert shown == {report.early_epoch(setting.label)}
+    assert {row.epoch for row in report.rows} == {0, 2, 4, 6}
+    assert all(len(row) == 5 for row in condition_rows(answer))
+    assert dataclasses.replace(answer, verdict="holds").why == answer.why

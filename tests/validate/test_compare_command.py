@@ -1,0 +1,71 @@
+"""anchorflow compare answers the question first; its JSON and exit code say the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.validate.page import Page
+from validate.answer import verdict
+from validate.answer.words import sentence
+from validate.cli import main
+from validate.report import Report
+from validate.settings import Setting
+
+
+def test_the_answer_comes_first_and_is_short(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["compare", str(runs_folder)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("γ 0.8: P^s - u predicts the anchors' cosines with Pearson ")
+    assert "(2 seeds), γ 0.3 with" in lines[0]
+    assert lines[1].startswith("verdict: undecided")
+    assert "learned too little" in lines[1]
+    assert code == 0
+    assert len(lines) < 20
+    assert not any("answer none" in line for line in lines)
+
+
+def test_verbose_adds_what_is_folded(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(runs_folder), "--verbose"]) == 0
+    text = capsys.readouterr().out
+    assert "every condition" in text
+    assert "largest error" in text
+
+
+@pytest.mark.parametrize(("decided", "code"), [("holds", 0), ("undecided", 0), ("does not hold", 1)])
+def test_exit_code_and_json_follow_the_verdict(
+    decided: str,
+    code: int,
+    runs_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(verdict, "_judge", lambda *_: (decided, "by hand"))
+    assert main(["compare", str(runs_folder), "--json"]) == code
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert (answer["verdict"], answer["why"]) == (decided, "by hand")
+    assert answer["small"]["seeds"] == answer["control"]["seeds"] == [0, 1]
+
+
+def test_one_rate_alone_names_the_control(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(runs_folder / "gamma0.8_seed0"), str(runs_folder / "gamma0.8_seed1")]) == 0
+    command = next(line for line in capsys.readouterr().out.splitlines() if "what is missing" in line)
+    assert f"{runs_folder}/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1" in command
+
+
+def test_the_page_begins_with_the_answer(settings: list[Setting], tmp_path: Path) -> None:
+    report = Report.build("Whose answer", settings)
+    page, _ = report.write(tmp_path)
+    text = page.read_text()
+    order = [text.index(words) for words in ('id="answer"', "predicts the anchors", "<img", 'id="claims"')]
+    assert order == sorted(order)
+    assert Page(text).alts[0].startswith("Cosine similarity of all anchors")
+    (answer,) = report.answers
+    assert sentence(answer).split("'")[0] in text
+    folded = text[text.index('id="comparison"') :]
+    assert folded.index("<details") < folded.index("<table")
+    assert (tmp_path / "figures" / "answer.png").stat().st_size > 10_000
+    assert dataclasses.replace(answer).verdict == "undecided"
