@@ -49,6 +49,7 @@ from theory.statistics.labels import (
     token_ratios,
 )
 from theory.statistics.sample import token_label_counts, token_label_matrix
+from theory.statistics.sampled import SampledDistribution, sample_label_distribution
 from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
 from theory.task.additive import Shift, Sum
 from theory.task.expression import Expression
@@ -114,6 +115,7 @@ __all__ = [
     "Population",
     "PrincipalComponents",
     "RankSteps",
+    "SampledDistribution",
     "Shift",
     "Solver",
     "SolverStatistics",
@@ -187,6 +189,7 @@ __all__ = [
     "rank_steps_from_labels",
     "reasoning_anchor_law",
     "sample_attention_rows",
+    "sample_label_distribution",
     "sample_last_place_matrix",
     "smallest_drop",
     "smallest_init_rate",

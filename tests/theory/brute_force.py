@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from fractions import Fraction
 
-from theory import Lookup, Mapping, Task, Window
+from theory import Expression, Lookup, Mapping, Shift, Sum, Tabulated, Task, Window
 
 
 def occurrences(task: Task, *, held_out: bool) -> dict[tuple[int, str], Counter[int]]:
@@ -52,6 +52,16 @@ def label_law(task: Task, mapping: Mapping, key: int, combination: tuple[int, ..
     elif isinstance(rule, Window):
         half = sum(combination)
         labels = list(range(key - half, key + half + 1))
+    elif isinstance(rule, Expression):
+        names = {f"a{i}": a for i, a in enumerate(combination, start=1)}
+        scope = {"min": min, "max": max, "abs": abs, "g": dict(rule.table).get, "__builtins__": {}}
+        labels = [eval(rule.text, scope, names | {"key": key, "total": sum(combination)})]
+    elif isinstance(rule, Tabulated):
+        column = 0
+        for anchor in combination:
+            column = column * len(mapping.anchors) + mapping.anchors.index(anchor)
+        labels = [rule.labels_[task.keys.index(key)][column]]
     else:
+        assert isinstance(rule, (Sum, Shift))
         labels = [key + sum(rule.shift(a) for a in combination)]
     return {label: Fraction(1, len(labels)) for label in labels}

@@ -2,6 +2,7 @@ r"""A rule written as an expression: ``(key * a1 + a2) % 97``."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -90,7 +91,7 @@ class Expression(Deterministic):
                 raise InputError(
                     "label",
                     self.text,
-                    f"column {self.text.index(name) + 1}: {name!r}, and a sequence has "
+                    f"column {_position(self.text, name)}: {name!r}, and a sequence has "
                     f"{domain.n_anchors} anchor(s)",
                     f"use a1 to a{domain.n_anchors}, or raise n_anchors",
                 )
@@ -98,7 +99,8 @@ class Expression(Deterministic):
 
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
         """Return the labels of keys (n,) with combinations (n, q), computed without overflow."""
-        names = {name: anchors[:, int(name[1:]) - 1] for name in self._names if ANCHOR.fullmatch(name)}
+        used = sorted(name for name in self._names if ANCHOR.fullmatch(name))
+        names = {name: anchors[:, int(name[1:]) - 1] for name in used}
         if "total" in self._names:
             names["total"] = anchors.sum(axis=1)
         return self._value({"key": keys} | names)
@@ -148,6 +150,11 @@ class Expression(Deterministic):
         names = {name: Interval(low, high) for name in self._names}
         names |= {"key": Interval(domain.keys[0], domain.keys[-1]), "total": Interval(q * low, q * high)}
         return Bounds(names).of(self._root)
+
+
+def _position(text: str, name: str) -> int:
+    found = re.search(rf"\b{name}\b", text)
+    return found.start() + 1 if found else 1
 
 
 def _as_int64(rows: Rows, labels: Array) -> IntArray:

@@ -161,12 +161,15 @@ class _Reader:
 
     def _binary(self, node: ast.BinOp, depth: int) -> Number:
         symbol = _BINARY.get(type(node.op))
+        # The operator stands after the left side and whatever closes it.
+        end = node.left.end_col_offset or 0
+        source = self.text.lstrip(" \n")
+        offset = len(source) - len(source[end:].lstrip(" )\n"))
         if symbol is None:
             remedy = "use // to divide" if isinstance(node.op, ast.Div) else "use + - * // % **"
-            raise self.error(node.left.end_col_offset or 0, "an operator outside the grammar", remedy)
+            raise self.error(offset, "an operator outside the grammar", remedy)
         left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
-        column = self.text.index(symbol, self.indent + (node.left.end_col_offset or 0)) + 1
-        return Binary(symbol, left, right, column)
+        return Binary(symbol, left, right, offset + self.indent + 1)
 
     def _call(self, node: ast.expr, name: str, arguments: list[ast.expr], depth: int) -> Number:
         if name not in _FUNCTIONS:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.task.rule import Deterministic, Domain, IntArray, Rule, check_labels
+from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels
 
 MAX_KEPT = 100_000
 """The most labels of a function that a task keeps, and writes into its TOML."""
@@ -141,6 +141,12 @@ class Function(Deterministic):
         if len(labels):
             check_labels(domain, int(labels.min()), int(labels.max()))
         return labels
+
+    def label_range(self, domain: Domain) -> range:
+        """Return the range of the labels; the whole vocabulary where they are too many to compute."""
+        if domain.n_entries > (MAX_ENTRIES if self.takes_arrays else _MAX_CALLS):
+            return range(domain.vocab_size)
+        return super().label_range(domain)
 
     def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
         """Return all labels, or refuse more calls than a function that takes no arrays allows."""

@@ -152,6 +152,11 @@ class Rule(Protocol):
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
         """Return the labels of keys (n,) with combinations (n, q); for deterministic rules."""
 
+    def draw_labels(
+        self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
+    ) -> IntArray:
+        """Return a label for each of keys (n,) with combinations (n, q), tables drawn anew for each row."""
+
 
 class RuleDefaults:
     """What rules share that have no parameters and fit every mapping."""
@@ -202,7 +207,7 @@ class Deterministic(RuleDefaults):
 
     def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
         """Count the labels of all keys and combinations."""
-        labels, times = self.labels(domain), _times(domain, given)
+        labels, times = self.labels(domain), times_counted(domain, given)
         if given.key is not None:
             labels = labels[domain.keys.index(given.key)][None]
         counts = np.zeros(int(labels.max()) + 1, np.int64)
@@ -230,6 +235,12 @@ class Deterministic(RuleDefaults):
     def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
         """Draw nothing."""
         return None
+
+    def draw_labels(
+        self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
+    ) -> IntArray:
+        """Return the labels; there is nothing to draw."""
+        return self.evaluate(domain, keys, anchors)
 
 
 def check_enumerable(domain: Domain) -> None:
@@ -292,7 +303,7 @@ def _concentration(rule: Deterministic, domain: Domain) -> FloatArray:
     return np.asarray(squares / len(domain.keys) ** 2)
 
 
-def _times(domain: Domain, given: Given) -> IntArray:
+def times_counted(domain: Domain, given: Given) -> IntArray:
     """Return how often each combination counts, shape (N_A^q,)."""
     combinations = domain.combinations()
     if given.anchor is None:

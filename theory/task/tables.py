@@ -94,6 +94,12 @@ class Lookup(Table):
         check_table_size(domain)
         return rng.choice(np.array(self.labels(domain)), size=(len(domain.keys), domain.n_combinations))
 
+    def draw_labels(
+        self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
+    ) -> IntArray:
+        """Draw a label for each row."""
+        return rng.choice(np.array(self.labels(domain)), size=len(keys))
+
 
 @dataclass(frozen=True)
 class Window(Table):
@@ -135,6 +141,13 @@ class Window(Table):
         widths = total_shifts(domain, domain.anchors)
         size = (len(domain.keys), len(widths))
         return np.array(domain.keys)[:, None] + rng.integers(-widths, widths, size=size, endpoint=True)
+
+    def draw_labels(
+        self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
+    ) -> IntArray:
+        """Draw a label for each row."""
+        widths = anchors.sum(axis=1)
+        return np.asarray(keys + rng.integers(-widths, widths, endpoint=True))
 
 
 def check_table_size(domain: Domain) -> None:
