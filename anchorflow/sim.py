@@ -1,0 +1,11 @@
+"""The package ``sim`` under the name of the project: this module replaces itself by it."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from anchorflow._packages import load
+
+if TYPE_CHECKING:
+    from sim import *  # noqa: F403
+
+sys.modules[__name__] = load("sim")

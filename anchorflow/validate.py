@@ -1,0 +1,11 @@
+"""The package ``validate`` under the name of the project: this module replaces itself by it."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from anchorflow._packages import load
+
+if TYPE_CHECKING:
+    from validate import *  # noqa: F403
+
+sys.modules[__name__] = load("validate")
