@@ -12,6 +12,7 @@ from torch import Tensor
 from sim.config.run import MemberConfig
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
+from theory.checked import checked
 from theory.task.population import assemble
 
 IntArray = npt.NDArray[np.int64]
@@ -41,6 +42,7 @@ class Dataset:
     population: Population
 
 
+@checked
 def build_dataset(member: MemberConfig) -> Dataset:
     """Return the member's data; equal configurations give equal data."""
     task = member.build_task()

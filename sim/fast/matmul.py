@@ -15,6 +15,10 @@ from typing import Any, Literal
 
 import torch
 
+from theory import InputError
+from theory.checked import Size, checked
+from theory.memory import check_memory
+
 Route = Literal["default", "bf16-named"]
 ERROR_LIMIT = 8 * 2.0**-23
 """Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
@@ -48,6 +52,7 @@ class RouteReport:
 
 
 @contextmanager
+@checked
 def matmul_route(route: Route) -> Iterator[None]:
     """Use a route inside the block, the caller's setting again after it."""
     if route == "default":
@@ -76,7 +81,8 @@ def small_products() -> Iterator[None]:
         settings.fp32_precision = "bf16"
 
 
-def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
+@checked
+def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
     """Measure speed and error of both routes at the sizes of a training step, and choose one.
 
     Parameters
@@ -86,6 +92,10 @@ def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
     widths : tuple of int
         The model's consecutive widths, e.g. (d_m, d_f, d).
     """
+    if len(widths) < 2:
+        raise InputError("widths", widths, "no product", "give two or more")
+    largest = max(inner * outer + batch * (inner + outer) for inner, outer in itertools.pairwise(widths))
+    check_memory("batch, widths", (batch, *widths), 40 * largest, "the measurement", "give smaller sizes")
     routes: list[Route] = ["default"]
     backend: Any = torch.backends.mkldnn
     if hasattr(backend, "matmul") and backend.is_available():

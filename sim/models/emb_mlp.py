@@ -10,10 +10,13 @@ import torch
 from torch import Tensor
 
 from sim.config.model import Activation, EmbMLPConfig, ModelConfig, OneLayerConfig
+from sim.models.inputs import check_inputs, emb_mlp_of
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
 from sim.models.transformer import transformer
+from theory.checked import checked
 
 
+@checked
 def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> Tensor:
     r"""Return the logits :math:`G(X) = \sigma((\sum_{x \in X} w_x) W_1) W_2` (Definition 1).
 
@@ -29,7 +32,13 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     Returns
     -------
     Tensor, shape (M, batch, d)
+
+    Raises
+    ------
+    InputError
+        If the matrices do not chain, or a token lies outside their vocabulary.
     """
+    check_inputs(parameters, tokens, emb_mlp_of(parameters, activation))
     W_emb = parameters["W_emb"]
     _, vocab, width = W_emb.shape
     bags = own_rows(tokens, vocab).flatten(0, 1)
@@ -39,10 +48,18 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     return member_product(hidden, parameters["W2"])
 
 
+@checked
 def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> Tensor:
-    """Return any model's logits of the label, shape (M, batch, d)."""
+    """Return any model's logits of the label, shape (M, batch, d).
+
+    Raises
+    ------
+    InputError
+        If the parameters are not the model's, or a token lies outside its vocabulary.
+    """
     if isinstance(model, EmbMLPConfig):
         return emb_mlp(parameters, tokens, model.activation)
+    check_inputs(parameters, tokens, model)
     return transformer(parameters, tokens, model)
 
 

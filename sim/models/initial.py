@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sim.config.model import EmbMLPConfig, OneLayerConfig
+from sim.config.model import AttentionModel, EmbMLPConfig, ModelConfig, OneLayerConfig
 from sim.config.run import MemberConfig
 from sim.models.layers import Parameters
 from sim.seeds import torch_stream
-from theory import label_table, token_ratios
+from theory import InputError, label_table, token_ratios
+from theory.checked import Size, checked
+from theory.errors import unknown_key
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,26 @@ class TensorSpec:
 
 def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:
     """Return every tensor of a member's model, by name."""
-    model = member.model
+    has_positions = not isinstance(member.model, EmbMLPConfig) and member.model.positions == "learned"
+    return model_specs(member.model, vocab_size, member.build_task().length if has_positions else 0)
+
+
+def model_specs(model: ModelConfig, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+    """Return every tensor of a model, by name; ``length`` is that of the trained positions, if it has any."""
     if isinstance(model, EmbMLPConfig):
         rows = model.d_m if model.embedding_fan_in == "d_m" else vocab_size
         embedding = {"W_emb": TensorSpec((vocab_size, model.d_m), rows)}
         return embedding | _matrices({"W1": (model.d_m, model.d_f), "W2": (model.d_f, vocab_size)})
-    return _transformer_specs(member, vocab_size)
+    return _transformer_specs(model, vocab_size, length)
 
 
-def initial_std(member: MemberConfig, name: str, vocab_size: int) -> float:
+@checked
+def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
     """Return d_in^-γ, the standard deviation that a tensor is drawn with; 0 if it starts constant."""
-    return _std(member, name, tensor_specs(member, vocab_size)[name])
+    specs = tensor_specs(member, vocab_size)
+    if name not in specs:
+        raise unknown_key("name", name, specs)
+    return _std(member, name, specs[name])
 
 
 def gaussian(shape: tuple[int, ...], std: float, generator: torch.Generator) -> Tensor:
@@ -54,12 +65,15 @@ def gaussian(shape: tuple[int, ...], std: float, generator: torch.Generator) -> 
     return std * torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def build(members: Sequence[MemberConfig], vocab_size: int) -> Parameters:
+@checked
+def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     """Draw the members' initial parameters, each tensor from a generator of its own.
 
     A member's draw depends on its seed alone, so that it is the same in any company. Drawn in float64
     and rounded, so that float32 and float64 runs start at the same point.
     """
+    if len(members) == 0:
+        raise InputError("members", members, "empty", "give at least one")
     dtype = getattr(torch, members[0].training.dtype)
     specs = tensor_specs(members[0], vocab_size)
     return {
@@ -68,13 +82,11 @@ def build(members: Sequence[MemberConfig], vocab_size: int) -> Parameters:
     }
 
 
-def _transformer_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:
-    model = member.model
-    assert not isinstance(model, EmbMLPConfig)
+def _transformer_specs(model: AttentionModel, vocab_size: int, length: int) -> dict[str, TensorSpec]:
     d_m = vocab_size if isinstance(model, OneLayerConfig) else model.d_m
     tables = {"W_E": vocab_size}
     if model.positions == "learned":
-        tables["W_pos"] = member.build_task().length
+        tables["W_pos"] = length
     by_width = model.embedding_fan_in == "d_m"
     specs = {name: TensorSpec((rows, d_m), d_m if by_width else rows) for name, rows in tables.items()}
     for layer in range(model.n_layers):

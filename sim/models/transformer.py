@@ -7,13 +7,15 @@ Definition 2, x itself. Parameters of layer l are called "l.W_Q" and so on; row 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from sim.config.model import AttentionModel
+from sim.models.inputs import check_inputs
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up
+from theory.checked import checked
 
 
 def transformer(
@@ -58,8 +60,9 @@ def transformer(
     return logits if every_position else logits[:, :, -1]
 
 
+@checked
 def forward_cache(
-    parameters: Parameters, tokens: Tensor, model: AttentionModel, names: Collection[str] | None = None
+    parameters: Parameters, tokens: Tensor, model: AttentionModel, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
     """Return the intermediates of a whole forward pass, every place included, without gradients.
 
@@ -77,6 +80,7 @@ def forward_cache(
         "l.attention" (M, B, H, L, L); "l.attention_out" (M, B, L, d_m); "l.hidden" (M, B, L, d_f), behind
         σ. Besides "output" (M, B, L, d_m), what the last layer gives, and "logits" (M, B, L, d).
     """
+    check_inputs(parameters, tokens, model)
     found: dict[str, Tensor] = {}
 
     def keep(name: str, value: Tensor) -> None:
@@ -88,6 +92,7 @@ def forward_cache(
     return found
 
 
+@checked
 def attention_pattern(parameters: Parameters, tokens: Tensor, model: AttentionModel) -> dict[str, Tensor]:
     """Return "l.attention" and "l.attention_logits" of every layer l, shape (M, B, H, L, L)."""
     names = [

@@ -30,6 +30,7 @@ from sim.runs.manifest import Manifest, entries
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
+from theory.checked import checked
 
 FORMAT_VERSION = 2
 """Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
@@ -52,6 +53,7 @@ class RunFolder:
         return Manifest(self.path)
 
     @classmethod
+    @checked
     def create(cls, path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
         """Make the folder, or refuse one that exists unless asked to overwrite a run."""
         check_free(path, overwrite=overwrite)

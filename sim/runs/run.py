@@ -15,6 +15,7 @@ from sim.config.run import MemberConfig
 from sim.runs.folder import RunFolder, read_config, snapshot_name
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
+from theory.checked import checked
 from theory.statistics.sample import matrix_of_counts
 
 
@@ -40,6 +41,7 @@ class Run:
     snapshot_epochs: tuple[int, ...]
 
     @classmethod
+    @checked
     def open(cls, path: Path | str) -> Run:
         """Read a run folder.
 
@@ -125,6 +127,7 @@ class Run:
         return {name: (s.shape, dtype) for name, s in specs.items() if every or name == model.embedding}
 
 
+@checked
 def find_runs(paths: list[Path]) -> list[Path]:
     """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted."""
     found: list[Path] = []

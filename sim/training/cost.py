@@ -19,6 +19,7 @@ from sim.runs.provenance import peak_memory_mib
 from sim.training.device_steps import BLOCK
 from sim.training.session import choose_member_route
 from sim.training.trainer import Trainer, groups_of_members
+from theory.checked import Size, checked
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ Work = tuple[MemberConfig, int]
 """A run and the epochs that it still needs."""
 
 
-def estimate(config: RunConfig, workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
+@checked
+def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
     """Return what training a whole configuration will cost; see ``cost_of_runs``."""
     runs = [(member, config.training.epochs) for member in config.members()]
     return cost_of_runs(runs, workers, device, kernels)
@@ -105,7 +107,8 @@ def _seconds_on_device(trainer: Trainer) -> float:
     return seconds + _evaluation_seconds(trainer)
 
 
-def seconds_per_epoch(member: MemberConfig, steps: int = 30, kernels: Kernels = "auto") -> float:
+@checked
+def seconds_per_epoch(member: MemberConfig, steps: Size = 30, kernels: Kernels = "auto") -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
     keep_freed_memory()
     before = torch.get_num_threads()

@@ -18,20 +18,24 @@ from sim.fast.compiled import check_kernels
 from sim.fast.memory import keep_freed_memory
 from sim.runs.folder import RunFolder, check_free, check_resumable, is_begun
 from sim.runs.run import Run
+from sim.training.device import check_device as check_device
 from sim.training.session import Report, train_together
+from sim.training.size import check_size
 from sim.training.trainer import groups_of_members
 from sim.training.workers import SIGNALS, Ended, WorkerDiedError, train_in_processes
 from theory import InputError
+from theory.checked import Size, checked
 
 Pending = tuple[MemberConfig, Path]
 """A run that is left to train, and its folder."""
 
 
+@checked
 def train(
     config: RunConfig,
     out: Path | str,
     *,
-    workers: int = 1,
+    workers: Size = 1,
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
@@ -81,11 +85,12 @@ def train(
     return [Run.open(path) for path in paths]
 
 
+@checked
 def train_members(
     members: Sequence[MemberConfig],
     paths: Sequence[Path],
     *,
-    workers: int = 1,
+    workers: Size = 1,
     resume: bool = False,
     overwrite: bool = False,
     device: str = "cpu",
@@ -128,15 +133,6 @@ def train_members(
         raise KeyboardInterrupt
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that torch does not know or cannot use here."""
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError("device", device, f"cannot be used ({reason})", "use cpu") from None
-
-
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -146,6 +142,9 @@ def pending_runs(
     members: Sequence[MemberConfig], paths: Sequence[Path], resume: bool, overwrite: bool
 ) -> list[Pending]:
     """Return what is left to train; refuse, before any work, whatever stands in the way."""
+    if len(members) != len(paths):
+        raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
+    _check_sizes(members)
     left = []
     for member, path in zip(members, paths, strict=True):
         if resume and is_begun(path):
@@ -156,6 +155,16 @@ def pending_runs(
             check_free(path, overwrite=overwrite)
         left.append((member, path))
     return left
+
+
+def _check_sizes(members: Sequence[MemberConfig]) -> None:
+    """Refuse runs that do not fit into memory; neighbours of the same sizes are asked once."""
+    before: tuple[Any, ...] | None = None
+    for member in members:
+        sizes = (member.model, member.data, member.training, member.task)
+        if sizes != before:
+            check_size(member)
+        before = sizes
 
 
 def epochs_left(member: MemberConfig, path: Path) -> int:

@@ -22,7 +22,8 @@ from sim.runs.folder import RunFolder, check_free, is_begun
 from sim.runs.lock import only_writer
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
 from sim.training.trainer import Trainer
-from theory import Task
+from theory import InputError, Task
+from theory.checked import checked
 from theory.statistics.sample import token_label_counts
 
 
@@ -161,6 +162,7 @@ class Session:
             )
 
 
+@checked
 def train_together(
     members: Sequence[MemberConfig],
     paths: Sequence[Path],
@@ -205,6 +207,8 @@ def train_together(
         configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
         had.
     """
+    if len(members) != len(paths):
+        raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
     trainer = Trainer(members, device)
     with ExitStack() as locks:
         for path in paths:

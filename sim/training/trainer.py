@@ -24,10 +24,13 @@ from sim.models.layers import Parameters
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays
 from sim.seeds import torch_stream
+from sim.training.device import check_device
 from sim.training.device_steps import DeviceLoop
 from sim.training.evaluate import evaluate, evaluation_rows
 from sim.training.optimizer import Optimizer, clip_divisor, learning_rate
+from sim.training.size import check_size
 from theory import InputError
+from theory.checked import checked
 from theory.errors import unknown_name
 
 _OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
@@ -69,8 +72,11 @@ class Trainer:
         If members differ in anything else, or their data cannot be drawn.
     """
 
+    @checked
     def __init__(self, members: Sequence[MemberConfig], device: str = "cpu") -> None:
         _check_shared(members)
+        check_device(device)
+        check_size(members[0], len(members))
         self.members, self.device = list(members), torch.device(device)
         self.training, self.model = members[0].training, members[0].model
         self.task = members[0].build_task()
@@ -252,7 +258,9 @@ def _shared(member: MemberConfig) -> dict[str, Any]:
 
 
 def _check_shared(members: Sequence[MemberConfig]) -> None:
-    """Refuse members that differ in what one trainer has only once."""
+    """Refuse members that differ in what one trainer has only once, or none at all."""
+    if len(members) == 0:
+        raise InputError("members", members, "empty", "give at least one")
     first = _shared(members[0])
     for member in members[1:]:
         for section, value in _shared(member).items():

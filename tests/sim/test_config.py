@@ -64,7 +64,7 @@ def test_every_default_names_its_source() -> None:
         ({"model": 3}, ["model = 3", "model"]),
         ({"model": {"n_heads": 2}}, ["'n_heads'", "model key"]),
         ({"model": {"kind": "transformer", "n_head": 2}}, ["'n_head'", "did you mean 'n_heads'"]),
-        ({"model": {"kind": "one-layer", "d_m": 9}}, ["'d_m'", "known keys: activation, d_f, d_k"]),
+        ({"model": {"kind": "one-layer", "d_m": 9}}, ["'d_m'", "known: activation, d_f, d_k"]),
         ({"model": {"kind": "transformer", "norm": "rms"}}, ["model.norm = 'rms'", "'pre' or 'none'"]),
         ({"model": {"kind": "transformer", "n_layers": 0}}, ["model.n_layers = 0", "than or equal to 1"]),
         (

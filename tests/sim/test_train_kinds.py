@@ -292,7 +292,7 @@ def test_fresh_noise_resumes_bit_for_bit(small: Make) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"fresh_noise": True}, "needs source = 'draw'"),
+        ({"fresh_noise": True}, "set source = 'draw'"),
         ({"fresh_noise": True, "source": "draw", "n_sequences": 250}, "no noise tokens"),
     ],
 )

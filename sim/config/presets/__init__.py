@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.model import kind_of
+from theory.checked import checked
 from theory.errors import unknown_name
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
 
 
+@checked
 def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Return what a preset's file holds: the keys of a configuration, to be overridden with ``merge``.
 
@@ -34,6 +36,7 @@ def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     return load_toml(folder / f"{name}.toml")
 
 
+@checked
 def preset_names(folder: Path = FOLDER) -> list[str]:
     """Return the names of all presets, sorted."""
     return sorted(file.stem for file in folder.glob("*.toml"))

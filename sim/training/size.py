@@ -1,0 +1,59 @@
+"""How much memory a run takes: estimated from its configuration, before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+
+from sim.config.model import EmbMLPConfig
+from sim.config.run import MemberConfig
+from sim.models.initial import tensor_specs
+from theory import Task
+from theory.memory import check_memory
+from theory.task.population import population_size
+
+_COPIES = 6
+"""Of each weight: itself, its gradient, two moments, and at the start a draw in float64."""
+_INDICES = 6
+"""Integers of a sequence besides its tokens: label, mapping, combination, key, position, rows."""
+
+
+def check_size(member: MemberConfig, n_members: int = 1) -> None:
+    """Refuse a run that needs more memory than this machine has, by its largest part.
+
+    Parameters
+    ----------
+    member : MemberConfig
+        The run.
+    n_members : int, optional
+        How many such runs train together in one process.
+
+    Raises
+    ------
+    InputError
+        With the estimate and the machine's memory.
+    """
+    parts = _parts(member, member.build_task())
+    argument, (value, _) = max(parts.items(), key=lambda part: part[1][1])
+    needed = n_members * sum(n_bytes for _, n_bytes in parts.values())
+    check_memory(argument, value, needed, "training", "give something smaller")
+
+
+def _parts(member: MemberConfig, task: Task) -> dict[str, tuple[object, int]]:
+    """Return what decides the memory: the setting, its value, and the bytes that follow from it."""
+    model, training = member.model, member.training
+    width = 4 if training.dtype == "float32" else 8
+    d = task.vocab_size
+    shapes = [spec.shape for spec in tensor_specs(member, d).values()]
+    largest = max(shapes, key=math.prod)
+    drawn = member.data.source == "draw"
+    n = member.data.n_sequences if drawn else population_size(task)
+    batch = n if training.batch_size == "full" else min(training.batch_size, n)
+    # An attention model has a row for every position, and each reads the logits' gradient.
+    rows = batch * (1 if isinstance(model, EmbMLPConfig) else task.length)
+    return {
+        "model": (f"a matrix of {largest}", _COPIES * width * sum(map(math.prod, shapes))),
+        "data.n_sequences" if drawn else "task": (n, 8 * n * (3 * task.length + _INDICES)),
+        # Counts of every token with every label, kept with the run.
+        "task.vocab_size": (d, 2 * 8 * d * d),
+        "training.batch_size": (training.batch_size, 2 * width * (batch * d + rows * (model.d_f + d))),
+    }
