@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from sim.errors import UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
 
@@ -31,9 +32,10 @@ Each command's --help shows its options and a working example.
 
 example: anchorflow demo --out runs/demo
 
-Exit code: 0 success, 1 a verdict fails, 2 bad input, 130 stopped with Ctrl-C (nothing is lost)."""
+Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and its run
+waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
 
-_GO_ON = "; runs that had begun have a checkpoint and go on with the same command and --resume"
+_GO_ON = "; runs that had begun have a checkpoint: continue them with the same command and --resume"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"anchorflow: {error}", file=sys.stderr)
         return 2
+    except UnfinishedRunsError as error:
+        print(f"anchorflow: {error}", file=sys.stderr)
+        return 3
     except KeyboardInterrupt:
         print(f"anchorflow: stopped{_GO_ON if given[0] in ('train', 'demo') else ''}", file=sys.stderr)
         return 130

@@ -131,6 +131,7 @@ class _Pool:
             worker.begun = True
         elif message.status == "interrupted":
             self._note(worker, "was asked to stop (SIGTERM)")
+            _tell(worker, None)
         else:
             assert worker.task is not None
             self.ended[worker.task] = message

@@ -1,0 +1,238 @@
+"""Worker processes: what a signal does to each of them, to the others, and to what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim import MemberConfig, Progress, Run, RunConfig, train_members
+from sim.errors import UnfinishedRunsError
+from sim.training import workers
+from theory import InputError
+from validate.cli import main
+
+Make = Callable[..., RunConfig]
+TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
+
+
+@pytest.fixture
+def members(small: Make) -> list[MemberConfig]:
+    """Two kinds of model, float64 so that equal configurations give equal bytes."""
+    common = {"dtype": "float64", "epochs": 30, "snapshot_epochs": [7]}
+    mlp = small(seeds=[0, 1], **common).members()
+    return [*mlp, *small(model=TRANSFORMER, init_rates=[0.3], **common).members()]
+
+
+def _paths(members: list[MemberConfig], out: Path) -> list[Path]:
+    return [out / member.name for member in members]
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    """Return what a finished run has learned; its checkpoints and provenance hold times too."""
+    assert Run.open(path).provenance["status"] == "complete"
+    files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+def _holder(path: Path) -> int:
+    """Return the process that trains a run."""
+    return int(path.with_name(f".{path.name}.lock").read_text())
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Send every worker, as soon as it exists, what a terminal sends to a whole group of processes."""
+    started: list[int] = []
+    start = workers._Pool.start
+
+    def start_and_shout(pool: Any) -> None:
+        before = set(pool.workers)
+        start(pool)
+        for pipe in set(pool.workers) - before:
+            started.append(pool.workers[pipe].process.pid)
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+                os.kill(started[-1], number)
+
+    monkeypatch.setattr(workers._Pool, "start", start_and_shout)
+    return started
+
+
+def test_killed_workers_lose_nothing_and_leave_the_others_alone(
+    members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+) -> None:
+    """One is killed, one is asked to stop; the third run, of a worker started for it, is complete."""
+    paths, sent = _paths(members, tmp_path / "broken"), {}
+    signals = dict(zip((str(path) for path in paths), (signal.SIGKILL, signal.SIGTERM), strict=False))
+
+    def report(progress: Progress) -> None:
+        path = next(path for path in paths if path.name == progress.name)
+        if progress.epoch == 5 and str(path) in signals:
+            sent[_holder(path)] = signals[str(path)]
+            os.kill(_holder(path), signals[str(path)])
+
+    with pytest.raises(
+        UnfinishedRunsError, match=r"2 of 3 runs did not finish.*Continue with --resume"
+    ) as seen:
+        train_members(members, paths, workers=2, report=report)
+    killed, stopped = sent
+    assert seen.value.reasons == {
+        str(paths[0]): f"its process, {killed}, was killed (SIGKILL)",
+        str(paths[1]): f"its process, {stopped}, was asked to stop (SIGTERM)",
+    }
+    assert len(shouted_at) == 3
+    assert not any(map(_is_alive, shouted_at))
+    assert Run.open(paths[2]).provenance["status"] == "complete"
+    assert json.loads((paths[1] / "provenance.json").read_text())["status"] == "interrupted"
+    train_members(members, paths, resume=True)
+    whole = _paths(members, tmp_path / "whole")
+    train_members(members, whole)
+    for path, other in zip(paths, whole, strict=True):
+        assert _contents(path) == _contents(other)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_while_workers_start_leaves_no_process(
+    number: signal.Signals, members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+) -> None:
+    """In the first moments, before a worker has loaded torch."""
+    before = {n: signal.getsignal(n) for n in workers.SIGNALS}
+    threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
+    with pytest.raises(KeyboardInterrupt):
+        train_members(members, _paths(members, tmp_path), workers=2)
+    assert len(shouted_at) == 2
+    assert not any(map(_is_alive, shouted_at))
+    assert {n: signal.getsignal(n) for n in workers.SIGNALS} == before
+
+
+def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(small: Make, tmp_path: Path) -> None:
+    """As it does when the process that started it is killed."""
+    forked = multiprocessing.get_context("forkserver")
+    forked.set_forkserver_preload(["sim.training.workers", "tests.sim.test_kill"])
+    member, path = small(epochs=100_000, evaluate_every=1000).members()[0], tmp_path / "run"
+    ours, theirs = forked.Pipe()
+    process = forked.Process(target=workers._work, args=(theirs,))
+    process.start()
+    theirs.close()
+    ours.send((member, path, {}))
+    assert ours.recv() == "begun"
+    assert isinstance(ours.recv(), Progress)
+    ours.close()
+    process.join(60)
+    assert process.exitcode == 0
+    assert json.loads((path / "provenance.json").read_text())["status"] == "interrupted"
+    assert list((path / "checkpoints").iterdir())
+
+
+def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
+    members: list[MemberConfig], tmp_path: Path
+) -> None:
+    paths = _paths(members, tmp_path)
+    paths[0].with_name(f".{paths[0].name}.lock").write_text("no lock")
+    with pytest.raises(InputError, match="not a lock of this program"):
+        train_members(members, paths, workers=2)
+    assert all(Run.open(path).provenance["status"] == "complete" for path in paths[1:])
+
+
+def test_the_command_names_the_run_of_a_killed_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def killed(*_: Any, **__: Any) -> None:
+        raise UnfinishedRunsError({"out/gamma0.8_seed0": "its process, 12, was killed (SIGKILL)"}, 2)
+
+    monkeypatch.setattr("validate.studies.work.train_members", killed)
+    assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
+    said = capsys.readouterr().err
+    assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL)." in said
+
+
+def test_a_failing_report_leaves_no_process(
+    members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+) -> None:
+    def report(_: Progress) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train_members(members, _paths(members, tmp_path), workers=2, report=report)
+    assert shouted_at
+    assert not any(map(_is_alive, shouted_at))
+
+
+def _command(*arguments: str) -> subprocess.Popen[str]:
+    """Start the program in a group of its own, as a shell does."""
+    code = "import sys; from validate.cli import main; sys.exit(main())"
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def _group(leader: int) -> list[int]:
+    """Return the processes of a group that are alive."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and _is_alive(int(entry.name)):
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            found += [int(entry.name)] if int(fields[2]) == leader else []
+    return found
+
+
+def _is_empty(leader: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while _group(leader) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not _group(leader)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("delay", [2.0, 3.0, 4.0, 5.0, 7.0])
+def test_the_command_ends_cleanly_whenever_it_is_asked(
+    number: signal.Signals, delay: float, tmp_path: Path
+) -> None:
+    process = _command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
+    time.sleep(delay)
+    os.killpg(process.pid, number)
+    _, said = process.communicate(timeout=60)
+    assert "Traceback" not in said
+    assert process.returncode in (130, -number)
+    assert _is_empty(process.pid, 5)
+
+
+@pytest.mark.long
+def test_a_killed_parent_leaves_no_process(tmp_path: Path) -> None:
+    process = _command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
+    for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
+        while not (tmp_path / "runs" / name / "metrics.jsonl").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+    assert len(_group(process.pid)) >= 3
+    process.kill()
+    process.wait()
+    assert _is_empty(process.pid, 30)
+    for path in (tmp_path / "runs").glob("*/provenance.json"):
+        assert json.loads(path.read_text())["status"] == "interrupted"
