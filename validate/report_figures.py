@@ -122,7 +122,7 @@ def draw_paper_figures(observations: Sequence[Observations]) -> tuple[list[Repor
 
 
 def _paper_figure(paper: PaperFigure, observations: Sequence[Observations]) -> ReportFigure:
-    sheet = paper.draw(observations)
+    sheet = paper.draw(observations, footnote=False)  # The page has it as text.
     assert sheet.figure_ is not None
     title = f"Fig. {paper.number}: {paper.title}"
     return ReportFigure(sheet.name, sheet.caption, sheet.figure_, title, sheet.note, sheet.summary())

@@ -3,8 +3,8 @@ Figure 2: the task
 ==================
 
 A sequence is noise, a key, q anchors of one mapping in a row, and noise again. The label depends on key and
-anchors alone: a reasoning mapping adds them up, a memory mapping looks up a label that was drawn once for
-ever. No runs are needed: the sequences are drawn from the paper's task (Section 2.1, 3.1).
+anchors alone: a reasoning mapping adds them up, a memory mapping looks up a label that was drawn once and
+is fixed. No runs are needed: the sequences are drawn from the paper's task (Section 2.1, 3.1).
 
 ``anchorflow figures 2`` draws it.
 """
@@ -14,6 +14,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(2)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(2), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(2), *sheet.summary(), sep="\n")

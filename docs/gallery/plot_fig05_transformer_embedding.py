@@ -3,10 +3,11 @@ Figure 5: the Transformer's embedding
 =====================================
 
 The same for the Transformer (Prop. 2, 3, Theorem 1): cosine matrices (A), the first two principal
-components of anchors and keys (B), one row of cosines against the label laws and against eq. 14 with the
-paper's width (C), and the components of eq. 14's w̃ (D), which lie on an arc in numerical order.
+components of anchors and keys (B), one row of cosines against the label distributions and against eq. 14
+with the paper's width (C), and the components of eq. 14's w̃ (D), which lie on an arc in numerical order.
 
-Eq. 14's width of 12 is the paper's and is not what the label law's variance gives; both stand in C.
+The paper finds memory anchors aligned here too; the caption says what these runs show. Eq. 14's width of 12
+is the paper's and is not what the variance of the label distribution gives.
 
 ``anchorflow figures 5`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
@@ -16,6 +17,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(5)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(5), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(5), *sheet.summary(), sep="\n")

@@ -2,13 +2,13 @@ r"""
 Figure 6: the first attention and W_V
 =====================================
 
-Lemma 1: with small initial weights the first attention is nearly the average over all places so far, 1/i in
-row i (A, B). Theorem 2: W_V then grows along one direction (C), with which the reasoning anchors are
-aligned and the memory anchors much less (D).
+Lemma 1 says that with small initial weights the first attention is nearly the average over all positions so
+far, 1/i in row i (A, B), before any training. Theorem 2 says that W_V then grows along one direction (C).
+The paper finds the reasoning anchors aligned with it, and the memory anchors nearly orthogonal to it (D).
 
 D holds Theorem 2's prediction twice: with u as what the model puts out while W_V grows, as in the paper,
-and with the marginal label law P̄, which is what a model fits first. Both stand beside the
-cosines of training.
+and with the marginal label distribution P̄, which is what a model fits first. Whether these runs agree is
+said in the caption, computed from them.
 
 ``anchorflow figures 6`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
@@ -18,6 +18,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(6)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(6), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(6), *sheet.summary(), sep="\n")

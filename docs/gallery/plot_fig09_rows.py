@@ -2,9 +2,9 @@ r"""
 Figure 9: every row of cosines
 ==============================
 
-cos(s, ·) for every reasoning anchor s: what the label laws predict, what eq. 14 with the paper's width
-says, and what training did, with intervals over seeds. The paper plots eq. 14 alone and finds discrepancies
-for large s.
+cos(s, ·) for every reasoning anchor s: what the label distributions predict, what eq. 14 with the paper's
+width says, and what training did, with intervals over seeds. The paper plots eq. 14 alone and finds
+discrepancies for large s.
 
 ``anchorflow figures 9`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
@@ -14,6 +14,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(9)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(9), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(9), *sheet.summary(), sep="\n")

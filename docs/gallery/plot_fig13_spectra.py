@@ -3,9 +3,9 @@ Figure 13: singular values over γ
 =================================
 
 The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
-over the largest, B and C the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and Vetterli 2007), which is r
-for r equal singular values. The theory's reason: along C, the token-label matrix, the ranks are learned one
-by one.
+over the largest, a row for each layer; B and C have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and
+Vetterli 2007), which is r for r equal singular values. How far it falls differs between matrices. The
+theory's reason for low rank: along C, the token-label matrix, the ranks are learned one by one.
 
 ``anchorflow figures 13`` draws it; ``anchorflow study scan transformer --run --keep`` trains its runs anew.
 """
@@ -15,6 +15,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(13)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(13), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(13), *sheet.summary(), sep="\n")

@@ -2,10 +2,10 @@ r"""
 Figure 15: the second attention
 ===============================
 
-The last row of the last layer's attention, by place p of the key. Appendix D, E: the logits should rise up
-to the key, stay over the anchors and fall sharply after them, a cliff; the attention then lies on key and
-anchors (inside the frames; Def. 3, Lemma 5). With all token embeddings set to zero, positions alone should
-give a rising line.
+The last row of the last layer's attention, by position p of the key. The paper (Appendix D, E) has the
+logits rise up to the key, stay over the anchors and fall sharply after them, a cliff; the attention then
+lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all token embeddings set to zero, it has
+positions alone give a rising line.
 
 Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
 
@@ -17,6 +17,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(15)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(15), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(15), *sheet.summary(), sep="\n")

@@ -13,6 +13,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(16)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(16), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(16), *sheet.summary(), sep="\n")

@@ -3,9 +3,9 @@ Figure 17: learning over learning rates
 =======================================
 
 Fig. 3A over learning rates (Appendix G): a conclusion that holds at one rate only is one about that rate.
-The last row has the largest rise of each loss above its lowest value before: a spike is a rise of more than
-a nat, say. The paper reports instability at the largest rate. The theory is one of gradient flow and knows
-no spikes.
+All panels of A and B have the same axes. The last row has the largest rise of each loss above its lowest
+value before it; the paper reports severe spikes at its largest rate. The theory is one of gradient flow and
+knows no spikes.
 
 ``anchorflow figures 17`` draws it; ``anchorflow study learning-rates --run --keep`` trains its runs anew.
 """
@@ -15,6 +15,6 @@ from validate.figures.paper import draw_figure, runs_behind
 sheet = draw_figure(17)
 
 # %%
-# What we saw, computed from the runs:
+# What these runs show, computed when this page is built:
 
-print(runs_behind(17), *sheet.summary(), sep="\n")
+print(sheet.caption, runs_behind(17), *sheet.summary(), sep="\n")

@@ -146,7 +146,9 @@ def unlearned_levels(task: Task) -> dict[str, float]:
     if not tables:
         return {}
     return {
-        "memory: only the label law known": float(np.mean([_entropy(task, m.anchors[0]) for m in tables]))
+        "memory: only the label distribution known": float(
+            np.mean([_entropy(task, m.anchors[0]) for m in tables])
+        )
     }
 
 

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from validate.figures.members import Members, band, estimate_text
-from validate.figures.style import OBSERVED, SEQUENTIAL, new_axes, sequential, shade
+from validate.figures.style import OBSERVED, SEQUENTIAL, each_seed, new_axes, sequential, shade, spread_bars
 from validate.stats import SHARE, Estimate, over_seeds
 
 FloatArray = npt.NDArray[np.float64]
@@ -55,8 +55,8 @@ class AttentionMatrix:
         self.image_ = ax.imshow(
             self.matrix, vmin=0, vmax=1, cmap=SEQUENTIAL, extent=(0.5, length + 0.5, length + 0.5, 0.5)
         )
-        ax.set_title(f"{self.title}\nmax |A − 1/i|: {estimate_text(self.error)}")
-        ax.set(xlabel="attended place j", ylabel="place i")
+        ax.set_title(f"{self.title}\nmax |A − 1/i|:\n{estimate_text(self.error)}")
+        ax.set(xlabel="attended position j", ylabel="position i")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))
         return self
@@ -88,7 +88,7 @@ class AttentionRows:
         return cls(title, rows, setting.array("first_attention_sd", epoch).mean(axis=0))
 
     def plot(self, ax: Axes | None = None) -> AttentionRows:
-        """Draw rows i ≥ 2, bars a standard deviation over sequences, and return itself."""
+        """Draw rows i ≥ 2, with intervals over seeds and the spread over sequences; return itself."""
         self.ax_ = ax = ax or new_axes()[1][0]
         length = self.rows.shape[1]
         shown = _spread_out(2, length, 3)
@@ -98,16 +98,16 @@ class AttentionRows:
             values = self.rows[:, i - 1, :i]
             shade(ax, places, values, colour)
             (self.lines_[i],) = ax.plot(places, values[0], "o-", markersize=3, color=colour, label=f"i = {i}")
-            ax.errorbar(places, values[0], self.spread[i - 1, :i], fmt="none", ecolor=colour, elinewidth=0.6)
+            spread_bars(ax, places, values[0], self.spread[i - 1, :i], colour)
         ax.plot([], [], ":", color="0.4", label="1/i (Lemma 1)")
-        ax.set(title=self.title, xlabel="attended place j", ylabel="attention $A_{ij}$", ylim=(0, 1.03))
+        ax.set(title=self.title, xlabel="attended position j", ylabel="attention $A_{ij}$", ylim=(0, 1.03))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 
 
 @dataclass
 class LastLogits:
-    """The last row of the last layer's attention logits, one line a place of the key (Fig. 15A).
+    """The last row of the last layer's attention logits, one line for each position of the key (Fig. 15A).
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class LastLogits:
 
     @classmethod
     def from_runs(cls, setting: Members, epoch: int, title: str) -> LastLogits:
-        """Take the means over probe sequences, by place of the key, at an epoch."""
+        """Take the means over probe sequences, by position of the key, at an epoch."""
         logits = setting.array("last_logits", epoch)
         places = np.arange(logits.shape[1])
         relative = logits - logits[:, places, places][:, :, None]
@@ -141,20 +141,19 @@ class LastLogits:
         for p, colour in zip(shown, sequential(len(shown)), strict=True):
             seeds = self.logits[:, p - 1]
             mean = seeds.mean(axis=0)
-            ax.plot(places, seeds.T, color=colour, linewidth=0.4, alpha=0.6)
+            each_seed(ax, places, seeds, colour)
             (self.lines_[p],) = ax.plot(places, mean, color=colour, label=f"key at p = {p}")
             window = slice(p - 1, p + self.n_anchors)
             ax.plot(places[window], mean[window], "o", markersize=3.5, color=colour)
             ax.plot(p, mean[p - 1], "o", markersize=5.5, markerfacecolor="white", color=colour)
-        ax.plot([], [], color="0.5", linewidth=0.4, label="each seed")
-        ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at the key")
+        ax.set(title=self.title, xlabel="position j", ylabel="logit − logit at the key")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 
 
 @dataclass
 class LastAttention:
-    """The last row of the last attention after the softmax, by place of the key.
+    """The last row of the last attention after the softmax, by position of the key.
 
     Attributes
     ----------
@@ -203,8 +202,8 @@ class LastAttention:
         for p in range(1, positions + 1):
             frame = Rectangle((p - 0.5, p - 0.5), self.n_anchors + 1, 1, fill=False, edgecolor="white")
             ax.add_patch(frame)
-        ax.set_title(f"{self.title}\noutside the frames: {self.outside}")
-        ax.set(xlabel="place j", ylabel="place of the key p")
+        ax.set_title(f"{self.title}\noutside the frames:\n{self.outside}")
+        ax.set(xlabel="position j", ylabel="position p of the key")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))
         return self
@@ -218,7 +217,7 @@ class PositionLogits:
     ----------
     title : str
     logits : ndarray, shape (n_seeds, L − 1)
-        Relative to the first place; without the last place, where no key stands.
+        Relative to the first position; without the last, where no key stands.
     """
 
     title: str
@@ -236,9 +235,9 @@ class PositionLogits:
         """Draw the mean over seeds, and each seed thin; return itself with ``ax_`` and ``line_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         places = np.arange(1, self.logits.shape[1] + 1)
-        ax.plot(places, self.logits.T, color="0.5", linewidth=0.5)
+        each_seed(ax, places, self.logits, "0.4")
         (self.line_,) = ax.plot(places, self.logits.mean(axis=0), "o-", color=OBSERVED, markersize=4)
-        ax.set(title=self.title, xlabel="place j", ylabel="logit − logit at place 1")
+        ax.set(title=self.title, xlabel="position j", ylabel="logit − logit at 1")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 

@@ -14,7 +14,7 @@ from sim.config.model import OneLayerConfig
 from theory import average_attention_probability
 from theory.transformer.attention_init import Source
 from validate.figures.members import Members, band, estimate_text
-from validate.figures.style import PALETTE, new_axes, whiskers
+from validate.figures.style import PALETTE, new_axes, seed_bars
 from validate.stats import SHARE
 
 FloatArray = npt.NDArray[np.float64]
@@ -88,11 +88,9 @@ class AverageOverGamma:
         """Draw one line an epoch, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         for (epoch, values), colour in zip(self.curves.items(), PALETTE, strict=False):
-            drawn = ax.errorbar(
-                self.gammas, values[0], whiskers(values), color=colour, marker="o", markersize=4, capsize=2
+            self.lines_[epoch] = seed_bars(
+                ax, self.gammas, values, color=colour, marker="o", markersize=4, label=f"epoch {epoch}"
             )
-            drawn.set_label(f"epoch {epoch}")
-            self.lines_[epoch] = drawn.lines[0]
         if self.predicted is not None:
             (self.lines_["Lemma 1"],) = ax.plot(
                 self.gammas, self.predicted, "k:", marker="x", label="Lemma 1, epoch 0"

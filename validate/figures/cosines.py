@@ -93,7 +93,7 @@ class CosineMatrix:
     def from_theory(cls, setting: Members, tokens: Tokens, names: Sequence[str]) -> list[CosineMatrix]:
         """Take each of some predictions that says anything of these tokens."""
         found = predictions(setting, tokens)
-        return [cls.of(LOOKS[name].label, tokens, found[name]) for name in names if name in found]
+        return [cls.of(_broken(LOOKS[name].label), tokens, found[name]) for name in names if name in found]
 
     @classmethod
     def of(cls, title: str, tokens: Tokens, matrices: FloatArray) -> CosineMatrix:
@@ -103,21 +103,31 @@ class CosineMatrix:
 
     def summary(self) -> str:
         """Return the mean over pairs."""
-        return f"{self.title}: mean cosine of pairs {self.pairs}"
+        return f"{' '.join(self.title.split())}: mean cosine of pairs {self.pairs}"
 
     def plot(self, ax: Axes | None = None) -> CosineMatrix:
         """Draw on the colour scale [−1, 1], and return itself with ``ax_`` and ``image_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         self.image_ = draw_matrix(ax, self.matrix, self.tokens)
-        ax.set_title(f"{self.title}\nmean of pairs: {self.pairs}")
+        ax.set_title(f"{self.title}\nmean {_lines(self.pairs)}")
         ax.set(xlabel="token", ylabel="token")
         return self
+
+
+def _broken(label: str) -> str:
+    return label.replace(" of ", "\nof ").replace(" (", "\n(").replace(", width", ",\nwidth")
+
+
+def _lines(pairs: Estimate) -> str:
+    """Return an estimate with its interval on a line of its own: panels are narrow."""
+    return str(pairs).replace(" [", "\n[")
 
 
 def draw_matrix(ax: Axes, matrix: FloatArray, tokens: Tokens) -> Any:
     """Draw a cosine matrix with token numbers along the sides."""
     image = ax.imshow(matrix, vmin=-1, vmax=1, cmap=DIVERGING)
-    places = list(range(0, len(tokens), max(1, len(tokens) // 10)))
+    # A tick for each token where these are few; the numbers stay apart at the width of a page.
+    places = list(range(0, len(tokens), max(1, -(-len(tokens) // 3))))
     ax.set_xticks(places, [str(tokens[i]) for i in places], fontsize=7)
     ax.set_yticks(places, [str(tokens[i]) for i in places], fontsize=7)
     return image

@@ -120,7 +120,7 @@ class CosineRows:
             shade(ax, self.tokens, self.observed, OBSERVED)
         ax.set(title=self.title or f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
         ax.set_ylim(self._lowest() - 0.05, 1.05)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         return self
 
     def _lowest(self) -> float:
@@ -159,6 +159,7 @@ class EmbeddingPCA:
             ax.annotate(
                 str(self.tokens[index]), (x[index], y[index]), (3, 3), textcoords="offset points", fontsize=8
             )
+        ax.margins(0.08, 0.15)
         first, second = 100 * self.components.explained
         ax.set(
             title=self.title, xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)"

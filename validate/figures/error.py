@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from validate.compare import Row, group_title
-from validate.figures.style import PALETTE, new_axes
+from validate.figures.style import PALETTE, new_axes, shade
 from validate.stats import Estimate
 
 
@@ -45,13 +46,8 @@ class PredictionError:
             epochs = [epoch for epoch, _ in points]
             means = [e.mean for _, e in points]
             (self.lines_[name],) = ax.plot(epochs, means, "o-", markersize=2.5, color=colour, label=name)
-            ax.fill_between(
-                epochs,
-                [e.mean if e.low is None else e.low for _, e in points],
-                [e.mean if e.high is None else e.high for _, e in points],
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
+            none = float("nan")
+            bounds = [[none if x is None else x for x in (e.low, e.high)] for _, e in points]
+            shade(ax, epochs, np.array([means, *zip(*bounds, strict=True)], dtype=np.float64), colour)
         ax.set(title=self.title, xlabel="epoch", ylabel="RMSE of the cosine", ylim=(0, None))
         return self

@@ -110,12 +110,3 @@ def estimate_text(triple: FloatArray) -> str:
     mean, low, high = (float(x) for x in triple)
     form = ".3f" if abs(mean) >= 0.01 or mean == 0 else ".2g"
     return f"{mean:{form}}" if np.isnan(low) else f"{mean:{form}} [{low:{form}}, {high:{form}}]"
-
-
-def seeds_note(settings: Sequence[Members]) -> str:
-    """Return what a figure says of its seeds and shades."""
-    counts = sorted({len(s.runs) for s in settings})
-    several = counts[-1] > 1
-    number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    shaded = "; brackets, shades and bars: 95 % interval over seeds (Student t)" if several else ""
-    return f"{number} seed{'s' * several} a setting{shaded}"

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from theory import label_distribution
+from theory import Lookup, Mapping, Task, Window, label_distribution
+from theory.task.totals import total_shifts
 from validate.figures.members import Members, band
 from validate.figures.style import PALETTE, new_axes, shade
 from validate.stats import SHARE, Estimate, over_seeds
@@ -19,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass
 class OutputDistribution:
-    """The mean output for one mapping's sequences, beside the label law of its anchors.
+    """The mean output for one mapping's sequences, beside the label distribution of its anchors.
 
     Attributes
     ----------
@@ -45,7 +46,7 @@ class OutputDistribution:
         task = setting.task
         return [
             cls(
-                m.name,
+                label_words(task, m),
                 band(setting.array(f"outputs/{m.name}", epoch), SHARE),
                 np.mean([label_distribution(task, s, held_out=True) for s in m.anchors], axis=0),
                 over_seeds(setting.array(f"label_mass/{m.name}", epoch).tolist(), SHARE),
@@ -58,16 +59,30 @@ class OutputDistribution:
         return f"{self.title}: output mass on its own labels {self.mass}"
 
     def plot(self, ax: Axes | None = None) -> OutputDistribution:
-        """Draw output and label law over the labels, and return itself with ``ax_`` and ``lines_``."""
+        """Draw output and distribution over the labels, and return itself with ``ax_`` and ``lines_``."""
         self.ax_ = ax = ax or new_axes()[1][0]
         labels = np.arange(len(self.law))
-        (self.lines_["law"],) = ax.step(
-            labels, self.law, where="mid", color=PALETTE[0], linewidth=1, label="label law $P^s$"
+        (self.lines_["distribution"],) = ax.step(
+            labels, self.law, where="mid", color=PALETTE[0], linewidth=1, label="label distribution $P^s$"
         )
         shade(ax, labels, self.output, PALETTE[1])
         (self.lines_["output"],) = ax.plot(
             labels, self.output[0], color=PALETTE[1], linewidth=1.2, label="mean output"
         )
-        ax.set_title(f"{self.title}\nmass inside: {self.mass}")
+        ax.set_title(f"{self.title}\nmass inside:\n{self.mass}")
         ax.set(xlabel="label i", ylabel="probability", ylim=(0, None))
         return self
+
+
+def label_words(task: Task, mapping: Mapping) -> str:
+    """Return a memory mapping's labels in words: "labels 30 to 49", "labels within 40 of the key"."""
+    rule, domain = mapping.rule, task.domain(mapping)
+    if isinstance(rule, Window):
+        widths = total_shifts(domain, domain.anchors)
+        nearest, furthest = int(widths.min()), int(widths.max())
+        within = f"{nearest} to {furthest}" if nearest < furthest else f"{furthest}"
+        return f"labels within {within} of the key"
+    if isinstance(rule, Lookup) and rule.low is None:
+        return f"labels uniform on all {len(task.keys)} keys"
+    labels = task.label_range(mapping)
+    return f"labels {labels[0]} to {labels[-1]}"

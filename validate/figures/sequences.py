@@ -71,7 +71,7 @@ class ExampleSequences:
         for name, colour in (*noise, ("key", _KEY), self._anchor):
             ax.scatter([], [], marker="s", color=colour, alpha=0.75, label=name)
         ax.set_title(self.title)
-        ax.set(xlim=(-0.7, length + 1.7), ylim=(count - 0.4, -0.6), xlabel="place", aspect="equal")
+        ax.set(xlim=(-0.7, length + 1.7), ylim=(count - 0.4, -0.6), xlabel="position", aspect="equal")
         ax.set_xticks([*range(length), length + 1], [*map(str, range(1, length + 1)), "label"])
         ax.set_yticks([])
         for side in ax.spines.values():

@@ -1,17 +1,36 @@
-"""A figure of the paper: rows of panels under letters, one legend and one colour bar a row."""
+"""A figure of the paper: rows of panels under letters, with one legend and one colour bar in each row."""
 
 from __future__ import annotations
 
+import math
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from validate.figures.style import legend_below, new_axes, new_figure, save
+from validate.figures.marks import legend_of, marks_of
+from validate.figures.style import (
+    PAGE_WIDTH,
+    SEQUENTIAL,
+    SMALL_TEXT,
+    TEXT,
+    TITLE,
+    legend_below,
+    new_axes,
+    new_figure,
+    save,
+)
+
+_LETTERS_PER_INCH = 20
+"""How many letters of the footnote's size fit into an inch, with some to spare."""
+_STEP = 0.05
+"""A fitted colour scale ends at a multiple of this."""
 
 
 class Panel(Protocol):
@@ -44,16 +63,20 @@ class PanelRow:
         In inches.
     legend : bool
         Whether a legend of all panels stands below; not where panels have their own.
-    share_y : bool
-        Whether all panels have the largest range of any.
+    share_y : str
+        Rows with the same name here, and all panels in them, have one vertical axis; empty for none.
+    scale : str
+        Images of rows with the same name here share a colour scale that ends at their own lowest value,
+        where none is negative, so that small differences show; empty for the images' own scales.
     """
 
     title: str
     panels: Sequence[Panel]
     bar: str = ""
-    height: float = 2.9
+    height: float = 2.0
     legend: bool = True
-    share_y: bool = False
+    share_y: str = ""
+    scale: str = ""
 
 
 @dataclass
@@ -79,7 +102,7 @@ class NoRuns:
 
 @dataclass
 class Sheet:
-    """Rows of panels, with a caption and a note on seeds and runs.
+    """Rows of panels, with a caption and a footnote.
 
     Attributes
     ----------
@@ -87,33 +110,46 @@ class Sheet:
         The name of its files.
     caption : str
         What it shows, in a sentence or two.
-    note : str
-        In small print below: runs, seeds, epochs.
+    about : str
+        Of which runs: model, γ, seeds, epochs and what they stand for.
     rows : list of PanelRow
     width : float
-        Of one panel in the longest row, in inches.
+        The least width of one panel in the longest row, in inches, as long as the page is wide enough.
+    note : str
+        The footnote: ``about``, and what bars, bands and brackets mean, read from what was drawn.
     """
 
     name: str
     caption: str
-    note: str
+    about: str
     rows: list[PanelRow]
-    width: float = 2.9
+    width: float = 2.3
+    note: str = ""
     figure_: Figure | None = field(default=None, repr=False)
     axes_: list[list[Axes]] = field(default_factory=list, repr=False)
 
-    def plot(self) -> Sheet:
-        """Draw everything on a new figure, and return itself with ``figure_`` and ``axes_``."""
+    def plot(self, *, footnote: bool = True) -> Sheet:
+        """Draw everything on a new figure, and return itself with ``note``, ``figure_`` and ``axes_``.
+
+        ``footnote=False`` leaves the footnote to whoever shows the figure.
+        """
         columns = max(len(row.panels) for row in self.rows)
         heights = [row.height for row in self.rows]
-        width = self.width * max(columns, 1.4)
-        self.figure_ = new_figure(width, sum(heights) + 0.2)
-        parts: Any = self.figure_.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
+        width = min(PAGE_WIDTH, self.width * max(columns, 1.8))
+        self.figure_ = figure = new_figure(width, sum(heights) + 0.3)
+        # Room between a colour bar's label and the next panel's.
+        figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr, call-arg]
+        parts: Any = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
         self.axes_ = [_draw_row(part, row, width) for part, row in zip(parts[:, 0], self.rows, strict=True)]
-        self.figure_.supxlabel(self.note, fontsize=6.5, color="0.35")
+        _share_axes(self.rows, self.axes_)
+        _share_scales(self.rows, self.axes_)
+        self.note = " ".join(f"{text}." for text in (self.about, legend_of(marks_of(figure))) if text)
+        if footnote:
+            lines = textwrap.wrap(self.note, int(width * _LETTERS_PER_INCH), break_on_hyphens=False)
+            figure.supxlabel("\n".join(lines), fontsize=SMALL_TEXT, color="0.3")
         # The layout is solved once and kept: solving it again for every format costs most of the time.
-        self.figure_.draw_without_rendering()
-        self.figure_.set_layout_engine("none")
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         return self
 
     def summary(self) -> list[str]:
@@ -147,19 +183,51 @@ def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
         image = getattr(panel.plot(ax), "image_", None)
         if image is not None:
             images.append((ax, image))
-    if row.share_y:
-        limits = [ax.get_ylim() for ax in drawn]
-        for ax in drawn:
-            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    part.suptitle(row.title, x=0.005, ha="left", fontsize=9.5, fontweight="bold")
+    part.suptitle(row.title, x=0.005, ha="left", fontsize=TITLE + 1, fontweight="bold")
     if row.bar and images:
         bar = part.colorbar(images[-1][1], ax=[ax for ax, _ in images], shrink=0.85, aspect=15)
-        bar.set_label(row.bar, fontsize=7)
-        bar.ax.tick_params(labelsize=6)
+        bar.set_label(row.bar, fontsize=TEXT)
+        bar.ax.tick_params(labelsize=SMALL_TEXT)
     for ax in drawn:
-        ax.tick_params(labelsize=7, which="both")
-        for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
-            text.set_fontsize(8)
+        _set_sizes(ax)
     if row.legend:
         legend_below(part, drawn, width)
     return drawn
+
+
+def _set_sizes(ax: Axes) -> None:
+    ax.tick_params(labelsize=SMALL_TEXT, which="both")
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_fontsize(TITLE)
+    own = ax.get_legend()
+    for text in [*ax.texts, *(own.get_texts() if own else [])]:
+        text.set_fontsize(SMALL_TEXT)
+
+
+def _share_scales(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> None:
+    """Give images that share a scale one from their lowest value up; none that is negative."""
+    groups: dict[str, list[Any]] = {}
+    for row, drawn in zip(rows, axes, strict=True):
+        if row.scale:
+            groups.setdefault(row.scale, []).extend(image for ax in drawn for image in ax.images)
+    for images in groups.values():
+        low = min((float(np.nanmin(image.get_array())) for image in images), default=-1.0)
+        if low >= 0:
+            for image in images:
+                image.set_cmap(SEQUENTIAL)
+                image.set_clim(min(math.floor(low / _STEP) * _STEP, 1 - _STEP), 1)
+
+
+def _share_axes(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> None:
+    """Give the panels of rows that share an axis one range, and the first of each row its labels."""
+    groups: dict[str, list[Axes]] = {}
+    for row, drawn in zip(rows, axes, strict=True):
+        if row.share_y:
+            groups.setdefault(row.share_y, []).extend(ax for ax in drawn if ax.axison)
+            for ax in drawn[1:]:
+                ax.set_ylabel("")
+                ax.tick_params(labelleft=False, which="both")
+    for drawn in groups.values():
+        limits = [ax.get_ylim() for ax in drawn]
+        for ax in drawn:
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

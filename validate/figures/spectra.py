@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from theory import predict_value_growth
 from validate.figures.members import Members, band, estimate_text
-from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, sequential, shade, whiskers
+from validate.figures.style import MARKERS, OBSERVED, PALETTE, new_axes, seed_bars, sequential, shade
 from validate.predictors import Tokens
 from validate.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
 
@@ -136,7 +136,9 @@ class EffectiveRank:
             shade(ax, self.x, values, colour)
         ax.set(title=self.title, xlabel=self.xlabel, ylabel="effective rank")
         ax.set_ylim(0, 1.05 * max(float(np.nanmax(values)) for values in self.curves.values()))
-        if not self.ordered:
+        if self.ordered:
+            ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        else:
             ax.legend(fontsize=6, frameon=False, ncols=2)
         return self
 
@@ -200,18 +202,17 @@ class ValueAlignment:
         x = np.arange(len(self.anchors))
         for i, (name, values) in enumerate(self.predicted.items()):
             (self.points_[name],) = ax.plot(
-                x, values, MARKERS[i], color=PALETTE[i], markersize=4, fillstyle="none", label=name
+                x, values, MARKERS[i], color=PALETTE[i], markersize=3, fillstyle="none", label=name
             )
-        drawn = ax.errorbar(x, self.observed[0], whiskers(self.observed), fmt="o", color=OBSERVED, capsize=2)
-        drawn.set_label("training")
-        self.points_["observed"] = drawn.lines[0]
-        drawn.lines[0].set_markersize(3.5)
+        self.points_["observed"] = seed_bars(
+            ax, x, self.observed, fmt="o", color=OBSERVED, markersize=2.5, label="training"
+        )
         ax.axvline(self.n_memory - 0.5, color="0.7", linewidth=0.8)
         ax.axhline(0, color="0.7", linewidth=0.8)
         step = max(1, len(self.anchors) // 10)
         ax.set_xticks(x[::step], [str(s) for s in self.anchors[::step]])
-        ax.set(title=self.title, xlabel="memory anchors | reasoning anchors", ylabel="cosine with $v_1(W_V)$")
-        ax.set_ylim(-1.05, 1.05)
+        ax.set(title=self.title, xlabel="memory | reasoning anchors", ylabel="cosine with $v_1(W_V)$")
+        ax.set_ylim(-1.15, 1.15)
         return self
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from validate.figures.members import Members, band, estimate_text
-from validate.figures.style import MARKERS, new_axes, sequential, whiskers
+from validate.figures.style import MARKERS, new_axes, seed_bars, sequential
 from validate.stats import SIZE
 
 FloatArray = npt.NDArray[np.float64]
@@ -57,11 +57,9 @@ class LossSpikes:
         self.ax_ = ax = ax or new_axes()[1][0]
         looks = zip(sequential(len(self.curves)), MARKERS, strict=False)
         for (name, (rates, rises)), (colour, marker) in zip(self.curves.items(), looks, strict=False):
-            drawn = ax.errorbar(
-                rates, rises[0], whiskers(rises), marker=marker, markersize=4, color=colour, capsize=2
+            self.lines_[name] = seed_bars(
+                ax, rates, rises, marker=marker, markersize=4, color=colour, label=name
             )
-            drawn.set_label(name)
-            self.lines_[name] = drawn.lines[0]
         ax.set(title=self.title, xlabel="learning rate", ylabel="largest rise (nats)", xscale="log")
         return self
 

@@ -12,6 +12,9 @@ from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
+
+from validate.figures.marks import EACH_SEED, OVER_SEEDS, OVER_SEQUENCES, explain
 
 # Okabe and Ito's palette, in an order that keeps neighbours apart in grey too.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -27,6 +30,10 @@ OBSERVED = PALETTE[6]
 """What training did is black; what the theory says is coloured and has a marker."""
 SEQUENTIAL = "viridis"
 DIVERGING = "RdBu_r"
+PAGE_WIDTH = 6.75
+"""The widest figure, in inches: the text of a page, so that a paper shows it at its own size."""
+TITLE, TEXT, SMALL_TEXT = 7.0, 6.5, 6.0
+"""Sizes of text in points, none smaller."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -51,14 +58,36 @@ def sequential(count: int) -> list[tuple[float, float, float, float]]:
     return [tuple(colour) for colour in colormaps[SEQUENTIAL](np.linspace(0, 0.88, count))]
 
 
-def shade(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: Any) -> Any:
-    """Shade between low and high of a band of shape (3, n); NaN, as for a single seed, shades nothing."""
-    return ax.fill_between(np.asarray(x), values[1], values[2], color=colour, alpha=0.2, linewidth=0)
+def shade(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: Any) -> None:
+    """Shade the interval over seeds of a band of shape (3, n); a single seed has none."""
+    if np.isfinite(values[1:]).any():
+        band = ax.fill_between(np.asarray(x), values[1], values[2], color=colour, alpha=0.2, linewidth=0)
+        explain(band, "shades", OVER_SEEDS)
 
 
-def whiskers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return error bars, shape (2, n), of a band of shape (3, n); none for a single seed."""
-    return np.asarray(np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]])))
+def seed_bars(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], **look: Any) -> Line2D:
+    """Draw means with capped bars, the interval over seeds, and return the line."""
+    bars = np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]]))
+    drawn = ax.errorbar(np.asarray(x), values[0], bars, capsize=2, **look)
+    if np.isfinite(values[1:]).any():
+        explain(drawn.lines[2][0], "capped bars", OVER_SEEDS)
+    line: Line2D = drawn.lines[0]
+    return line
+
+
+def spread_bars(
+    ax: Axes, x: npt.ArrayLike, centre: npt.NDArray[np.float64], spread: npt.NDArray[np.float64], colour: Any
+) -> None:
+    """Draw thin bars without caps: a standard deviation over sequences either side."""
+    drawn = ax.errorbar(np.asarray(x), centre, spread, fmt="none", ecolor=colour, elinewidth=0.6)
+    explain(drawn.lines[2][0], "thin vertical lines", OVER_SEQUENCES)
+
+
+def each_seed(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: Any) -> None:
+    """Draw every seed's own line, values of shape (n_seeds, n), thin."""
+    if len(values) > 1:
+        for line in ax.plot(np.asarray(x), values.T, color=colour, linewidth=0.4, alpha=0.6):
+            explain(line, "thin curves", EACH_SEED)
 
 
 def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -> None:
@@ -72,8 +101,9 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
             list(found.values()),
             list(found),
             loc="outside lower center",
-            ncols=min(len(found), max(2, int(width / 1.5))),
-            fontsize=7,
+            ncols=min(len(found), max(2, int(width / 1.3))),
+            fontsize=TEXT,
+            handlelength=1.6,
             frameon=False,
         )
 
@@ -84,5 +114,5 @@ def save(figure: Figure, path: Path) -> Path:
     # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
     stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix)
     with rc_context({"svg.hashsalt": "anchorflow"}):
-        figure.savefig(path, dpi=150, metadata={stamp: None} if stamp else None)
+        figure.savefig(path, dpi=200, metadata={stamp: None} if stamp else None)
     return path

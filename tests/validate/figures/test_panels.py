@@ -113,7 +113,7 @@ def test_cosine_matrix_is_the_mean_over_seeds(small: Members) -> None:
     assert panel.image_.get_clim() == (-1, 1)
     expected = over_seeds([float(off_diagonal(m).mean()) for m in each], (-1, 1))
     assert panel.ax_ is not None
-    assert panel.ax_.get_title() == f"title\nmean of pairs: {expected}"
+    assert panel.ax_.get_title() == "title\nmean " + str(expected).replace(" [", "\n[")
     assert str(expected) in panel.summary()
 
 
@@ -284,14 +284,14 @@ def test_value_alignment_stands_beside_theorem_2(small: Members) -> None:
     assert f"memory anchors {over_seeds(sizes.tolist(), (0, 1))}" in panel.summary()
 
 
-def test_outputs_beside_label_laws() -> None:
+def test_outputs_beside_label_distributions() -> None:
     (setting,) = group_observations([make_observations("emb-mlp", task=RANGES, seed=s) for s in (0, 1)])
     panels = OutputDistribution.from_runs(setting, 9)
-    assert [p.title for p in panels] == ["range1", "range2"]
+    assert [p.title for p in panels] == ["labels 10 to 19", "labels 10 to 39"]
     drawn = panels[1].plot()
     output = setting.array("outputs/range2", 9)
     np.testing.assert_allclose(drawn.lines_["output"].get_ydata(), output.mean(axis=0))
-    law = drawn.lines_["law"].get_ydata()
+    law = drawn.lines_["distribution"].get_ydata()
     assert set(np.flatnonzero(law)) == set(range(10, 40))
     assert drawn.mass.mean == pytest.approx(output[:, 10:40].sum(axis=1).mean())
 

@@ -13,30 +13,19 @@ import pytest
 
 from sim import Run, train
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import MEMORIES, RANGES, make_observations, several
+from tests.validate.figures.drawn import drawn, runs_for
+from tests.validate.figures.synthetic import RANGES, make_observations, several
 from theory import InputError
 from validate.cli import main
 from validate.commands import figures as command
+from validate.figures.context import shown_epochs
 from validate.figures.members import group_observations
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
-from validate.figures.paper.embeddings import shown_epochs
-from validate.figures.paper.training import early_epoch
+from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import plain
 from validate.observe import Observations, write_kept
 
 GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
-
-
-def runs_for(number: int) -> list[Observations]:
-    if number == 8:
-        return [make_observations(m, task=t) for t in (RANGES, MEMORIES) for m in ("emb-mlp", "transformer")]
-    if number == 16:
-        return several("no-norm")
-    if number == 17:
-        return [o for rate in (1e-4, 1e-3) for o in several(learning_rate=rate)]
-    if number == 3:
-        return several("transformer") + several("emb-mlp")
-    return several("emb-mlp" if number in (4, 10) else "transformer", (0.3, 0.5, 0.8))
 
 
 LETTERS = {
@@ -44,15 +33,19 @@ LETTERS = {
         "A  memory: a label drawn once for each key and anchors",
         "B  reasoning: label = key + sum of the anchors",
     ],
-    3: ["A  Transformer: loss", "A  Transformer: accuracy", "B  Emb-MLP: accuracy"],
+    3: [
+        "A  Transformer (post-norm): loss",
+        "A  Transformer (post-norm): accuracy",
+        "B  Emb-MLP: accuracy",
+    ],
     10: ["A  Emb-MLP, γ = 0.3", "B  Emb-MLP, γ = 0.5"],
-    11: ["A  Transformer, γ = 0.3", "B  Transformer, γ = 0.5"],
+    11: ["A  Transformer (post-norm), γ = 0.3", "B  Transformer (post-norm), γ = 0.5"],
     16: ["A  Transformer without layer norm: loss", "B  The same: accuracy"],
 }
 PANELS = {
     2: [1, 1],
     3: [2, 2, 2],
-    4: [4, 2, 4, 4, 2],
+    4: [6, 6, 2, 2],
     5: [4, 2, 3, 2],
     6: [4, 3],
     8: [2, 2, 2, 2],
@@ -60,7 +53,7 @@ PANELS = {
     10: [4, 4],
     11: [3, 3],
     12: [3, 3, 2],
-    13: [4, 4, 4, 3, 3, 3],
+    13: [6, 6, 3, 3, 3],
     15: [3, 3],
     16: [2, 2],
     17: [2, 2, 3],
@@ -69,15 +62,16 @@ PANELS = {
 
 @pytest.mark.parametrize("number", sorted(FIGURES))
 def test_every_figure_is_drawn(number: int, tmp_path: Path) -> None:
-    sheet = draw_figure(number, runs_for(number))
+    sheet = drawn(number)
     assert sheet.name.startswith(f"fig{number:02d}_")
     assert [len(row) for row in sheet.axes_] == PANELS[number]
     if number in LETTERS:
         assert [row.title for row in sheet.rows] == LETTERS[number]
-    for ax in (ax for row in sheet.axes_ for ax in row):
-        assert ax.get_xlabel()
-        assert ax.has_data() or ax.patches
-        assert ax.get_ylabel() or number == 2
+    for row, axes in zip(sheet.rows, sheet.axes_, strict=True):
+        for ax in axes:
+            assert ax.get_xlabel()
+            assert ax.has_data() or ax.patches
+            assert ax.get_ylabel() or number == 2 or (row.share_y and ax is not axes[0])
     assert sheet.caption.endswith(".")
     files = sheet.write(tmp_path, ("svg",))
     assert files[0].stat().st_size > 5000
@@ -98,7 +92,7 @@ def test_no_runs_are_refused(number: int) -> None:
 
 
 def test_bars_and_legends_stand_once_a_row() -> None:
-    sheet = draw_figure(4, runs_for(4))
+    sheet = drawn(4)
     assert sheet.figure_ is not None
     parts = sheet.figure_.subfigs
     images = [sum(bool(ax.images) for ax in row) for row in sheet.axes_]
@@ -106,18 +100,17 @@ def test_bars_and_legends_stand_once_a_row() -> None:
     assert bars == [int(count > 0) for count in images]
     labels = [t.get_text() for t in parts[-1].legends[0].get_texts()]
     assert len(set(labels)) == len(labels) == 5
-    assert [len(part.legends) for part in parts] == [0, 0, 0, 0, 1]
+    assert [len(part.legends) for part in parts] == [0, 0, 0, 1]
 
 
 def test_prediction_and_observation_stand_side_by_side() -> None:
-    """Fig. 4 holds the observed matrices and, on the same scale, each prediction's."""
-    sheet = draw_figure(4, runs_for(4))
-    titles = [ax.get_title().splitlines()[0] for row in sheet.axes_ for ax in row]
-    assert titles[:4] == [f"{n} anchors, epoch {e}" for e in (2, 9) for n in ("memory", "reasoning")]
-    assert titles[6:10] == titles[10:14]
-    assert [t.split(" (")[0] for t in titles[6:8]] == ["$P^s - u$", r"$P^s - \bar P$"]
-    limits = {ax.images[0].get_clim() for row in sheet.axes_ for ax in row if ax.images}
-    assert limits == {(-1, 1)}
+    """A row of Fig. 4 holds the observed matrices and, on the same scale, each prediction's."""
+    for row in drawn(4).axes_[:2]:
+        titles = [" ".join(ax.get_title().split()) for ax in row]
+        assert [t.split(" mean ")[0] for t in titles[:2]] == [f"training, epoch {e}" for e in (2, 9)]
+        assert [t.split(" (")[0] for t in titles[2:3]] == ["$P^s - u$"]
+        assert titles[3].startswith(r"$P^s - \bar P$")
+        assert len({ax.images[0].get_clim() for ax in row}) == 1
 
 
 def test_the_shown_epochs_are_the_papers_by_their_share() -> None:
@@ -170,7 +163,7 @@ def test_a_missing_observable_is_named() -> None:
 
 
 def test_numbers_are_computed_from_the_panels() -> None:
-    sheet = draw_figure(12, runs_for(12))
+    sheet = drawn(12)
     errors = [
         float(np.mean([o.at("first_attention_error", 2) for o in runs_for(12)[i : i + 2]])) for i in (0, 2)
     ]
@@ -298,4 +291,5 @@ def test_a_gallery_script_draws_and_prints_what_it_computes(capsys: pytest.Captu
     (script,) = GALLERY.glob("plot_fig02_*.py")
     found = runpy.run_path(str(script))
     assert found["sheet"].figure_ is not None
-    assert capsys.readouterr().out == "no runs: drawn from the task alone\n"
+    printed = capsys.readouterr().out
+    assert printed == f"{found['sheet'].caption}\nno runs: drawn from the task alone\n"

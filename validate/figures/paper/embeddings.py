@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding
 from validate.compare import ALL, groups_of
+from validate.figures.context import about, model_name, shown_epochs
 from validate.figures.cosines import CosineMatrix
 from validate.figures.embedding import CosineRows, EmbeddingPCA
+from validate.figures.findings import memory_anchors
 from validate.figures.labels import LabelDistributions
-from validate.figures.members import KINDS, Members, large_scales, of_kind, seeds_note, small_scale
+from validate.figures.members import Members, large_scales, of_kind, small_scale
+from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
 from validate.figures.sheet import Panel, PanelRow, Sheet
@@ -18,62 +22,69 @@ from validate.observe import Observations
 from validate.predictors import Tokens
 
 BAR = "cosine similarity"
-EARLY_SHARE = {"emb-mlp": 0.05}
-LATE_SHARE = 0.9
-"""The paper shows epochs 50 (Emb-MLP), 200 (Transformer) and 900 of 1000: the snapshots nearest to these."""
+MEANS = "Above each matrix: the mean over pairs of different tokens."
 
 
+@paper_figure(4, "The Emb-MLP's embedding and its label distributions", "emb-mlp")
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 4: cosine matrices of the Emb-MLP, the label laws, and what they predict."""
+    """Fig. 4: cosine matrices of the Emb-MLP, the label distributions, and what they predict."""
     setting = small_scale(_emb_mlp(observations, "Fig. 4"))
     early, late = shown_epochs(setting)
     groups = mapping_groups(setting.task)
-    rows = [PanelRow("A  Training", _observed(setting, groups, (early, late)), BAR, height=3.0)]
-    laws: list[Panel] = [
+    names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
+    rows = []
+    for name, tokens in groups.items():
+        panels = [CosineMatrix.from_runs(setting, tokens, e, f"training,\nepoch {e}") for e in (early, late)]
+        panels += CosineMatrix.from_theory(setting, tokens, names)
+        title = f"A, C  {name.capitalize()} anchors: training, and what is predicted"
+        rows.append(replace(_matrices(title, panels, scale=name), share_y=name))
+    distributions: list[Panel] = [
         LabelDistributions.from_task(setting.task, tokens, f"{name} anchors", held_out=True)
         for name, tokens in groups.items()
     ]
-    rows.append(PanelRow("B  Label laws $P^s - u$, known before training", laws, legend=False))
-    names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
-    for name, tokens in groups.items():
-        predicted = CosineMatrix.from_theory(setting, tokens, names)
-        rows.append(PanelRow(f"C  Predicted, {name} anchors", predicted, BAR, height=3.0))
+    rows.append(
+        PanelRow("B  Label distributions $P^s - u$, known before training", distributions, legend=False)
+    )
     if setting.task.reasoning_anchors:
         middle = _middle_rows(setting, reasoning_group(setting.task), (early, late), names)
-        rows.append(PanelRow("C  Predictions against training, one row", middle))
+        rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
-        f"Emb-MLP, {setting.label}. A: cosine similarity of embeddings at two epochs. B: the label laws. "
-        "C: the cosines that they predict. Last: one row of cosines, predictions against training."
+        "A: cosine similarity of embeddings at two epochs. B: the label distributions. C: the cosines that "
+        "they predict; each group of anchors has one colour scale, fitted to its values. Last: one row of "
+        f"cosines. {MEANS} " + memory_anchors(setting, (early, late))
     )
-    return Sheet("fig04_emb_mlp_embedding", caption, seeds_note([setting]), rows, width=2.7)
+    return Sheet("fig04_emb_mlp_embedding", caption.strip(), about([setting], "both"), rows)
 
 
+@paper_figure(5, "The Transformer's embedding", "transformer")
 def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """Fig. 5: cosine matrices and components of the Transformer's embedding, and of eq. 14's."""
     setting = small_scale(attention_settings(observations, "Fig. 5"))
     early, late = shown_epochs(setting)
-    task, groups = setting.task, mapping_groups(setting.task)
-    tokens = reasoning_group(task)
+    task, tokens = setting.task, reasoning_group(setting.task)
     row, row_late = _middle_rows(setting, tokens, (early, late), (UNIFORM, MARGINAL, EQ14))
-    eq14 = CosineMatrix.of("eq. 14, width 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
+    eq14 = CosineMatrix.of("eq. 14,\nwidth 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
     rows = [
-        PanelRow("A  Training", _observed(setting, groups, (early, late)), BAR, height=3.0),
+        _matrices("A  Training", _observed(setting, mapping_groups(task), (early, late))),
         PanelRow(
             "B  Components of the embedding, keys and anchors (first seed)",
             [EmbeddingMap.from_runs(setting, epoch, f"epoch {epoch}") for epoch in (early, late)],
-            height=3.0,
+            height=2.4,
         ),
-        PanelRow("C  Theory against training", [eq14, row, row_late], BAR),
+        _matrices(
+            "C  Theory: eq. 14's cosines, and one row against training", [eq14, row, row_late], legend=True
+        ),
         PanelRow("D  Components of $\\tilde w$ (eq. 14)", _eq14_panels(task, tokens)),
     ]
     caption = (
-        f"Transformer, {setting.label}. A: cosine similarity of embeddings at two epochs. B: the embedding's "
-        "first two principal components. C: cosines of eq. 14, and one row against training. D: components "
-        "of eq. 14."
+        "A: cosine similarity of embeddings at two epochs. B: the embedding's first two principal "
+        f"components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. {MEANS} "
+        + memory_anchors(setting, (early, late))
     )
-    return Sheet("fig05_transformer_embedding", caption, seeds_note([setting]), rows, width=2.8)
+    return Sheet("fig05_transformer_embedding", caption.strip(), about([setting], "both"), rows)
 
 
+@paper_figure(9, "Every row of cosines, theory against training", "transformer")
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Fig. 9: cos(s, ·) of every reasoning anchor, theory against training."""
     setting = small_scale(of_kind(observations, *ATTENTION) or of_kind(observations, "emb-mlp"))
@@ -81,53 +92,57 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     epoch = shown_epochs(setting)[0]
     rows = CosineRows.from_runs(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
     columns = min(5, len(rows))
+    starts = range(0, len(rows), columns)
+    title = f"Reasoning anchors, {model_name(setting)}, γ = {setting.init_rate:g}, epoch {epoch}"
     sheet_rows = [
-        PanelRow(f"{'Reasoning anchors' if start == 0 else ''}", rows[start : start + columns], height=2.3)
-        for start in range(0, len(rows), columns)
+        PanelRow(
+            "" if start else title,
+            rows[start : start + columns],
+            height=2.1 if start == starts[-1] else 1.8,
+            legend=start == starts[-1],
+            share_y="cosine",
+        )
+        for start in starts
     ]
     caption = (
-        f"Cosine of each reasoning anchor's embedding with all others, {KINDS[setting.kind]}, "
-        f"{setting.label}, epoch {epoch}: theory against training."
+        f"Cosine of each reasoning anchor's embedding with all others, {model_name(setting)}, "
+        f"γ = {setting.init_rate:g}, epoch {epoch}: theory against training."
     )
-    return Sheet("fig09_rows", caption, seeds_note([setting]), sheet_rows, width=2.2)
+    return Sheet("fig09_rows", caption, about([setting], "early"), sheet_rows, width=1.6)
 
 
+@paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp")
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 10: cosine matrices of the Emb-MLP at large initial weights."""
     settings = large_scales(_emb_mlp(observations, "Fig. 10"))
     rows = [
-        PanelRow(
-            f"{letter}  Emb-MLP, {setting.label}",
+        _matrices(
+            f"{letter}  Emb-MLP, γ = {setting.init_rate:g}",
             _observed(setting, mapping_groups(setting.task), shown_epochs(setting)),
-            BAR,
-            height=3.0,
         )
         for letter, setting in zip("ABCDEFGH", settings, strict=False)
     ]
-    caption = "Cosine similarity of the Emb-MLP's embedding at large initial weights."
-    return Sheet("fig10_emb_mlp_large", caption, seeds_note(settings), rows, width=2.7)
+    caption = f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS}"
+    return Sheet("fig10_emb_mlp_large", caption, about(settings, "both"), rows)
 
 
+@paper_figure(11, "The Transformer's embedding at large weights", "transformer")
 def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 11: cosine matrices and components of the Transformer's embedding at large initial weights."""
     settings = large_scales(attention_settings(observations, "Fig. 11"))
     rows = []
     for letter, setting in zip("ABCDEFGH", settings, strict=False):
         late = shown_epochs(setting)[1]
-        panels = [
+        panels: list[Panel] = [
             *_observed(setting, mapping_groups(setting.task), (late,)),
             EmbeddingMap.from_runs(setting, late, f"components, epoch {late}"),
         ]
-        rows.append(PanelRow(f"{letter}  Transformer, {setting.label}", panels, BAR, height=3.1))
-    caption = "Cosine similarity and components of the Transformer's embedding at large initial weights."
-    return Sheet("fig11_transformer_large", caption, seeds_note(settings), rows, width=3.1)
-
-
-def shown_epochs(setting: Members) -> tuple[int, int]:
-    """Return the snapshots nearest to the paper's early and late epochs, by their share of the run."""
-    after = [e for e in setting.epochs() if e > 0]
-    early, late = (share * after[-1] for share in (EARLY_SHARE.get(setting.kind, 0.2), LATE_SHARE))
-    return min(after, key=lambda e: abs(e - early)), min(after, key=lambda e: abs(e - late))
+        title = f"{letter}  {model_name(setting)}, γ = {setting.init_rate:g}"
+        rows.append(_matrices(title, panels, legend=True))
+    caption = (
+        f"Cosine similarity and components of the Transformer's embedding at large initial weights. {MEANS}"
+    )
+    return Sheet("fig11_transformer_large", caption, about(settings, "late"), rows)
 
 
 def mapping_groups(task: Task) -> dict[str, Tokens]:
@@ -152,9 +167,13 @@ def _emb_mlp(observations: Sequence[Observations], figure: str) -> list[Members]
     return settings
 
 
+def _matrices(title: str, panels: Sequence[Panel], *, scale: str = "all", legend: bool = False) -> PanelRow:
+    return PanelRow(title, panels, BAR, height=2.2, legend=legend, scale=scale)
+
+
 def _observed(setting: Members, groups: dict[str, Tokens], epochs: Sequence[int]) -> list[Panel]:
     return [
-        CosineMatrix.from_runs(setting, tokens, epoch, f"{name} anchors, epoch {epoch}")
+        CosineMatrix.from_runs(setting, tokens, epoch, f"{name} anchors,\nepoch {epoch}")
         for epoch in epochs
         for name, tokens in groups.items()
     ]

@@ -6,33 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from theory import InputError
-from validate.figures.paper.attention import (
-    examples,
-    first_attention,
-    first_attention_large,
-    second_attention,
-    spectra,
-)
-from validate.figures.paper.embeddings import (
-    emb_mlp_embedding,
-    emb_mlp_large,
-    every_row,
-    transformer_embedding,
-    transformer_large,
-)
-from validate.figures.paper.training import label_laws, learning, over_learning_rates, without_norm
 from validate.figures.sheet import Sheet
 from validate.observe import Observations, kept
+
+Build = Callable[[Sequence[Observations]], Sheet]
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper.
+    """A figure of the paper, or one of your own beside them.
 
     Attributes
     ----------
     number : int
-        The paper's.
+        The paper's; any other for one's own.
     title : str
     studies : tuple of str
         The studies whose runs it shows by default; none if a task is all it needs.
@@ -43,37 +30,47 @@ class PaperFigure:
     number: int
     title: str
     studies: tuple[str, ...]
-    build: Callable[[Sequence[Observations]], Sheet]
+    build: Build
 
-    def draw(self, observations: Sequence[Observations]) -> Sheet:
+    def draw(self, observations: Sequence[Observations], *, footnote: bool = True) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.studies and not observations:
             raise InputError(
                 "runs", [], f"none for Fig. {self.number}", "give runs, or none to show the kept"
             )
-        return self.build(observations).plot()
+        return self.build(observations).plot(footnote=footnote)
 
 
-FIGURES = {
-    figure.number: figure
-    for figure in (
-        PaperFigure(2, "Sequences of the task", (), examples),
-        PaperFigure(3, "Loss and accuracy over epochs", ("transformer", "emb-mlp"), learning),
-        PaperFigure(4, "The Emb-MLP's embedding and its label laws", ("emb-mlp",), emb_mlp_embedding),
-        PaperFigure(5, "The Transformer's embedding", ("transformer",), transformer_embedding),
-        PaperFigure(6, "The first attention and W_V", ("transformer",), first_attention),
-        PaperFigure(8, "The effect of the label law", ("fig8-memory", "fig8-ranges"), label_laws),
-        PaperFigure(9, "Every row of cosines, theory against training", ("transformer",), every_row),
-        PaperFigure(10, "The Emb-MLP's embedding at large weights", ("emb-mlp",), emb_mlp_large),
-        PaperFigure(11, "The Transformer's embedding at large weights", ("transformer",), transformer_large),
-        PaperFigure(12, "The first attention at large weights", ("transformer",), first_attention_large),
-        PaperFigure(13, "Singular values over γ", ("scan", "transformer"), spectra),
-        PaperFigure(15, "The second attention", ("transformer",), second_attention),
-        PaperFigure(16, "Loss and accuracy without layer norm", ("no-norm",), without_norm),
-        PaperFigure(17, "Loss over learning rates", ("learning-rates",), over_learning_rates),
-    )
-}
-"""The figures that are drawn from runs of the synthetic task; 1, 7 and 14 are about natural language."""
+FIGURES: dict[int, PaperFigure] = {}
+"""Every registered figure, sorted; Figs. 1, 7 and 14 of the paper are about natural language."""
+
+
+def paper_figure(number: int, title: str, *studies: str) -> Callable[[Build], Build]:
+    """Register the function below as what builds a figure; commands, reports and gallery then know it.
+
+    Parameters
+    ----------
+    number : int
+    title : str
+    *studies : str
+        The studies whose kept runs it shows by default.
+
+    Raises
+    ------
+    InputError
+        If the number is taken.
+    """
+
+    def register(build: Build) -> Build:
+        if number in FIGURES:
+            raise InputError("figure", number, f"is {FIGURES[number].title!r} already", "take another number")
+        FIGURES[number] = PaperFigure(number, title, studies, build)
+        ordered = sorted(FIGURES.items())
+        FIGURES.clear()
+        FIGURES.update(ordered)
+        return build
+
+    return register
 
 
 def find_figure(number: int) -> PaperFigure:

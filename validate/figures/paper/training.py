@@ -1,41 +1,41 @@
-"""Fig. 3, 8, 16, 17: what is learned when."""
+"""Fig. 3, 16, 17: what is learned when."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from theory import InputError
-from validate.figures.accuracy import AccuracyCurves, Look, unlearned_levels
-from validate.figures.members import KINDS, Members, of_kind, seeds_note
-from validate.figures.outputs import OutputDistribution
+from validate.figures.accuracy import AccuracyCurves, unlearned_levels
+from validate.figures.ceiling import order_blind_ceiling
+from validate.figures.context import about, missing_rates, model_name
+from validate.figures.members import Members, of_kind
+from validate.figures.paper.registry import paper_figure
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.figures.spikes import LossSpikes, learning_rate
-from validate.figures.style import PALETTE
 from validate.observe import Observations
 
 ATTENTION = ("transformer", "one-layer")
-EARLY_ACCURACY = 0.3
-"""Fig. 8 right is early: the last snapshot before the accuracy of any memory mapping passes this."""
 
 
+@paper_figure(3, "Loss and accuracy over epochs", "transformer", "emb-mlp")
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Fig. 3: loss and accuracy over epochs, the Transformer above the Emb-MLP."""
-    rows = []
     transformer, emb_mlp = of_kind(observations, *ATTENTION), of_kind(observations, "emb-mlp")
+    rows, parts = [], []
     if transformer:
-        name = KINDS[transformer[0].kind]
+        name = model_name(transformer[0])
         rows += [_curves(f"A  {name}: loss", transformer, "loss")]
         rows += [_curves(f"A  {name}: accuracy", transformer, "accuracy")]
+        parts += ["A: loss and accuracy of the Transformer over epochs.", _level_text(transformer)]
     if emb_mlp:
         rows += [_curves("B  Emb-MLP: accuracy", emb_mlp, "accuracy")]
-    caption = (
-        "Loss and accuracy on memory, reasoning training and reasoning test data over epochs, for several "
-        "initialisation rates. The dotted line is where a model stands that knows the label law of memory "
-        "anchors and nothing of keys."
-    )
-    return Sheet("fig03_learning", caption, seeds_note([*transformer, *emb_mlp]), rows)
+        parts += ["B: accuracy of the Emb-MLP over epochs.", _ceiling_text(emb_mlp)]
+    settings = [*transformer, *emb_mlp]
+    caption = " ".join(filter(None, [*parts, missing_rates(settings)]))
+    return Sheet("fig03_learning", caption, about(settings), rows)
 
 
+@paper_figure(16, "Loss and accuracy without layer norm", "no-norm")
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
     settings = attention_settings(
@@ -45,75 +45,42 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
         _curves("A  Transformer without layer norm: loss", settings, "loss"),
         _curves("B  The same: accuracy", settings, "accuracy"),
     ]
-    caption = "Loss and accuracy over epochs without layer norm."
-    return Sheet("fig16_no_norm", caption, seeds_note(settings), rows)
+    parts = [
+        "Loss and accuracy over epochs without layer norm.",
+        _level_text(settings),
+        missing_rates(settings),
+    ]
+    return Sheet("fig16_no_norm", " ".join(filter(None, parts)), about(settings), rows)
 
 
+@paper_figure(17, "Loss over learning rates", "learning-rates")
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Fig. 17: loss over epochs, a column a learning rate, and the largest rise of each data set's loss."""
     settings = attention_settings(observations, "Fig. 17")
-    gammas = sorted({s.init_rate for s in settings})
     rates = sorted({learning_rate(s) for s in settings})
-    by_place = {(s.init_rate, learning_rate(s)): s for s in settings}
-    if len(by_place) < len(settings):
+    by_rate = {(s.init_rate, learning_rate(s)): s for s in settings}
+    if len(by_rate) < len(settings):
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     rows = []
+    gammas = sorted({s.init_rate for s in settings})
     for letter, gamma in zip("ABCDEFGH", gammas, strict=False):
-        panels = [_at_rate(by_place.get((gamma, rate)), rate) for rate in rates]
-        rows.append(
-            PanelRow(f"{letter}  γ = {gamma:g}: loss", panels, height=2.4, legend=gamma == gammas[-1])
-        )
+        panels = [_at_rate(by_rate.get((gamma, rate)), rate) for rate in rates]
+        title = f"{letter}  γ = {gamma:g}: loss"
+        last = gamma == gammas[-1]
+        rows.append(PanelRow(title, panels, height=2.1 if last else 1.8, legend=last, share_y="loss"))
     names = {"mem": "memory", "rsn_train": "reasoning, train", "rsn_test": "reasoning, test"}
     spikes = [
         LossSpikes.from_runs(settings, part, name)
         for part, name in names.items()
         if part in settings[0].runs[0].metrics[0]["loss"]
     ]
-    rows.append(PanelRow("Largest rise of the loss above its lowest value before", spikes))
+    rows.append(PanelRow("Largest rise of the loss above its lowest value before", spikes, share_y="rise"))
     caption = (
         "Loss over epochs at several learning rates and initialisation rates, and how far it jumps back "
-        "up on the way."
+        f"up on the way. {_level_text(settings)} {missing_rates(settings)}"
     )
-    return Sheet("fig17_learning_rates", caption, seeds_note(settings), rows, width=2.4)
-
-
-def label_laws(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 8: two memory mappings whose label laws differ, and outputs inside four label ranges."""
-    tables = [o for o in observations if sum(m.is_table for m in o.task.mappings) > 1]
-    compared = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]
-    ranges = [o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)]
-    rows = []
-    for setting in of_kind(compared, *KINDS):
-        rows.append(_mapping_curves(f"Left  {_name(setting)}: two memory mappings", setting))
-    for setting in of_kind(ranges, *KINDS):
-        epoch = early_epoch(setting)
-        reached = f"memory accuracy up to {_accuracy(setting, epoch):.3f}"
-        title = f"Right  {_name(setting)}: outputs at epoch {epoch}, {reached}"
-        rows.append(PanelRow(title, OutputDistribution.from_runs(setting, epoch)))
-    if not rows:
-        raise InputError(
-            "runs", len(observations), "none has several memory mappings", "give runs of Fig. 8's tasks"
-        )
-    caption = (
-        "Left: loss and accuracy of memory mappings that differ in their label laws. Right: early on, "
-        "the mean output for each memory mapping beside its label law."
-    )
-    note = seeds_note([*of_kind(compared, *KINDS), *of_kind(ranges, *KINDS)])
-    return Sheet("fig08_label_laws", caption, note, rows, width=2.8)
-
-
-def early_epoch(setting: Members) -> int:
-    """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
-    after = [e for e in setting.epochs() if e > 0]
-    early = [e for e in after if _accuracy(setting, e) < EARLY_ACCURACY]
-    return early[-1] if early else after[0]
-
-
-def _accuracy(setting: Members, epoch: int) -> float:
-    """Return the largest memory accuracy of any seed at the evaluation next to an epoch."""
-    nearest = [min(run.metrics, key=lambda line: abs(line["epoch"] - epoch)) for run in setting.runs]
-    return max(float(line["accuracy"]["mem"]) for line in nearest)
+    return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
 
 
 def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Members]:
@@ -126,16 +93,44 @@ def attention_settings(observations: Sequence[Observations], figure: str, which:
     return settings
 
 
-def _name(setting: Members) -> str:
-    return f"{KINDS[setting.kind]}, γ = {setting.init_rate:g}"
-
-
 def _curves(title: str, settings: Sequence[Members], measure: str) -> PanelRow:
+    one_each = len({s.init_rate for s in settings}) == len(settings)
     panels = [
-        AccuracyCurves.from_runs(s, measure, levels=unlearned_levels(s.task) if measure == "loss" else {})
+        AccuracyCurves.from_runs(
+            s,
+            measure,
+            levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
+            title=f"γ = {s.init_rate:g}" if one_each else s.label,
+        )
         for s in settings
     ]
-    return PanelRow(title, panels, height=2.6, share_y=True)
+    return PanelRow(title, panels, share_y=title)
+
+
+def _ceilings(setting: Members) -> dict[str, float]:
+    """Return the accuracy that no sum of embeddings passes, for the model that sums them."""
+    ceiling = order_blind_ceiling(setting.task) if setting.kind == "emb-mlp" else None
+    return {} if ceiling is None else {f"memory: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
+
+
+def _ceiling_text(settings: Sequence[Members]) -> str:
+    found = {level for setting in settings for level in _ceilings(setting).values()}
+    if not found:
+        return ""
+    levels = " or ".join(f"{level:.4f}" for level in sorted(found))
+    return (
+        f"Dotted, {levels}: the expected ceiling of its accuracy on memory data, since it sees a sum of "
+        "embeddings, which is the same for (z, a, b) and (z, b, a), whose labels are drawn independently."
+    )
+
+
+def _level_text(settings: Sequence[Members]) -> str:
+    if not any(unlearned_levels(s.task) for s in settings):
+        return ""
+    return (
+        "Dotted: the memory loss of a model that knows the label distribution of memory anchors and "
+        "nothing of keys."
+    )
 
 
 def _at_rate(setting: Members | None, rate: float) -> Panel:
@@ -143,13 +138,3 @@ def _at_rate(setting: Members | None, rate: float) -> Panel:
     if setting is None:
         return NoRuns(title)
     return AccuracyCurves.from_runs(setting, "loss", levels=unlearned_levels(setting.task), title=title)
-
-
-def _mapping_curves(title: str, setting: Members) -> PanelRow:
-    looks: Mapping[str, Look] = {
-        m.name: (f"{m.name} ({m.rule.kind})", colour, line)
-        for m, colour, line in zip(setting.task.mappings, PALETTE, ("-", "--", "-.", ":"), strict=False)
-        if m.is_table
-    }
-    measures = ("loss", "accuracy")
-    return PanelRow(title, [AccuracyCurves.from_runs(setting, m, parts=looks) for m in measures])

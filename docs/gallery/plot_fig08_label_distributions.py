@@ -1,0 +1,22 @@
+r"""
+Figure 8: the effect of the label distribution
+==============================================
+
+Two memory mappings that differ in their label distributions alone (left): the first with labels uniform on
+all keys, the second with labels uniform in a window around the key, whose width depends on the anchors. And
+four memory mappings with nested label ranges (right). The paper finds that early in training, when accuracy
+is low, the outputs stay inside each range: the label distribution of a token is learned before any single
+label. The mass inside its range stands above each panel.
+
+``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-ranges --run --keep`` trains its runs
+anew.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+
+sheet = draw_figure(8)
+
+# %%
+# What these runs show, computed when this page is built:
+
+print(sheet.caption, runs_behind(8), *sheet.summary(), sep="\n")

@@ -1,0 +1,127 @@
+"""Footnotes say which runs a figure shows and what its bars and bands are, read from what was drawn."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from tests.validate.figures.drawn import drawn, runs_for
+from tests.validate.figures.synthetic import make_observations, several
+from validate.figures import AttentionRows, Sheet, ValueAlignment, group_observations
+from validate.figures.context import about, missing_rates
+from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES
+from validate.figures.paper import FIGURES, draw_figure
+from validate.stats import over_seeds
+
+OF_RUNS = sorted(set(FIGURES) - {2})
+
+
+def _half_lengths(ax: Axes) -> np.ndarray:
+    bars = [c for c in ax.collections if isinstance(c, LineCollection)]
+    return np.concatenate([[np.ptp(s[:, 1]) / 2 for s in c.get_segments()] for c in bars])
+
+
+@pytest.mark.parametrize("number", [6, 12])
+def test_bars_over_sequences_and_bars_over_seeds_are_told_apart(number: int) -> None:
+    note = drawn(number).note
+    assert f"thin vertical lines: {OVER_SEQUENCES}" in note
+    assert re.search(rf"[Bb]rackets, capped bars and shades: {re.escape(OVER_SEEDS)}", note)
+    assert "standard deviation" not in drawn(number).caption
+
+
+def test_the_thin_lines_are_the_spread_over_sequences() -> None:
+    (setting,) = group_observations([make_observations(seed=s) for s in (0, 1)])
+    rows = AttentionRows.from_runs(setting, 9, "").plot()
+    assert rows.ax_ is not None
+    spread = setting.array("first_attention_sd", 9).mean(axis=0)
+    expected = np.concatenate([spread[i - 1, :i] for i in rows.lines_])
+    np.testing.assert_allclose(_half_lengths(rows.ax_), expected)
+
+
+def test_the_capped_bars_are_the_interval_over_seeds() -> None:
+    (setting,) = group_observations([make_observations(seed=s) for s in (0, 1, 2)])
+    panel = ValueAlignment.from_runs(setting, 9, "").plot()
+    anchors = [setting.runs[0].tokens.index(s) for s in panel.anchors]
+    estimates = [over_seeds(c.tolist(), (-1, 1)) for c in setting.array("wv_direction", 9)[:, anchors].T]
+    assert panel.ax_ is not None
+    ends = [(e.high or 0) - (e.low or 0) for e in estimates]
+    np.testing.assert_allclose(2 * _half_lengths(panel.ax_), ends)
+
+
+def test_a_single_seed_has_no_interval_to_explain() -> None:
+    sheet = draw_figure(6, [make_observations()])
+    assert "interval" not in sheet.note
+    assert OVER_SEQUENCES in sheet.note
+    last = draw_figure(15, [make_observations()])
+    assert "interval" not in last.note
+    assert "thin curves" not in last.note
+    assert "thin curves: one seed each" in drawn(15).note
+
+
+@pytest.mark.parametrize("number", OF_RUNS)
+def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
+    """Whole footnotes; γ that the figure leaves out is not in it."""
+    note, runs = drawn(number).note, runs_for(number)
+    names = {"emb-mlp": "Emb-MLP", "transformer": "Transformer ("}
+    assert all(names[run.config.model.kind] in note for run in runs)
+    (rates,) = {tuple(re.findall(r"0\.\d", text)) for text in re.findall(r"γ = ([\d., ]+), \d seed", note)}
+    shown = {0.8} if number in (4, 5, 8, 9, 15) else {0.3, 0.5} if number in (10, 11) else None
+    assert {float(r) for r in rates} == (shown or {run.config.init_rate for run in runs})
+    assert re.search(r"[12] seed", note)
+    assert re.search(r"(epochs?|epochs 2 and 9 of|epoch 2 of|epoch 9 of) 10 .*1000|10 epochs for 1000", note)
+
+
+def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
+    ten = group_observations(several("transformer"))
+    assert (
+        about(ten) == "Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper"
+    )
+    assert about(ten[:1], "both").endswith(
+        "2 seeds; epochs 2 and 9 of 10 for 200 and 900 of 1000 in the paper"
+    )
+    whole = [make_observations("emb-mlp", epochs=1000)]
+    for run in whole:
+        object.__setattr__(run, "epochs", (0, 50, 900, 1000))
+    assert about(group_observations(whole), "both") == (
+        "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper"
+    )
+    assert about(group_observations(whole)).endswith("1000 epochs, as in the paper")
+
+
+def test_fig_16_says_which_of_the_papers_rates_it_lacks() -> None:
+    assert "The paper's γ = 0.5 is not among these runs." in drawn(16).caption
+    complete = group_observations(several("no-norm", (0.3, 0.5, 0.8)))
+    assert missing_rates(complete) == ""
+
+
+@pytest.mark.parametrize("number", OF_RUNS)
+def test_the_footnote_is_on_the_picture_and_inside_it(number: int) -> None:
+    _is_inside(drawn(number))
+
+
+@pytest.mark.parametrize("number", [3, 13])
+def test_the_footnote_of_a_narrow_figure_is_not_clipped(number: int) -> None:
+    """One run fills few panels; the footnote is as long as ever."""
+    _is_inside(draw_figure(number, [make_observations("emb-mlp")]))
+
+
+def _is_inside(sheet: Sheet) -> None:
+    figure = sheet.figure_
+    assert figure is not None
+    (text,) = figure.texts
+    assert " ".join(text.get_text().split()) == sheet.note
+    box = text.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+    assert box.y0 >= 0
+
+
+def test_a_page_that_has_the_footnote_itself_draws_none() -> None:
+    sheet = FIGURES[16].draw(runs_for(16), footnote=False)
+    assert sheet.note == drawn(16).note
+    assert sheet.figure_ is not None
+    assert not sheet.figure_.texts

@@ -1,0 +1,107 @@
+"""Figures can be read at the width of a page: sizes, overlaps, shared axes, scales that show differences."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+
+from tests.validate.figures.drawn import drawn
+from validate.figures import CosineMatrix, PanelRow, Sheet
+from validate.figures.paper import FIGURES, draw_figure
+from validate.figures.sheet import plain
+from validate.figures.style import DIVERGING, PAGE_WIDTH, SEQUENTIAL
+
+LEAST_POINTS = 6
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_text_can_be_read_at_the_width_of_a_page(number: int) -> None:
+    figure = drawn(number).figure_
+    assert figure is not None
+    assert figure.get_figwidth() <= PAGE_WIDTH == 6.75
+    small = [t.get_text() for t in figure.findobj(Text) if t.get_text() and t.get_fontsize() < LEAST_POINTS]
+    assert small == []
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_no_title_runs_into_another_or_off_the_figure(number: int) -> None:
+    sheet = drawn(number)
+    assert sheet.figure_ is not None
+    right = sheet.figure_.bbox.x1
+    for row in sheet.axes_:
+        boxes = [ax.title.get_window_extent() for ax in row if ax.get_title()]
+        assert all(box.x0 >= 0 and box.x1 <= right + 1 for box in boxes)
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def _limits(axes: list[Axes]) -> set[tuple[float, float]]:
+    return {ax.get_ylim() for ax in axes if ax.axison}
+
+
+def test_fig_17_shares_its_axes() -> None:
+    *losses, rises = drawn(17).axes_
+    together = [ax for row in losses for ax in row]
+    assert len(together) == 4
+    assert len(_limits(together)) == 1
+    assert len({ax.get_xlim() for ax in together}) == 1
+    assert len(_limits(rises)) == 1
+    assert _limits(rises) != _limits(together)
+
+
+def test_fig_9_has_one_vertical_axis_and_says_what_it_shows() -> None:
+    sheet = drawn(9)
+    every = [ax for row in sheet.axes_ for ax in row]
+    assert len(every) == 6
+    assert len(_limits(every)) == 1
+    assert [bool(ax.get_ylabel()) for row in sheet.axes_ for ax in row] == [True, *[False] * 4, True]
+    assert sheet.rows[0].title == "Reasoning anchors, Transformer (post-norm), γ = 0.8, epoch 2"
+    assert "γ = 0.8, epoch 2" in sheet.caption
+
+
+def test_fig_13_has_a_row_for_each_layer() -> None:
+    sheet = drawn(13)
+    layers = [row.title.split(", ")[1].split(";")[0] for row in sheet.rows[:3]]
+    assert layers == ["layer 1", "layer 2", "outside the layers"]
+    names = [[plain(ax.get_title()) for ax in axes] for axes in sheet.axes_[:3]]
+    within = ["W_K", "W_O", "W_Q", "W_V", "W_in", "W_out"]
+    assert [sorted(row) for row in names] == [within, within, ["W_E", "W_U", "W_pos"]]
+    drawn_once = [panel.curves["γ = 0.8"][0] for row in sheet.rows[:2] for panel in row.panels]  # type: ignore[attr-defined]
+    assert all(not np.array_equal(a, b) for a, b in combinations(drawn_once, 2))
+
+
+def _row(values: list[float], scale: str) -> PanelRow:
+    """Return a row of matrices of three tokens that have one cosine for all pairs."""
+    panels = [CosineMatrix.of(f"{v}", (1, 2, 3), np.where(np.eye(3), 1.0, v)[None]) for v in values]
+    return PanelRow("A", panels, "cosine", scale=scale)
+
+
+def test_a_shared_scale_is_fitted_to_its_values() -> None:
+    sheet = Sheet(
+        "a", "A.", "B", [_row([0.93, 0.97], "x"), _row([0.98], "x"), _row([-0.2, 0.5], "y"), _row([0.5], "")]
+    )
+    sheet.plot()
+    limits = [[ax.images[0].get_clim() for ax in row] for row in sheet.axes_]
+    np.testing.assert_allclose(limits[0] + limits[1], [(0.9, 1)] * 3)
+    assert limits[2:] == [[(-1, 1)] * 2, [(-1, 1)]]
+    maps = [row[0].images[0].get_cmap().name for row in sheet.axes_]
+    assert maps == [SEQUENTIAL, SEQUENTIAL, DIVERGING, DIVERGING]
+
+
+def test_fig_4_shows_the_differences_between_its_matrices() -> None:
+    """Of the kept runs: what differs by more than 0.05 in the mean differs visibly in colour."""
+    sheet = draw_figure(4)
+    for row in sheet.axes_[:2]:
+        low, high = row[0].images[0].get_clim()
+        values = [np.asarray(ax.images[0].get_array()) for ax in row]
+        assert (max(v.max() for v in values) - min(v.min() for v in values)) / (high - low) > 0.9
+        for one, other in combinations(row, 2):
+            means = [float(ax.images[0].get_array().mean()) for ax in (one, other)]
+            colours = [
+                ax.images[0].cmap(ax.images[0].norm(m))[:3] for ax, m in zip((one, other), means, strict=True)
+            ]
+            if abs(means[0] - means[1]) > 0.05:
+                assert np.abs(np.subtract(*colours)).max() > 0.05
