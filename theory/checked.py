@@ -163,7 +163,10 @@ def _check_of(hint: Any) -> Check:
     if hint == npt.ArrayLike:
         return Entries()
     if origin is Annotated:
-        return functools.partial(_all, [_check_of(members[0]), *filter(callable, members[1:])])
+        own = [check for check in members[1:] if callable(check)]
+        # What an annotation says of an array's entries stands in place of what all arrays have to hold.
+        plain = [] if any(isinstance(check, Entries) for check in own) else [_check_of(members[0])]
+        return functools.partial(_all, [*plain, *own])
     if origin in (Union, types.UnionType):
         return functools.partial(_any, [_check_of(member) for member in members])
     if origin is Literal:

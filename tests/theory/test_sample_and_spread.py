@@ -25,6 +25,7 @@ from theory import (
     finite_sample_spread,
     label_distribution,
     labels_of,
+    off_diagonal,
     token_label_counts,
     token_label_matrix,
 )
@@ -162,3 +163,11 @@ def test_cosine_of_nothing_is_undefined() -> None:
         cosine_matrix([1.0, 2.0])
     with pytest.raises(InputError, match="not as wide"):
         cosine_matrix([[1.0, 2.0]], [[1.0]])
+
+
+def test_undefined_cosines_have_pairs_and_other_arrays_do_not() -> None:
+    """A constant row has no cosine: its pairs are NaN and no reason to refuse the matrix."""
+    pairs = off_diagonal(np.full((3, 3), np.nan))
+    assert np.isnan(pairs).all()
+    with pytest.raises(InputError, match="holds NaN or infinity"):
+        cosine_matrix([[1.0, np.nan]])

@@ -37,6 +37,7 @@ MEMORIES = RANGES | {
         {"name": "mem2", "anchors": [4, 5, 6], "rule": "window"},
     ]
 }
+PROVENANCE = {"status": "complete", "wall_seconds": 1.0, "peak_memory_mib": 1.0}
 EPOCHS = (0, 2, 9, 10)
 MODELS = {
     "emb-mlp": {"kind": "emb-mlp", "d_m": 16, "d_f": 20},
@@ -66,7 +67,7 @@ def make_observations(
     probe = draw_probe(config.build_task())
     found = [observe_parameters(_parameters(config, epoch), config, probe) for epoch in EPOCHS]
     arrays = {name: np.stack([f[name] for f in found]) for name in found[0]}
-    return Observations(config, {}, _metrics(config), EPOCHS, arrays | _of_data(config))
+    return Observations(config, dict(PROVENANCE), _metrics(config), EPOCHS, arrays | _of_data(config))
 
 
 def several(
