@@ -90,6 +90,15 @@ class Prediction:
                 rows.append([group, name, *summary, " ".join(by_distance)])
         return rows
 
+    def left_out(self) -> list[str]:
+        """Return a sentence for each rule that eq. 14 and Theorem 1 say nothing of."""
+        return [
+            f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, "
+            f"and its rule is {m.rule.description}."
+            for m in self.task.mappings
+            if not m.is_table and not are_summed(self.task, m.anchors)
+        ]
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
@@ -103,6 +112,7 @@ class Prediction:
             "label_distributions": {
                 str(s): label_distribution(self.task, s, held_out=True).tolist() for s in self.task.anchors
             },
+            "left_out": self.left_out(),
             "marginal": marginal_distribution(self.task, held_out=True).tolist(),
         }
 

@@ -67,3 +67,5 @@ def print_prediction(prediction: Prediction) -> None:
     print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, rows)
     header = ["anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart"]
     print_table("predicted cosine similarity, all pairs", header, prediction.cosine_rows())
+    for sentence in prediction.left_out():
+        print(sentence)

@@ -1,0 +1,116 @@
+"""A rule of one's own from task to verdict: predicted, trained and compared, from TOML and from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import Run, RunConfig, train
+from sim.runs.run import find_runs
+from theory import Mapping, Task, label_distribution
+from validate.cli import main
+from validate.compare import compare_runs
+from validate.prediction import Prediction
+from validate.settings import group_runs
+
+TEXT = """
+keys = "30..39"
+n_anchors = 2
+length = 3
+vocab_size = 60
+
+[[mappings]]
+name = "own"
+anchors = "1..5"
+{rule}
+held_out = [[2, 3]]
+
+[[mappings]]
+name = "memory"
+anchors = "6..9"
+rule = "lookup"
+"""
+SHIFTS = {1: 7, 2: -3, 3: 11, 4: 0, 5: -8}
+RULES: dict[str, tuple[str, Callable[[int, tuple[int, ...]], int]]] = {
+    "modular multiplication": ('label = "(key * a1 + a2) % 59"', lambda z, a: (z * a[0] + a[1]) % 59),
+    "polynomial": (
+        'label = "(a1 ** 3 - 2 * key * a2 + 5) % 53"',
+        lambda z, a: (a[0] ** 3 - 2 * z * a[1] + 5) % 53,
+    ),
+    "composed shifts": (
+        'label = "(key + g(a1) + g(a2)) % 50"\ntable = { 1 = 7, 2 = -3, 3 = 11, 4 = 0, 5 = -8 }',
+        lambda z, a: (z + SHIFTS[a[0]] + SHIFTS[a[1]]) % 50,
+    ),
+}
+CONFIG: dict[str, Any] = {
+    "model": {"d_m": 16, "d_f": 16},
+    "training": {"epochs": 2, "batch_size": 50, "snapshot_epochs": [1]},
+    "init_rates": [0.8],
+    "seeds": [0, 1],
+}
+
+
+def python_task(function: Callable[[int, tuple[int, ...]], int]) -> Task:
+    memory = Task.from_toml(TEXT.format(rule='rule = "sum"')).mapping_of(6)
+    assert memory is not None
+    return Task(
+        keys=range(30, 40),
+        n_anchors=2,
+        length=3,
+        vocab_size=60,
+        mappings=[Mapping(range(1, 6), function, "own", [(2, 3)]), memory],
+    )
+
+
+def losses(runs: list[Run]) -> list[Any]:
+    return [[line["loss"] for line in run.metrics] for run in runs]
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_from_task_to_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule, function = RULES[name]
+    task_file, config = tmp_path / "task.toml", tmp_path / "config.toml"
+    task_file.write_text(TEXT.format(rule=rule))
+    config.write_text(
+        'task = "task.toml"\ninit_rates = [0.8]\nseeds = [0, 1]\n[model]\nd_m = 16\nd_f = 16\n'
+        "[training]\nepochs = 2\nbatch_size = 50\nsnapshot_epochs = [1]\n"
+    )
+    assert main(["predict", str(task_file), "--json"]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    counted = np.bincount(
+        [function(z, c) for z in range(30, 40) for b in range(1, 6) for c in ((3, b), (b, 3)) if c != (2, 3)],
+        minlength=60,
+    )
+    np.testing.assert_allclose(predicted["label_distributions"]["3"], counted / counted.sum(), atol=1e-14)
+    assert not any("eq. 14" in found for found in predicted["cosines"].values())
+    assert any("'own'" in sentence for sentence in predicted["left_out"])
+
+    assert main(["train", str(config), "--out", str(tmp_path / "toml"), "--workers", "1", "--json"]) == 0
+    by_toml = [Run.open(folder) for folder in find_runs([tmp_path / "toml"])]
+    by_python = train(RunConfig(task=python_task(function), **CONFIG), tmp_path / "python", workers=1)
+    assert losses(by_toml) == losses(by_python)
+    assert set(by_toml[0].metrics[-1]["loss"]) == {"mem", "rsn_train", "rsn_test"}
+    capsys.readouterr()
+    # 1 says that the theory's verdict is "does not hold", as it may well be after two epochs.
+    assert main(["compare", str(tmp_path / "toml"), "--json"]) in (0, 1)
+    report = json.loads(capsys.readouterr().out)
+    assert report["schema"].startswith("anchorflow/report/")
+    table = compare_runs(group_runs(by_python))
+    assert {row.group for row in table} == {"own", "memory", "all anchors"}
+    assert all(np.isfinite(r.estimate.mean) for r in table if (r.group, r.measure) == ("own", "rmse"))
+    assert not any(row.predictor.startswith("eq. 14") for row in table)
+
+
+def test_a_prediction_is_drawn_and_written_for_any_rule(tmp_path: Path) -> None:
+    task = python_task(RULES["modular multiplication"][1])
+    Prediction.of(task).write(tmp_path / "prediction")
+    assert Task.from_toml(tmp_path / "prediction" / "task.toml") == task
+    drawn = {file.stem for file in (tmp_path / "prediction" / "figures").glob("*.png")}
+    assert {"fig4b_label_distributions", "fig4c_cosines_own"} <= drawn
+    assert not any(name.startswith(("fig9", "fig5cd")) for name in drawn)
+    assert label_distribution(task, 3).sum() == pytest.approx(1)
