@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ from theory import (
     token_label_matrix,
     token_ratio,
 )
+from theory.task.rule import Deterministic, Domain, IntArray
+from theory.task.rules import RULES as RULES_BY_NAME
 
 COUNT = itertools.count()
 AFFINE = "(key * a1 + a2) % 97"
@@ -443,3 +446,34 @@ def test_labels_of_another_tasks_population_are_refused() -> None:
     moved = Population(mine.sequences, mine.mapping, mine.combination, (mine.key + 1) % 4, mine.held_out)
     with pytest.raises(InputError, match="population"):
         labels_of(task, moved, tables)
+
+
+@dataclass(frozen=True)
+class Doubled(Deterministic):
+    """What a new rule takes: a name, a few words, and ``evaluate``."""
+
+    offset: int
+    kind: ClassVar[str] = "doubled"
+    description: ClassVar[str] = "label = 2 key + offset"
+    toml_keys: ClassVar[tuple[str, ...]] = ("offset",)
+    required: ClassVar[tuple[str, ...]] = ("offset",)
+
+    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
+        return 2 * keys + self.offset
+
+    def parameters(self) -> dict[str, Any]:
+        return {"offset": self.offset}
+
+
+def test_a_new_rule_is_one_class_and_one_entry_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(Doubled(3))
+    monkeypatch.setitem(RULES_BY_NAME, Doubled.kind, Doubled)
+    assert Task.from_toml(task.to_toml()) == task
+    assert task.label_range(task.mappings[0]) == range(43, 64)
+    wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
+    np.testing.assert_allclose(label_distribution(task, 1), wanted, atol=1e-15)
+    last = last_place_distribution(task, 1, held_out=True)
+    np.testing.assert_allclose(last, wanted, atol=1e-15)
+    assert enumerate_population(task).held_out.any()
+    assert finite_sample_spread(task, 1) >= 0
+    assert count_population(task).label_laws.shape[2] == 130

@@ -170,3 +170,80 @@ def test_bad_toml_is_refused_by_name(text: str, words: list[str]) -> None:
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(InputError, match=r"nowhere\.toml.*no such file"):
         Task.from_toml(Path("nowhere.toml"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mem",
+        "rsn_train",
+        "rsn_test",
+        "training",
+        "all anchors",
+        "../../victim",
+        "a/b",
+        "a\\b",
+        "/tmp/x",
+        "..",
+        ".hidden",
+        " padded",
+        "line\nbreak",
+        "nul\0",
+        "bell\a",
+        "x" * 65,
+        3,
+        True,
+    ],
+)
+def test_names_that_are_taken_or_no_part_of_a_file_name_are_refused(name: Any) -> None:
+    with pytest.raises(InputError, match="name"):
+        Mapping([1, 2], Sum(), name)
+
+
+def test_a_name_that_is_a_data_set_of_another_mapping_is_refused() -> None:
+    mappings = [Mapping([1, 2], Sum(), "x"), Mapping([3, 4], Sum(), "x train")]
+    with pytest.raises(InputError, match="data set of 'x'"):
+        Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings)
+    Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings[1:])
+
+
+HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]\nanchors = [1, 2]\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('rule = "shift"\ntable = { "01" = 5, "1" = 6, "2" = 0 }', ["table = '01'", "no integer"]),
+        ('rule = "shift"\ntable = { "+1" = 5, "2" = 0 }', ["'+1'"]),
+        ('rule = "shift"\ntable = { "1_0" = 5, "2" = 0 }', ["'1_0'"]),
+        ('rule = "shift"\ntable = { "1" = true, "2" = 0 }', ["table[1] = True", "not an integer"]),
+        ('rule = "shift"\ntable = { "1" = "4", "2" = 0 }', ["table[1] = '4'", "not an integer"]),
+        ('rule = "shift"\ntable = [1, 2]', ["table = [1, 2]", "not a shift table"]),
+        ('rule = "shift"', ["'table' is missing"]),
+        ('rule = "lookup"\nlow = true\nhigh = 5', ["low = True", "not an integer"]),
+        ('rule = "lookup"\nlow = "2"\nhigh = 5', ["low = '2'", "not an integer"]),
+        ('rule = "lookup"\nlow = 2.0\nhigh = 5', ["low = 2.0", "not an integer"]),
+        ('rule = "expression"', ["'label' is missing"]),
+        ('rule = "tabulated"', ["'labels' is missing"]),
+        ('rule = "function"', ["function", "unknown rule"]),
+        ('rule = "sum"\nlabel = "key"', ["'label'", "unknown key"]),
+        ("label = 3", ["label = 3", "not an expression"]),
+        ('label = "g(a1)"\ntable = { "01" = 4 }', ["table = '01'"]),
+        ('label = "key"\nlow = 3', ["'low'", "unknown key"]),
+        ('rule = "sum"\nname = 3', ["name = 3"]),
+        ('rule = "sum"\nheld_out = [[true]]', ["held_out = True", "not an integer"]),
+        ('rule = ["sum"]', ["rule = ['sum']", "unknown rule"]),
+    ],
+)
+def test_mappings_in_toml_are_read_strictly(lines: str, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Task.from_toml(HEAD + lines)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["n_anchors", "length", "vocab_size"])
+@pytest.mark.parametrize("value", ["true", '"3"', "3.0", "[3]"])
+def test_sizes_in_toml_are_integers(key: str, value: str) -> None:
+    text = f"{HEAD}rule = 'sum'".replace(f"{key} = ", f"{key} = {value} # ")
+    with pytest.raises(InputError, match=f"{key} = .*not an integer"):
+        Task.from_toml(text)

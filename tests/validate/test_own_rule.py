@@ -12,8 +12,11 @@ import pytest
 
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
-from theory import Mapping, Task, label_distribution
+from theory import Mapping, Task
+from validate.answer.verdict import answers
+from validate.answer.words import sentence
 from validate.cli import main
+from validate.commands.predict import print_prediction
 from validate.compare import compare_runs
 from validate.prediction import Prediction
 from validate.settings import group_runs
@@ -95,22 +98,24 @@ def test_from_task_to_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureF
     by_python = train(RunConfig(task=python_task(function), **CONFIG), tmp_path / "python", workers=1)
     assert losses(by_toml) == losses(by_python)
     assert set(by_toml[0].metrics[-1]["loss"]) == {"mem", "rsn_train", "rsn_test"}
-    capsys.readouterr()
-    # 1 says that the theory's verdict is "does not hold", as it may well be after two epochs.
-    assert main(["compare", str(tmp_path / "toml"), "--json"]) in (0, 1)
-    report = json.loads(capsys.readouterr().out)
-    assert report["schema"].startswith("anchorflow/report/")
+    verdicts = [answers(group_runs(runs)) for runs in (by_toml, by_python)]
+    assert [v.verdict for v in verdicts[0]] == [v.verdict for v in verdicts[1]] == ["undecided"]
+    assert sentence(verdicts[0][0]) == sentence(verdicts[1][0])
     table = compare_runs(group_runs(by_python))
     assert {row.group for row in table} == {"own", "memory", "all anchors"}
     assert all(np.isfinite(r.estimate.mean) for r in table if (r.group, r.measure) == ("own", "rmse"))
     assert not any(row.predictor.startswith("eq. 14") for row in table)
 
 
-def test_a_prediction_is_drawn_and_written_for_any_rule(tmp_path: Path) -> None:
+def test_the_commands_print_and_draw_for_any_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = python_task(RULES["modular multiplication"][1])
-    Prediction.of(task).write(tmp_path / "prediction")
-    assert Task.from_toml(tmp_path / "prediction" / "task.toml") == task
-    drawn = {file.stem for file in (tmp_path / "prediction" / "figures").glob("*.png")}
-    assert {"fig4b_label_distributions", "fig4c_cosines_own"} <= drawn
+    train(RunConfig(task=task, **CONFIG), tmp_path / "runs", workers=1)
+    assert main(["compare", str(tmp_path / "runs"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["schema"].startswith("anchorflow/report/")
+    prediction = Prediction.of(task)
+    print_prediction(prediction)
+    assert "Eq. 14 and Theorem 1 are left out for 'own'" in capsys.readouterr().out
+    drawn = prediction.figures()
+    assert {"fig4b_label_distributions", "fig4c_cosines_own"} <= set(drawn)
     assert not any(name.startswith(("fig9", "fig5cd")) for name in drawn)
-    assert label_distribution(task, 3).sum() == pytest.approx(1)
