@@ -20,6 +20,7 @@ COMMANDS = {
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",
     "compare": "a report on finished runs: predictions against training, claims, figures, error budget",
+    "table": "the metrics of finished runs as a tidy table: CSV, JSON, or their last lines",
     "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
 from sim.runs.run import Run
+from sim.runs.table import frame
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory.display import html_table
+from theory.paths import PathLike
 from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
-from validate.settings import Setting
+from validate.settings import Setting, as_settings
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
 
@@ -54,6 +57,54 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return asdict(self) | {"estimate": self.estimate.as_dict()}
+
+
+class Comparison(Sequence[Row]):
+    """A comparison's rows, with a table of them for notebooks and pandas.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Comparison: ...
+    def __getitem__(self, index: int | slice) -> Row | Comparison:
+        return Comparison(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Comparison) and self._rows == other._rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        settings = ", ".join(dict.fromkeys(row.setting for row in self))
+        return f"Comparison({len(self)} rows: {settings})"
+
+    def _repr_html_(self) -> str:
+        """Return Pearson's correlation over all pairs at every epoch."""
+        shown = [row for row in self if row.anchor is None and row.measure == "pearson"]
+        cells = [[r.setting, r.epoch, r.group, r.predictor, r.estimate.brief] for r in shown]
+        header = ["setting", "epoch", "anchors", "predictor", "Pearson [95 %]"]
+        return html_table(repr(self), header, cells)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return plain rows: those of ``Row``, the estimate as mean, low, high and n."""
+        flat = (row.as_dict() for row in self)
+        return [{k: v for k, v in row.items() if k != "estimate"} | row["estimate"] for row in flat]
+
+    def to_frame(self) -> Any:
+        """Return ``to_records`` as a pandas DataFrame; an ImportError names the extra without pandas."""
+        columns = ("setting", "epoch", "group", "anchor", "predictor", "measure", "mean", "low", "high", "n")
+        return frame(self.to_records(), columns)
 
 
 def groups_of(task: Task) -> dict[str, Tokens]:
@@ -138,27 +189,29 @@ def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
-def compare_runs(settings: Sequence[Setting], epochs: Sequence[int] | None = None) -> list[Row]:
+def compare_runs(
+    runs: PathLike | Iterable[Setting | Run | PathLike], epochs: Sequence[int] | None = None
+) -> Comparison:
     """Compare every predictor with every setting's runs, at every snapshot they share.
 
     Parameters
     ----------
-    settings : sequence of Setting
-        Runs grouped by all but the seed.
+    runs : path, or iterable of Setting, Run or path
+        What was trained; runs, run folders and folders of them are grouped by all but the seed.
     epochs : sequence of int, optional
         Snapshot epochs to compare at; by default all that the runs share.
 
     Returns
     -------
-    list of Row
-        A long table: per anchor row and over all off-diagonal pairs.
+    Comparison
+        A long table of ``Row``: per anchor row and over all off-diagonal pairs.
     """
     rows: list[Row] = []
-    for setting in settings:
+    for setting in as_settings(runs):
         for epoch in epochs if epochs is not None else setting.epochs():
             for group, tokens in groups_of(setting.task).items():
                 rows += _compare_group(setting, [epoch] * len(setting.runs), group, tokens)
-    return rows
+    return Comparison(rows)
 
 
 def early_rows(setting: Setting) -> list[Row]:

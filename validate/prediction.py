@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
+from theory.paths import PathLike, as_path
 from theory.task.task import task_to_dict
 from validate.compare import groups_of
 from validate.figures import (
@@ -116,8 +116,9 @@ class Prediction:
             "marginal": marginal_distribution(self.task, held_out=True).tolist(),
         }
 
-    def write(self, out: Path) -> None:
+    def write(self, out: PathLike) -> None:
         """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 speaks."""
+        out = as_path("out", out)
         out.mkdir(parents=True, exist_ok=True)
         write_json(out / "prediction.json", self.to_json())
         write_atomically(out / "task.toml", self.task.to_toml())

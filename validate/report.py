@@ -11,6 +11,7 @@ from typing import Any
 from sim.config.run import sources
 from sim.runs.files import write_atomically, writing
 from sim.runs.provenance import now, software
+from theory.paths import PathLike, as_path
 from validate.answer import Answer, answers
 from validate.answer.picture import PredictedBesideObserved, caption
 from validate.answer.verdict import early_epochs
@@ -74,7 +75,7 @@ class Report:
 
     title: str
     settings: list[Setting]
-    rows: list[Row]
+    rows: Sequence[Row]
     answers: list[Answer] = field(default_factory=list)
     early: list[Row] = field(default_factory=list)
     pictures: list[ReportFigure | None] = field(default_factory=list)
@@ -182,8 +183,9 @@ class Report:
             "figures_not_drawn": [f.as_dict() for f in self.not_drawn],
         }
 
-    def write(self, out: Path) -> tuple[Path, Path]:
+    def write(self, out: PathLike) -> tuple[Path, Path]:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
+        out = as_path("out", out)
         page, data = out / "report.html", out / "report.json"
         with writing(out):
             out.mkdir(parents=True, exist_ok=True)

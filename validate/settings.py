@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sim.config.run import MemberConfig
-from sim.runs.run import Run
+from sim.runs.run import Run, find_runs
 from theory import InputError, Task
+from theory.paths import PathLike
 
 if TYPE_CHECKING:
     from validate.figures.members import Members
@@ -77,15 +79,29 @@ class Setting(Group[Run]):
         return sorted(set.intersection(*(set(run.snapshot_epochs) for run in self.runs)))
 
 
-def group_runs(runs: Sequence[Run]) -> list[Setting]:
-    """Group runs by all but the seed, small γ first.
+def as_settings(given: PathLike | Iterable[Setting | Run | PathLike]) -> list[Setting]:
+    """Return settings as they are, and group runs and paths; parameters as in ``compare_runs``."""
+    listed: list[Any] = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+    if listed and all(isinstance(each, Setting) for each in listed):
+        return listed
+    return group_runs(listed)
+
+
+def group_runs(runs: PathLike | Iterable[Run | PathLike]) -> list[Setting]:
+    """Group runs by all but the seed, small γ first; a path is a run folder or a folder of them.
 
     Raises
     ------
     InputError
         If there is no run, or one configuration and seed comes twice.
     """
-    return [Setting(label, found) for label, found in by_setting(runs, lambda run: str(run.path))]
+    listed = [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    opened = [
+        run
+        for each in listed
+        for run in ([each] if isinstance(each, Run) else map(Run.open, find_runs(each)))
+    ]
+    return [Setting(label, found) for label, found in by_setting(opened, lambda run: str(run.path))]
 
 
 def by_setting(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +14,16 @@ import numpy.typing as npt
 
 from sim.config.run import MemberConfig
 from sim.runs.folder import RunFolder, read_config, snapshot_name
+from sim.runs.table import COLUMNS, frame, metric_records
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
+from theory.display import html_table
+from theory.paths import PathLike, as_path, paths_of
 from theory.statistics.sample import matrix_of_counts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished run, read back from its folder.
 
@@ -42,7 +46,7 @@ class Run:
 
     @classmethod
     @checked
-    def open(cls, path: Path | str) -> Run:
+    def open(cls, path: PathLike) -> Run:
         """Read a run folder.
 
         Raises
@@ -50,11 +54,42 @@ class Run:
         InputError
             If the folder is missing, of another version, unfinished, diverged or incomplete.
         """
-        folder = RunFolder(Path(path))
+        folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
         provenance = folder.check_complete(config)
         epochs = tuple(folder.snapshot_epochs())
         return cls(folder.path, config, provenance, folder.read_metrics(), epochs)
+
+    def __repr__(self) -> str:
+        c = self.config
+        reached = ", ".join(f"{part} {value:.2f}" for part, value in self.metrics[-1]["accuracy"].items())
+        return (
+            f"Run({str(self.path)!r}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, "
+            f"{c.training.epochs} epochs, accuracy {reached})"
+        )
+
+    def _repr_html_(self) -> str:
+        c, last = self.config, self.metrics[-1]
+        title = f"{self.path}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {c.training.epochs} epochs"
+        rows = [
+            [part, f"{value:.3f}", "–" if last["loss"].get(part) is None else f"{last['loss'][part]:.3f}"]
+            for part, value in last["accuracy"].items()
+        ]
+        return html_table(title, ["data set", "accuracy", "loss (nats)"], rows)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one an evaluation and data set."""
+        return metric_records(self)
+
+    def to_frame(self) -> Any:
+        """Return ``to_records`` as a pandas DataFrame.
+
+        Raises
+        ------
+        ImportError
+            Without pandas, which the extra ``anchorflow[table]`` installs.
+        """
+        return frame(self.to_records(), COLUMNS)
 
     @cached_property
     def task(self) -> Task:
@@ -128,10 +163,10 @@ class Run:
 
 
 @checked
-def find_runs(paths: list[Path]) -> list[Path]:
+def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted."""
     found: list[Path] = []
-    for path in paths:
+    for path in paths_of(paths):
         inside = sorted(p.parent for p in path.glob("*/config.json")) if path.is_dir() else []
         found += inside if inside and not (path / "config.json").exists() else [path]
     return found

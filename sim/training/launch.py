@@ -25,6 +25,7 @@ from sim.training.trainer import groups_of_members
 from sim.training.workers import SIGNALS, Ended, WorkerDiedError, train_in_processes
 from theory import InputError
 from theory.checked import Size, checked
+from theory.paths import PathLike, as_path, paths_of
 
 Pending = tuple[MemberConfig, Path]
 """A run that is left to train, and its folder."""
@@ -33,7 +34,7 @@ Pending = tuple[MemberConfig, Path]
 @checked
 def train(
     config: RunConfig,
-    out: Path | str,
+    out: PathLike,
     *,
     workers: Size = 1,
     resume: bool = False,
@@ -79,7 +80,7 @@ def train(
         After Ctrl-C, once every run has written a checkpoint.
     """
     members = config.members()
-    paths = [Path(out) / member.name for member in members]
+    paths = [as_path("out", out) / member.name for member in members]
     options: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "device": device, "kernels": kernels}
     train_members(members, paths, workers=workers, report=report, **options)
     return [Run.open(path) for path in paths]
@@ -88,7 +89,7 @@ def train(
 @checked
 def train_members(
     members: Sequence[MemberConfig],
-    paths: Sequence[Path],
+    paths: Sequence[PathLike],
     *,
     workers: Size = 1,
     resume: bool = False,
@@ -117,6 +118,7 @@ def train_members(
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
+    paths = paths_of(paths)
     check_device(device)
     check_kernels(kernels, device)
     left = pending_runs(members, paths, resume, overwrite)

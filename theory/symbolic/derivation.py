@@ -59,7 +59,7 @@ class Argument:
     description: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Derivation:
     """One statement of the theory, derived.
 
@@ -134,6 +134,14 @@ class Derivation:
         from theory.symbolic.page import section
 
         return section(self)
+
+    def __repr__(self) -> str:
+        return f"Derivation({self.name!r}: {self.equation}, {self.title})"
+
+    def _repr_html_(self) -> str:
+        from theory.symbolic.page import notebook
+
+        return notebook(self)
 
     def __str__(self) -> str:
         """Return what the terminal shows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from html import escape
 from typing import TYPE_CHECKING
 
 from theory.symbolic.registry import derivations
@@ -57,6 +58,21 @@ def _shown(step: Step) -> tuple[str, sp.Basic]:
         return step.sentence, matrix
     rows, columns = matrix.shape
     return f"{step.sentence} (First entry of {rows} × {columns}.)", matrix[0, 0]
+
+
+def notebook(derivation: Derivation) -> str:
+    """Return a derivation as HTML with LaTeX between dollars, which notebooks typeset; the steps folded."""
+    from theory.symbolic.printers import in_lines
+
+    steps = "".join(
+        f"<li>{escape(sentence)}$${escape(in_lines(expression))}$$</li>"
+        for sentence, expression in map(_shown, derivation.steps)
+    )
+    return (
+        f"<p><strong>{escape(derivation.equation)}: {escape(derivation.title)}</strong></p>"
+        f"$${escape(derivation.quantity_latex)} = {escape(in_lines(derivation.statement))}$$"
+        f"<details><summary>{len(derivation.steps)} steps</summary><ol>{steps}</ol></details>"
+    )
 
 
 def section(derivation: Derivation) -> str:

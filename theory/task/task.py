@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from theory.checked import as_integer, checked
+from theory.display import html_table, ranges
 from theory.errors import InputError
+from theory.paths import PathLike, as_path
 from theory.task.additive import Additive, Sum
 from theory.task.checks import check_held_out, check_lengths, check_tokens
 from theory.task.mapping import Mapping, distinct_integers
@@ -20,7 +21,7 @@ from theory.task.toml import dump_toml, mapping_to_dict, read_toml, task_argumen
 __all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Task:
     """A composition task of the paper's family (Sections 2.1 and 3.1).
 
@@ -113,9 +114,27 @@ class Task:
         )
 
     @classmethod
-    def from_toml(cls, source: str | Path) -> Task:
-        """Read a task from a TOML file (a ``Path``) or from TOML text (a ``str``)."""
-        return task_from_dict(read_toml(source))
+    def from_toml(cls, source: PathLike) -> Task:
+        """Read a task from a TOML file (a path, or a string that ends in ".toml") or from TOML text."""
+        # No line of TOML ends so outside of quotes.
+        is_file = not isinstance(source, str) or (source.endswith(".toml") and "\n" not in source)
+        return task_from_dict(read_toml(as_path("source", source) if is_file else str(source)))
+
+    def __repr__(self) -> str:
+        described = "; ".join(f"{name}: {what}" for name, what in self._described())
+        return f"Task({described})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Task", [], self._described())
+
+    def _described(self) -> list[tuple[str, str]]:
+        """Return a name and a few words for all that makes the task."""
+        sizes = f"{self.length} with {self.n_anchors} anchors, {self.vocab_size} in the vocabulary"
+        found = [("keys", ranges(self.keys)), ("tokens", sizes)]
+        for m in self.mappings:
+            held_out = f", {len(m.held_out)} combinations held out" if m.held_out else ""
+            found.append((m.name, f"anchors {ranges(m.anchors)}, {m.rule.description}{held_out}"))
+        return found
 
     def to_toml(self) -> str:
         """Return the task as TOML text; ``Task.from_toml`` gives an equal task back."""

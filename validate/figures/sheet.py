@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import math
 import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
+from theory.paths import PathLike, as_path
 from validate.figures.marks import legend_of, marks_of
 from validate.figures.style import (
     PAGE_WIDTH,
@@ -100,7 +104,7 @@ class NoRuns:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class Sheet:
     """Rows of panels, with a caption and a footnote.
 
@@ -152,6 +156,19 @@ class Sheet:
         figure.set_layout_engine("none")
         return self
 
+    def __repr__(self) -> str:
+        drawn = "drawn" if self.figure_ is not None else "not drawn yet"
+        return f"Sheet({self.name!r}, {sum(len(row.panels) for row in self.rows)} panels, {drawn})"
+
+    def _repr_html_(self) -> str:
+        figure = (self if self.figure_ is not None else self.plot()).figure_
+        assert figure is not None
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=100)
+        data = base64.b64encode(buffer.getvalue()).decode()
+        picture = f'<img alt="{escape(self.caption)}" src="data:image/png;base64,{data}">'
+        return f"<figure>{picture}<figcaption>{escape(self.caption)}</figcaption></figure>"
+
     def summary(self) -> list[str]:
         """Return the numbers behind the panels, one line each under its row's title, from their arrays."""
         found, title = [], ""
@@ -161,11 +178,11 @@ class Sheet:
             found += [plain(f"{' '.join(title.split())} | {line}") for line in lines if line]
         return found
 
-    def write(self, folder: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
+    def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the drawn figure in some formats and return the files."""
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
-        return [save(figure, folder / f"{self.name}.{suffix}") for suffix in formats]
+        return [save(figure, as_path("folder", folder) / f"{self.name}.{suffix}") for suffix in formats]
 
 
 def plain(text: str) -> str:

@@ -17,6 +17,7 @@ from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, re
 from sim.runs.run import Run
 from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
+from theory.paths import PathLike, as_path
 from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.collect import observe
 from validate.observe.observations import Observations
@@ -67,9 +68,10 @@ def kept(
     return found
 
 
-def observe_path(path: Path | str) -> Observations:
+def observe_path(path: PathLike) -> Observations:
     """Return the observations of a run folder, or those that a kept file holds."""
-    return read_kept(Path(path)) if Path(path).suffix == ".safetensors" else observe(Run.open(path))
+    file = as_path("path", path)
+    return read_kept(file) if file.suffix == ".safetensors" else observe(Run.open(file))
 
 
 def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Path = KEPT) -> Path:

@@ -11,6 +11,7 @@ from sim.config.run import make_member_config
 from sim.runs.run import Run
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
+from theory.paths import PathLike, as_path
 from validate.console import say, training_progress
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import drop_kept, kept_file, kept_files, read_header
@@ -20,7 +21,7 @@ from validate.training import cost_text, process_count
 
 
 def run_study(
-    study: Study | Sequence[Study], root: Path = RUNS, workers: int = 0, *, resume: bool = True
+    study: Study | Sequence[Study], root: PathLike = RUNS, workers: int = 0, *, resume: bool = True
 ) -> list[StudyMember]:
     """Train the runs that a study lacks, all variants in one pool, after saying what it will cost.
 
@@ -50,7 +51,7 @@ def run_study(
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint; call again to go on.
     """
-    count = process_count(workers)
+    count, root = process_count(workers), as_path("root", root)
     studies = [study] if isinstance(study, Study) else study
     members = [member for each in studies for member in members_of(each, root)]
     left = [m for m in members if run_state(m) in ("missing", "unfinished")]
@@ -70,7 +71,7 @@ def _train(left: Sequence[StudyMember], count: int) -> None:
         train_members(configs, paths, workers=count, resume=True, report=report)
 
 
-def keep(study: Study, root: Path = RUNS, folder: Path = KEPT, *, drop: bool = False) -> list[Path]:
+def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: bool = False) -> list[Path]:
     """Observe a study's complete runs and keep what they show, with checksums.
 
     Parameters
@@ -93,6 +94,7 @@ def keep(study: Study, root: Path = RUNS, folder: Path = KEPT, *, drop: bool = F
     InputError
         If there is such a file and ``drop`` is not asked for, or a file is not as it was kept.
     """
+    root, folder = as_path("root", root), as_path("folder", folder)
     check_kept(study, folder, drop=drop)
     members = members_of(study, root)
     for file in _others(study, folder):

@@ -1,0 +1,149 @@
+"""In Python and in notebooks: short reprs, tables, strings as paths, runs as training returns them."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim import Run, find_runs
+from sim.runs.table import COLUMNS, frame
+from tests.validate.page import Page
+from theory import InputError, Task
+from theory.paths import as_path
+from theory.symbolic.registry import find_derivation
+from validate.cli import main
+from validate.compare import compare_runs
+from validate.figures.sheet import NoRuns as Empty
+from validate.figures.sheet import PanelRow, Sheet
+from validate.observe import observe_path
+from validate.prediction import Prediction
+from validate.report import Report
+from validate.settings import Setting, group_runs
+
+
+def shown(value: Any) -> str:
+    """Return what a notebook shows, after a look that every tag closes."""
+    text: str = value._repr_html_()
+    assert Page(text).open == []
+    return text
+
+
+def test_reprs_are_short_and_say_what_it_is(runs: list[Run], settings: list[Setting]) -> None:
+    run = runs[-1]
+    assert str(run.path) in repr(run)
+    assert "emb-mlp, γ = 0.8, seed 1, 6 epochs, accuracy mem" in repr(run)
+    assert repr(Task.paper()) == (
+        "Task(keys: 21..120; tokens: 9 with 2 anchors, 200 in the vocabulary; memory: anchors 1..10, "
+        "a label drawn once for each key and anchors; reasoning: anchors 11..20, label = key + sum of the "
+        "anchors, 2 combinations held out)"
+    )
+    comparison = compare_runs(settings)
+    assert repr(comparison) == f"Comparison({len(comparison)} rows: γ = 0.3, γ = 0.8)"
+    derivation = find_derivation("eq 22")
+    assert derivation.title in repr(derivation)
+    sheet = Sheet("one", "A caption", "note", [PanelRow("A", [Empty("nothing")])])
+    assert repr(sheet) == "Sheet('one', 1 panels, not drawn yet)"
+    assert all(len(repr(value)) < 400 for value in (run, run.task, comparison, derivation, sheet))
+
+
+def test_notebooks_show_tables_and_pictures(runs: list[Run], settings: list[Setting]) -> None:
+    run = runs[0]
+    assert f"{run.metrics[-1]['accuracy']['rsn_train']:.3f}" in shown(run)
+    assert "40..59" in shown(run.task)
+    assert "rsn_test" in shown(run)
+    assert "Pearson [95 %]" in shown(compare_runs(settings, [6]))
+    assert "$$" in shown(find_derivation("eq 22"))
+    sheet = Sheet("one", "A <caption>", "note", [PanelRow("A", [Empty("nothing")])])
+    assert "A &lt;caption&gt;" in shown(sheet)
+    assert "data:image/png;base64,iVBOR" in shown(sheet)
+    risky = dataclasses.replace(run, path=Path("runs/<b>"))
+    assert "<b>" not in shown(risky)
+
+
+def test_strings_are_paths(runs: list[Run], runs_folder: Path, tmp_path: Path) -> None:
+    text = str(runs_folder)
+    paths = [run.path for run in runs]
+    assert find_runs(text) == find_runs([text]) == find_runs(runs_folder) == paths
+    assert Run.open(str(paths[0])).config == runs[0].config
+    assert observe_path(str(paths[0])).epochs == runs[0].snapshot_epochs
+    assert [s.label for s in group_runs(text)] == ["γ = 0.3", "γ = 0.8"]
+    task_file = tmp_path / "task.toml"
+    task_file.write_text(runs[0].task.to_toml())
+    assert (
+        Task.from_toml(str(task_file)) == Task.from_toml(task_file) == Task.from_toml(task_file.read_text())
+    )
+    sheet = Sheet("one", "caption", "note", [PanelRow("A", [Empty("nothing")])])
+    assert sheet.write(str(tmp_path / "sheet"))[0].exists()
+    small = Task(keys=range(5, 9), reasoning_anchors=(1, 2, 3), n_anchors=1, length=2, vocab_size=20)
+    Prediction.of(small).write(str(tmp_path / "prediction"))
+    assert (tmp_path / "prediction" / "prediction.json").exists()
+    page, _ = Report("title", group_runs(text), []).write(str(tmp_path / "report"))
+    assert page == tmp_path / "report" / "report.html"
+    assert as_path("out", "~/x") == Path.home() / "x"
+    for wrong in (3, "", None):
+        with pytest.raises(InputError, match="give a string or a pathlib"):
+            as_path("out", wrong)  # type: ignore[arg-type]
+
+
+def test_what_training_returns_can_be_compared(
+    runs: list[Run], runs_folder: Path, settings: list[Setting]
+) -> None:
+    by_setting = compare_runs(settings, [6])
+    assert compare_runs(runs, [6]) == by_setting
+    assert compare_runs(str(runs_folder), [6]) == by_setting
+    assert compare_runs([run.path for run in runs], [6]) == by_setting
+    record = by_setting.to_records()[-1]
+    assert record["mean"] == by_setting[-1].estimate.mean
+    assert record["predictor"] == by_setting[-1].predictor
+    assert list(by_setting[:2]) == list(by_setting)[:2]
+
+
+def test_metrics_are_tidy_rows(runs: list[Run]) -> None:
+    records = runs[0].to_records()
+    assert all(list(record) == list(COLUMNS) for record in records)
+    assert len(records) == sum(len(line["accuracy"]) for line in runs[0].metrics)
+    last = [r for r in records if r["data_set"] == "mem"][-1]
+    assert last["accuracy"] == runs[0].metrics[-1]["accuracy"]["mem"]
+    assert (last["init_rate"], last["seed"], last["epoch"]) == (0.3, 0, 6)
+
+
+def test_frames_need_pandas_and_say_so(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'anchorflow\[table\]'"):
+        runs[0].to_frame()
+
+
+def test_frames_hold_the_records(runs: list[Run], settings: list[Setting]) -> None:
+    pytest.importorskip("pandas")
+    metrics = runs[0].to_frame()
+    assert list(metrics.columns) == list(COLUMNS)
+    assert metrics.to_dict("records") == runs[0].to_records()
+    assert len(compare_runs(settings, [6]).to_frame()) == len(compare_runs(settings, [6]))
+    assert list(frame([], COLUMNS).columns) == list(COLUMNS)
+
+
+def test_the_table_of_runs_as_csv(
+    runs: list[Run], runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["table", str(runs_folder), "--csv", "-"]) == 0
+    text = capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0]) == list(COLUMNS)
+    assert len(rows) == sum(len(run.to_records()) for run in runs)
+    assert float(rows[-1]["accuracy"]) == runs[-1].to_records()[-1]["accuracy"]
+    file = tmp_path / "new" / "metrics.csv"
+    assert main(["table", str(runs_folder), "--csv", str(file)]) == 0
+    assert file.read_text() == text
+    capsys.readouterr()
+    assert main(["table", str(runs_folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [r for run in runs for r in run.to_records()]
+    assert main(["table", str(runs_folder)]) == 0
+    assert "the last evaluation of each run" in capsys.readouterr().out
+    assert main(["table", str(tmp_path / "nowhere")]) == 2
