@@ -112,10 +112,13 @@ def test_nothing_wraps_around_at_64_bits() -> None:
 
 def test_a_side_that_is_not_taken_is_not_evaluated() -> None:
     keys, anchors = grid()
-    text = "a1 // key if key != 0 and 12 // key > 1 else 4 if key < 1 or 5 % key == 5 else 3"
-    found = Expression(text).evaluate(DOMAIN, keys, anchors)
     scope = [{"key": k, "a1": a} for k, a in zip(keys.tolist(), anchors[:, 0].tolist(), strict=True)]
-    assert found.tolist() == [python_value(text, names) for names in scope]
+    for text in (
+        "a1 // key if key != 0 and 12 // key > 1 else 4 if key < 1 or 5 % key == 5 else 3",
+        "7 if 0 < key < 12 // key else 2",
+    ):
+        found = Expression(text).evaluate(DOMAIN, keys, anchors)
+        assert found.tolist() == [python_value(text, names) for names in scope]
 
 
 @pytest.mark.parametrize(
@@ -204,5 +207,7 @@ def test_a_vocabulary_that_bounds_alone_can_vouch_for() -> None:
     many = {"keys": range(50, 90), "n_anchors": 20, "length": 21, "vocab_size": 97}
     task = Task(mappings=[Mapping(range(1, 21), Expression("(key * a1 + a20) % 97"), "m")], **many)
     assert task.label_range(task.mappings[0]) == range(97)
+    with pytest.raises(InputError, match=r"too many to compute.*-10\^1233\.\.10\^1233"):
+        Task(mappings=[Mapping(range(1, 21), Expression("(a1 - a2) ** key ** a3"))], **many)
     with pytest.raises(InputError, match=r"too many to compute.*51\.\.489"):
         Task(mappings=[Mapping(range(1, 21), Expression("key + a1 * a20"), "m")], **many)

@@ -146,6 +146,24 @@ def test_a_rule_too_large_to_enumerate_is_refused_and_can_be_sampled() -> None:
     assert found.standard_error.min() > 0
 
 
+def test_counts_that_no_float_holds_are_refused_with_their_order() -> None:
+    """10^400 combinations."""
+    many = {"keys": range(50, 90), "n_anchors": 400, "length": 401, "vocab_size": 97}
+    task = Task(mappings=[Mapping(range(1, 11), Expression("(key * a1 + a20) % 97"))], **many)
+    with pytest.raises(InputError, match=r"10\^40\d evaluations"):
+        label_distribution(task, 3)
+    with pytest.raises(InputError, match=r"10\^40\d labels"):
+        Task(mappings=[Mapping(range(1, 11), Expression("key * a1 + a20"))], **many)
+    with pytest.raises(InputError, match="n_anchors = 1000000000"):
+        Task(
+            keys=range(50, 90),
+            n_anchors=10**9,
+            length=10**9 + 1,
+            vocab_size=97,
+            mappings=[Mapping([1, 2], Expression("(key * a1) % 97"))],
+        )
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("role", ["any", "anchor", "key", "noise"])
 @pytest.mark.parametrize("name", ["modular", "conditional"])

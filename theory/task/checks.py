@@ -8,11 +8,16 @@ from theory.errors import InputError
 from theory.task.mapping import Mapping
 from theory.task.rule import Domain
 
+MOST_ANCHORS = 100_000
+"""The most anchors in a sequence: beyond it even the number of combinations takes long to compute."""
+
 
 def check_lengths(n_anchors: int, length: int) -> None:
     """Refuse a task without anchors, or one whose sequences do not hold key and anchors."""
     if n_anchors < 1:
         raise InputError("n_anchors", n_anchors, "a sequence needs an anchor", "give q >= 1")
+    if n_anchors > MOST_ANCHORS:
+        raise InputError("n_anchors", n_anchors, "too many anchors", f"give at most {MOST_ANCHORS}")
     if length < n_anchors + 1:
         raise InputError(
             "length",

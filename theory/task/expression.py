@@ -15,7 +15,7 @@ from theory.statistics.distributions import Law
 from theory.task.additive import integer_keys, shift_table
 from theory.task.expression_nodes import INT64, Array, Bounds, Interval, Number, Rows
 from theory.task.expression_parser import ANCHOR, Table, parse
-from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, Given, IntArray, check_labels
+from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, Given, IntArray, check_labels, magnitude
 from theory.task.totals import total_distribution
 
 
@@ -114,8 +114,8 @@ class Expression(Deterministic):
             raise InputError(
                 "label",
                 self.text,
-                f"{domain.n_entries:.3g} labels are too many to compute, and all that is sure is that they "
-                f"lie in {found.low:.6g}..{found.high:.6g}",
+                f"{magnitude(domain.n_entries)} labels are too many to compute, and all that is sure is that "
+                f"they lie in {magnitude(found.low)}..{magnitude(found.high)}",
                 f"end it with % n, n at most vocab_size = {domain.vocab_size}, or use min and max",
             )
         return range(found.low, found.high + 1)

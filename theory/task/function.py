@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels
+from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels, magnitude
 
 MAX_KEPT = 100_000
 """The most labels of a function that a task keeps, and writes into its TOML."""
@@ -154,7 +154,7 @@ class Function(Deterministic):
             raise InputError(
                 "rule",
                 self.name,
-                f"{domain.n_entries:.3g} calls one by one are too many",
+                f"{magnitude(domain.n_entries)} calls one by one are too many",
                 "write it with NumPy operations so that it takes arrays, or as an expression",
             )
         return super().labels(domain)

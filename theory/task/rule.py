@@ -243,14 +243,21 @@ class Deterministic(RuleDefaults):
         return self.evaluate(domain, keys, anchors)
 
 
+def magnitude(count: int) -> str:
+    """Return an integer to three digits; it may be larger than any float."""
+    if abs(count) < 10**300:
+        return f"{count:.3g}"
+    return f"{'-' if count < 0 else ''}10^{int(count.bit_length() * 0.30103)}"
+
+
 def check_enumerable(domain: Domain) -> None:
     """Raise InputError if a rule cannot be evaluated for every key and combination."""
     if domain.n_entries > MAX_ENTRIES:
         raise InputError(
             "task",
             f"{len(domain.keys)} keys, {len(domain.anchors)} anchors, n_anchors {domain.n_anchors}",
-            f"a rule without a closed form needs {domain.n_entries:.3g} evaluations, and the limit is "
-            f"{MAX_ENTRIES:.3g}",
+            f"a rule without a closed form needs {magnitude(domain.n_entries)} evaluations, and the limit is "
+            f"{magnitude(MAX_ENTRIES)}",
             "use sample_label_distribution, or fewer keys or anchors",
         )
 

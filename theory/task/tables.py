@@ -11,7 +11,7 @@ import numpy as np
 from theory.checked import as_integer
 from theory.errors import InputError
 from theory.statistics.distributions import Law, spread_over_window, uniform
-from theory.task.rule import Domain, FloatArray, Given, IntArray, RuleDefaults
+from theory.task.rule import Domain, FloatArray, Given, IntArray, RuleDefaults, magnitude
 from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
 
 _MAX_TABLE = 100_000_000
@@ -156,6 +156,6 @@ def check_table_size(domain: Domain) -> None:
         raise InputError(
             "mappings",
             domain.name,
-            f"its table would have {domain.n_entries:.3g} entries",
+            f"its table would have {magnitude(domain.n_entries)} entries",
             "use fewer anchors per sequence or fewer keys",
         )
