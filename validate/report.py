@@ -30,7 +30,7 @@ from validate.report_figures import (
     ReportFigure,
     draw_cosines,
     draw_errors,
-    draw_label_laws,
+    draw_label_distributions,
     draw_paper_figures,
     draw_rungs,
 )
@@ -206,8 +206,8 @@ def _figures(
     epochs: Sequence[int] | None,
 ) -> tuple[list[ReportFigure], list[NotDrawn]]:
     paper, missing = draw_paper_figures(observations)
-    laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_laws(settings[-1])
-    own = [*(draw_cosines(settings, epochs) if epochs else []), *draw_errors(settings, rows)]
+    laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_distributions(settings[-1])
+    own = [*(draw_cosines(settings, epochs, paper) if epochs else []), *draw_errors(settings, rows)]
     return [*paper, *laws, *own, *draw_rungs(settings, distances)], missing
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -20,6 +22,7 @@ from validate.observe import Observations
 from validate.rungs import STEPS, RungDistance
 from validate.settings import Setting
 
+FloatArray = npt.NDArray[np.float64]
 MOST_PIXELS = 1300
 """The widest picture, in pixels: wide sheets are drawn at fewer pixels an inch."""
 PIXELS_PER_INCH = 96
@@ -149,19 +152,34 @@ def draw_figures(
     """Draw accuracies, label distributions, cosine matrices and errors of some runs."""
     return [
         _accuracy_figure(settings),
-        *draw_label_laws(settings[-1]),
+        *draw_label_distributions(settings[-1]),
         *draw_cosines(settings, epochs or []),
         *draw_errors(settings, rows),
     ]
 
 
-def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[ReportFigure]:
+def draw_cosines(
+    settings: Sequence[Setting], epochs: Sequence[int], beside: Sequence[ReportFigure] = ()
+) -> list[ReportFigure]:
     """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
-    Of more than three settings only the first and the last are shown.
+    Of more than three settings only the first and the last are shown, and no matrix that is in one of the
+    figures ``beside``.
     """
     shown = list(settings) if len(settings) <= _COLUMNS else [settings[0], settings[-1]]
-    return [figure for setting in reversed(shown) for figure in _cosine_figures(setting, epochs)]
+    found: list[ReportFigure] = []
+    for setting in reversed(shown):
+        for group in groups_of(setting.task):
+            # Alone, each figure is complete; in a report nothing stands twice.
+            drawn = heat_maps([*beside, *found]) if beside else []
+            found += _cosine_figure(setting, group, epochs, drawn)
+    return found
+
+
+def heat_maps(figures: Sequence[ReportFigure]) -> list[FloatArray]:
+    """Return the values of every image in some figures."""
+    axes = [ax for figure in figures for ax in figure.figure.axes]
+    return [np.asarray(image.get_array()) for ax in axes for image in ax.images]
 
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
@@ -223,31 +241,41 @@ def _accuracy_figure(settings: Sequence[Setting]) -> ReportFigure:
     return ReportFigure("fig3b_accuracy", caption, figure)
 
 
-def draw_label_laws(setting: Setting) -> list[ReportFigure]:
+def draw_label_distributions(setting: Setting) -> list[ReportFigure]:
     """Draw the label distributions of a setting's task."""
     task = setting.task
     figure, axes = new_axes(1, len(task.mappings))
     for ax, mapping in zip(axes, task.mappings, strict=True):
         LabelDistributions.from_task(task, mapping.anchors, f"{mapping.name} anchors").plot(ax)
-    caption = "Fig. 4B. P^s − u of every anchor (eq. 7, 8), known before training."
+    caption = "P^s − u of every anchor (eq. 7, 8), known before training."
     return [ReportFigure("fig4b_label_distributions", caption, figure)]
 
 
-def _cosine_figures(setting: Setting, epochs: Sequence[int] | None) -> list[ReportFigure]:
-    found = []
-    shown = _shown_epochs(setting, epochs)
-    for group, tokens in groups_of(setting.task).items():
-        predictors = ("P^s - u", "P^s - mean P")
-        panels = len(predictors) + len(shown)
-        figure, axes = new_axes(1, panels, size=(2.7, 2.9))
-        CosineMatrices.from_runs(setting, tokens, shown, predictors).plot(axes)
-        n = len(setting.runs)
-        caption = (
-            f"Fig. 4A, C. Cosine similarity of {group_title(group)}, {setting.label}: predicted from the "
-            f"label distributions, and observed ({f'mean of {n} runs' if n > 1 else 'one run'})."
-        )
-        found.append(ReportFigure(f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}", caption, figure))
-    return found
+def _cosine_figure(
+    setting: Setting, group: str, epochs: Sequence[int] | None, drawn: Sequence[FloatArray]
+) -> list[ReportFigure]:
+    """Draw the matrices of a group that are not drawn yet, or nothing."""
+    tokens = groups_of(setting.task)[group]
+    predictors = ("P^s - u", "P^s - mean P")
+    matrices = CosineMatrices.from_runs(setting, tokens, _shown_epochs(setting, epochs), predictors)
+    matrices.panels = [panel for panel in matrices.panels if not _stands_in(panel[1], drawn)]
+    if not matrices.panels:
+        return []
+    matrices.plot(new_axes(1, len(matrices.panels), size=(2.7, 2.9))[1])
+    n = len(setting.runs)
+    caption = (
+        f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
+        f"distributions, and observed ({f'mean of {n} runs' if n > 1 else 'one run'})"
+        + (", where no figure above shows it." if drawn else ".")
+    )
+    figure = matrices.axes_[0].figure
+    assert isinstance(figure, Figure)
+    return [ReportFigure(f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}", caption, figure)]
+
+
+def _stands_in(matrix: FloatArray, drawn: Sequence[FloatArray]) -> bool:
+    """Return whether a matrix is drawn already; kept runs are rounded to some 2e-5."""
+    return any(m.shape == matrix.shape and np.allclose(m, matrix, atol=1e-4, equal_nan=True) for m in drawn)
 
 
 def _shown_epochs(setting: Setting, epochs: Sequence[int] | None) -> list[int]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from itertools import combinations, product
 from pathlib import Path
 
+import numpy as np
 import pytest
+from markupsafe import escape
 
 from tests.validate.page import Page
 from validate.demo_claims import judge
 from validate.html import SECTIONS, render
+from validate.observe import observe
 from validate.report import Report
-from validate.report_figures import NotDrawn
+from validate.report_figures import NotDrawn, draw_cosines, draw_paper_figures, heat_maps
 from validate.settings import Setting
 
 MARKUP = '<script>alert("x")</script> & <b>'
@@ -75,6 +79,32 @@ def test_pictures_fit_a_narrow_screen(written: Path) -> None:
     assert re.findall(r"[^\n]*max-width: none", style) == [".picture input:checked + img { max-width: none"]
     assert re.search(r"\.picture \{[^}]*overflow-x: auto", style)
     assert text.count("<img") == text.count('<label class="picture"><input type="checkbox"')
+
+
+@pytest.mark.parametrize("epochs", [None, [2, 6]])
+def test_no_heat_map_stands_in_a_report_twice(settings: list[Setting], epochs: list[int] | None) -> None:
+    """Within a figure predictions may agree; between figures nothing is repeated."""
+    observations = [observe(run) for setting in settings for run in setting.runs]
+    figures = draw_paper_figures(observations)[0]
+    figures += draw_cosines(settings, epochs, figures) if epochs else []
+    maps = [heat_maps([figure]) for figure in figures]
+    assert sum(map(len, maps)) > 15
+    for one, other in combinations(maps, 2):
+        for a, b in product(one, other):
+            assert a.shape != b.shape or not np.allclose(a, b, atol=1e-4)
+    # Without figures beside them, those epochs have everything.
+    if epochs:
+        assert len(heat_maps(draw_cosines(settings, epochs))) == 4 * 6
+
+
+def test_the_page_has_each_footnote_as_text_and_not_in_its_picture(report: Report, written: Path) -> None:
+    text = (written / "report.html").read_text()
+    noted = [figure for figure in report.figures if figure.note]
+    assert len(noted) >= 5
+    for figure in noted:
+        assert text.count(f'<p class="note">{escape(figure.note)}</p>') >= 1
+        assert not figure.figure.texts
+        assert escape(figure.caption) in text
 
 
 def _contrast(one: str, other: str) -> float:

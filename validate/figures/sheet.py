@@ -31,6 +31,10 @@ from validate.figures.style import (
     save,
 )
 
+LEAST_WIDTH = 4.5
+"""The narrowest sheet, in inches."""
+_INCHES_A_LETTER = 0.075
+"""Room for a letter of a row's title."""
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
 _STEP = 0.05
@@ -139,7 +143,8 @@ class Sheet:
         """
         columns = max(len(row.panels) for row in self.rows)
         heights = [row.height for row in self.rows]
-        width = min(PAGE_WIDTH, self.width * max(columns, 1.8))
+        titles = _INCHES_A_LETTER * max(len(plain(row.title)) for row in self.rows)
+        width = min(PAGE_WIDTH, max(LEAST_WIDTH, self.width * columns, titles))
         self.figure_ = figure = new_figure(width, sum(heights) + 0.3)
         # Room between a colour bar's label and the next panel's.
         figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr, call-arg]

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from tests.validate.figures.drawn import drawn
+from tests.validate.figures.synthetic import RANGES, TASK, make_observations
 from validate.figures import CosineMatrix, PanelRow, Sheet
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.sheet import plain
@@ -36,6 +37,25 @@ def test_no_title_runs_into_another_or_off_the_figure(number: int) -> None:
         boxes = [ax.title.get_window_extent() for ax in row if ax.get_title()]
         assert all(box.x0 >= 0 and box.x1 <= right + 1 for box in boxes)
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_titles_of_rows_are_not_clipped(number: int) -> None:
+    _rows_fit(drawn(number))
+
+
+@pytest.mark.parametrize("number", [2, 3, 9, 13])
+def test_titles_of_rows_are_not_clipped_where_panels_are_few(number: int) -> None:
+    _rows_fit(draw_figure(number, [make_observations("emb-mlp", task=RANGES if number == 2 else TASK)]))
+
+
+def _rows_fit(sheet: Sheet) -> None:
+    assert sheet.figure_ is not None
+    for part in sheet.figure_.subfigs:
+        for text in part.texts:
+            box = text.get_window_extent()
+            assert box.x0 >= 0
+            assert box.x1 <= sheet.figure_.bbox.x1
 
 
 def _limits(axes: list[Axes]) -> set[tuple[float, float]]:
