@@ -18,7 +18,7 @@ from validate.figures.cosines import CosineMatrices, CosineMatrix
 from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.error import PredictionError
 from validate.figures.labels import LabelDistributions
-from validate.figures.members import Members, group_observations
+from validate.figures.members import Members, band, group_observations
 from validate.figures.outputs import OutputDistribution
 from validate.figures.sequences import ExampleSequences
 from validate.figures.sheet import PanelRow, Sheet
@@ -52,6 +52,7 @@ __all__ = [
     "Sheet",
     "SingularValues",
     "ValueAlignment",
+    "band",
     "group_observations",
     "new_axes",
     "save",
