@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from sim.runs.files import write_atomically, write_json
+from sim.runs.outputs import OutputFolder, file_name
 from theory import (
     InputError,
     Task,
@@ -30,12 +31,14 @@ from validate.figures import (
     EmbeddingPCA,
     LabelDistributions,
     new_axes,
-    save,
+    rendered,
 )
 from validate.figures.cosines import draw_matrix
 from validate.predictors import Tokens, are_summed, task_cosines
 
 FloatArray = npt.NDArray[np.float64]
+FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
+"""What ``Prediction.write`` writes into a folder."""
 
 
 @dataclass(frozen=True)
@@ -117,14 +120,20 @@ class Prediction:
         }
 
     def write(self, out: PathLike) -> None:
-        """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 speaks."""
-        out = as_path("out", out)
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(out / "prediction.json", self.to_json())
-        write_atomically(out / "task.toml", self.task.to_toml())
+        """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 speaks.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written, or holds a file of such a name which was not written by this.
+        """
+        folder = OutputFolder(as_path("out", out))
+        folder.check(FILES, FOLDERS)
+        folder.write("prediction.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
+        folder.write("task.toml", self.task.to_toml())
         for name, figure in self.figures().items():
-            for suffix in (".png", ".svg"):
-                save(figure, out / "figures" / f"{name}{suffix}")
+            for suffix in ("png", "svg"):
+                folder.write(f"figures/{file_name(name)}.{suffix}", rendered(figure, suffix))
 
     def figures(self) -> dict[str, Figure]:
         """Draw what the theory alone says."""

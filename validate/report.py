@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.run import sources
-from sim.runs.files import write_atomically, writing
+from sim.runs.outputs import OutputFolder, file_name
 from sim.runs.provenance import now, software
 from theory.paths import PathLike, as_path
 from validate.answer import Answer, answers
@@ -21,7 +21,7 @@ from validate.claims.given import GivenRuns, Match
 from validate.claims.presentation import to_json as claims_json
 from validate.compare import MEASURES, Row, compare_runs, early_rows
 from validate.equations import equations_behind
-from validate.figures import save
+from validate.figures import rendered
 from validate.html import render
 from validate.observe import Observations
 from validate.predictors import FUNCTIONS
@@ -37,6 +37,8 @@ from validate.report_figures import (
 from validate.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.settings import Setting
 
+FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
+"""What ``Report.write`` writes into a folder."""
 SCHEMA = "anchorflow/report/3"
 LABEL_LAWS = "fig04_"
 """How the name of the paper's figure begins that shows the label distributions."""
@@ -184,18 +186,22 @@ class Report:
         }
 
     def write(self, out: PathLike) -> tuple[Path, Path]:
-        """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
-        out = as_path("out", out)
-        page, data = out / "report.html", out / "report.json"
-        with writing(out):
-            out.mkdir(parents=True, exist_ok=True)
-            for figure in self.all_figures():
-                save(figure.figure, out / "figures" / f"{figure.name}.svg")
-                write_atomically(out / "figures" / f"{figure.name}.png", figure.png)
-            write_atomically(page, render(report=self))
-            # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
-            write_atomically(data, json.dumps(self.to_json(), allow_nan=False) + "\n")
-        return page, data
+        """Write report.html, report.json and the figures (PNG and SVG) into a folder.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written, or holds a file of such a name which was not written by this.
+        """
+        folder = OutputFolder(as_path("out", out))
+        folder.check(FILES, FOLDERS)
+        for figure in self.all_figures():
+            name = f"figures/{file_name(figure.name)}"
+            folder.write(f"{name}.svg", rendered(figure.figure, "svg"))
+            folder.write(f"{name}.png", figure.png)
+        page = folder.write("report.html", render(report=self))
+        # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
+        return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")
 
 
 def _figures(

@@ -44,11 +44,14 @@ COMMAND = Command("compare", Options, "anchorflow compare runs/demo --out runs/d
 def run(arguments: Sequence[str]) -> int:
     """Compare, print, and write the report if asked to."""
     options = COMMAND.parse(arguments)
+    from sim.runs.outputs import OutputFolder
     from sim.runs.run import Run, find_runs
     from validate.console import print_json
-    from validate.report import Report
+    from validate.report import FILES, FOLDERS, Report
     from validate.settings import group_runs
 
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
     settings = group_runs([Run.open(path) for path in find_runs(list(options.runs))])
     _check_epochs(options.epochs, settings)
     report = Report.build("Predicted and observed embeddings", settings, epochs=options.epochs)

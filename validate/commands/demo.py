@@ -41,13 +41,15 @@ COMMAND = Command("demo", Options, "anchorflow demo --out runs/demo")
 def run(arguments: Sequence[str]) -> int:
     """Train, compare, judge."""
     options = COMMAND.parse(arguments)
+    from sim.runs.outputs import OutputFolder
     from validate.console import print_json, say
     from validate.demo_claims import judge
-    from validate.report import Report
+    from validate.report import FILES, FOLDERS, Report
     from validate.report_figures import draw_overview
     from validate.settings import group_runs
     from validate.training import train_with_progress
 
+    OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
     runs = train_with_progress(
         config, options.out, options.workers, resume=options.resume, overwrite=options.overwrite

@@ -40,8 +40,11 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     if options.name is not None and options.all:
         raise InputError("name, all", options.name, "one and all asked for", "ask for one of the two")
+    from sim.runs.outputs import check_new_file, write_new_file
     from validate.console import print_json
 
+    if options.out is not None:
+        check_new_file(options.out)
     if options.as_json:
         print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
         return 0
@@ -49,10 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is None:
         print(text)
     else:
-        from sim.runs.files import write_atomically
-
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.out, text if text.endswith("\n") else text + "\n")
+        write_new_file(options.out, text if text.endswith("\n") else text + "\n")
         print(f"written to {options.out}")
     return 0
 

@@ -40,11 +40,13 @@ COMMAND = Command("figures", Options, "anchorflow figures 3 4 --out figures --fo
 def run(arguments: Sequence[str]) -> int:
     """Draw, write, and say what was written and what is missing."""
     options = COMMAND.parse(arguments)
+    from sim.runs.outputs import OutputFolder
     from validate.console import print_json, say
     from validate.figures.paper import FIGURES, find_figure
 
     if not options.format:
         raise InputError("format", [], "no format given", "give png, pdf or svg")
+    OutputFolder(options.out).check()
     numbers = options.numbers or tuple(FIGURES)
     figures = [find_figure(number) for number in dict.fromkeys(numbers)]
     observations = _observations_of(options.runs)

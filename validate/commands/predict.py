@@ -36,13 +36,16 @@ def run(arguments: Sequence[str]) -> int:
     """Predict, print, and write if asked to."""
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
+    from sim.runs.outputs import OutputFolder
     from validate.console import print_json
-    from validate.prediction import Prediction
+    from validate.prediction import FILES, FOLDERS, Prediction
 
     if (options.file is None) == (options.task is None):
         raise InputError(
             "task", [options.file, options.task], "one task is required", "give TASK.toml or --task"
         )
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
     prediction = Prediction.of(as_task(options.file or options.task or ""))
     if options.out is not None:
         prediction.write(options.out)

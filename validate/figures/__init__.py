@@ -24,7 +24,7 @@ from validate.figures.sequences import ExampleSequences
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment
 from validate.figures.spikes import LossSpikes
-from validate.figures.style import new_axes, save
+from validate.figures.style import new_axes, rendered, save
 from validate.figures.token_map import EmbeddingMap
 
 __all__ = [
@@ -55,5 +55,6 @@ __all__ = [
     "band",
     "group_observations",
     "new_axes",
+    "rendered",
     "save",
 ]

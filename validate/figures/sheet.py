@@ -17,6 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
+from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.figures.marks import legend_of, marks_of
 from validate.figures.style import (
@@ -28,7 +29,7 @@ from validate.figures.style import (
     legend_below,
     new_axes,
     new_figure,
-    save,
+    rendered,
 )
 
 LEAST_WIDTH = 4.5
@@ -184,10 +185,17 @@ class Sheet:
         return found
 
     def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Write the drawn figure in some formats and return the files."""
+        """Write the drawn figure in some formats and return the files.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written, or holds a file of that name which was not written by this.
+        """
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
-        return [save(figure, as_path("folder", folder) / f"{self.name}.{suffix}") for suffix in formats]
+        out = OutputFolder(as_path("folder", folder))
+        return [out.write(f"{self.name}.{suffix}", rendered(figure, suffix)) for suffix in formats]
 
 
 def plain(text: str) -> str:

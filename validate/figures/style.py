@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
+from sim.runs.files import write_atomically
 from validate.figures.marks import EACH_SEED, OVER_SEEDS, OVER_SEQUENCES, explain
 
 # Okabe and Ito's palette, in an order that keeps neighbours apart in grey too.
@@ -108,11 +110,19 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
         )
 
 
+def rendered(figure: Figure, suffix: str) -> bytes:
+    """Return a figure as a file of some format, "png", "svg" or "pdf"."""
+    # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
+    stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
+    buffer = io.BytesIO()
+    with rc_context({"svg.hashsalt": "anchorflow"}):
+        figure.savefig(buffer, format=suffix, dpi=200, metadata={stamp: None} if stamp else None)
+    return buffer.getvalue()
+
+
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure; the suffix chooses the format."""
+    content = rendered(figure, path.suffix.removeprefix("."))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
-    stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix)
-    with rc_context({"svg.hashsalt": "anchorflow"}):
-        figure.savefig(path, dpi=200, metadata={stamp: None} if stamp else None)
+    write_atomically(path, content)
     return path

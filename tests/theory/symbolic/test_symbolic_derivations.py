@@ -146,5 +146,5 @@ def test_the_documentation_page_is_up_to_date() -> None:
     if f"SymPy {sp.__version__}; do not edit" not in written:
         pytest.skip(f"the page was made with another SymPy than {sp.__version__}, which prints differently")
     assert written == derivations_page(), (
-        "regenerate: anchorflow derive --all --latex --out docs/theory/derivations.md"
+        "regenerate: anchorflow derive --all --latex > docs/theory/derivations.md"
     )

@@ -1,0 +1,102 @@
+"""Where commands write: asked before the work whether they may, and never over what is not theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.runs.files import write_atomically, writing
+from sim.runs.manifest import Manifest, digest, entries
+from theory import InputError
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """A folder that a command writes into, with a manifest of what it wrote."""
+
+    path: Path
+
+    def check(self, names: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
+        """Refuse, before any work, a folder that cannot be written, or holds files of others to be replaced.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Files that will be written.
+        folders : iterable of str
+            Folders inside it that will receive files of any name.
+
+        Raises
+        ------
+        InputError
+        """
+        with writing(self.path):
+            _try_to_write(self.path)
+            manifest = Manifest(self.path)
+            manifest.check(names)
+            inside = [self.path / name for name in folders]
+            files = [file for folder in inside if folder.is_dir() for file in entries(folder)]
+            manifest.check(file.relative_to(self.path).as_posix() for file in files)
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        """Write a file, or replace one that was written before and not changed since.
+
+        Raises
+        ------
+        InputError
+            If something else has that name, or it cannot be written.
+        """
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            Manifest(self.path).write(name, content)
+        return self.path / name
+
+
+def check_new_file(path: Path) -> None:
+    """Refuse, before any work, a file that exists already or cannot be written."""
+    with writing(path):
+        if os.path.lexists(path):
+            kind = "exists already" if stat.S_ISREG(path.lstat().st_mode) else "is not a regular file"
+            raise InputError("out", str(path), kind, "move it away, or choose another name")
+        _try_to_write(path.parent, path.name)
+
+
+def write_new_file(path: Path, content: str) -> None:
+    """Write a file that does not exist yet.
+
+    Raises
+    ------
+    InputError
+        If it exists by now, or cannot be written.
+    """
+    check_new_file(path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
+
+
+def file_name(text: str) -> str:
+    """Return a file name for any text: different texts get different names."""
+    plain = re.sub(r"[^A-Za-z0-9.+-]+", "_", text)
+    same = plain == text and 0 < len(text) < 100 and text[0] not in "._"
+    return plain if same else f"_{plain[:80]}_{digest(text.encode(errors='surrogatepass'))[:8]}"
+
+
+def _try_to_write(folder: Path, name: str = "") -> None:
+    """Make a folder and a file in it, and remove both again."""
+    made = []
+    try:
+        for parent in reversed([folder, *folder.parents]):
+            if not parent.exists():
+                parent.mkdir()
+                made.append(parent)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}."):
+            pass
+    finally:
+        for parent in reversed(made):
+            parent.rmdir()

@@ -1,0 +1,150 @@
+"""Where commands write: refused before the work, and nothing replaced that is not theirs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.runs.outputs import OutputFolder, file_name
+from theory import InputError
+from validate.cli import main
+
+TASK = """
+keys = "20..25"
+n_anchors = 1
+length = 2
+vocab_size = 60
+
+[[mappings]]
+name = "{}"
+anchors = "1..3"
+rule = "sum"
+
+[[mappings]]
+name = "other"
+anchors = [5]
+rule = "lookup"
+low = 30
+high = 40
+"""
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the check of the target fails the test."""
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("the work was begun")
+
+    for name in ("prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
+        monkeypatch.setattr(f"validate.{name}", work)
+    monkeypatch.setattr("validate.settings.group_runs", work)
+    monkeypatch.setattr("validate.figures.paper.find_figure", work)
+    monkeypatch.setattr("theory.symbolic.find_derivation", work)
+
+
+COMMANDS = {
+    "predict": ["predict", "emb-mlp"],
+    "demo": ["demo"],
+    "compare": ["compare", "runs"],
+    "figures": ["figures", "4"],
+    "derive": ["derive", "prop 1"],
+}
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_bad_target_is_refused_before_the_work(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("years of work")
+    (tmp_path / "pipe").mkdir() if command == "derive" else os.mkfifo(tmp_path / "pipe")
+    for target in ("file", "file/below", "pipe", "x" * 300, "/proc/anchorflow/x", "/dev/null"):
+        out = tmp_path / target
+        if command == "derive" and target == "/proc/anchorflow/x":
+            out = Path("/proc/x")
+        assert main([*COMMANDS[command], "--out", str(out)]) == 2, target
+        assert str(out)[:20] in capsys.readouterr().err
+    assert file.read_text() == "years of work"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("predict", "task.toml"),
+        ("predict", "figures/mine.png"),
+        ("demo", "report.html"),
+        ("demo", "figures/mine.png"),
+        ("compare", "report.json"),
+    ],
+)
+def test_a_users_file_is_refused_before_the_work(
+    command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("years of work")
+    assert main([*COMMANDS[command], "--out", str(tmp_path)]) == 2
+    assert "was not written by this program" in capsys.readouterr().err
+    assert (tmp_path / name).read_text() == "years of work"
+
+
+def test_a_prediction_is_replaced_and_a_task_file_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice into its own folder; once into that of the task, under the name that it writes."""
+    monkeypatch.chdir(tmp_path)
+    task = TASK.format("sum")
+    Path("task.toml").write_text(task)
+    for _ in range(2):
+        assert main(["predict", "task.toml", "--out", "out"]) == 0
+    assert main(["predict", "task.toml", "--out", "."]) == 2
+    assert Path("task.toml").read_text() == task
+    Path("out/prediction.json").write_text("edited")
+    assert main(["predict", "task.toml", "--out", "out"]) == 2
+    assert "was changed since" in capsys.readouterr().err
+    assert Path("out/prediction.json").read_text() == "edited"
+
+
+def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = tmp_path / "task.toml"
+    task.write_text(TASK.format("../../../victim"))
+    assert main(["predict", str(task), "--out", str(tmp_path / "deep" / "out")]) == 2
+    assert "victim" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [task]
+
+
+@given(st.lists(st.text(max_size=150), min_size=2, max_size=2, unique=True))
+def test_different_texts_have_different_file_names(texts: list[str]) -> None:
+    names = [file_name(text) for text in texts]
+    assert names[0] != names[1]
+    for name in names:
+        assert name.isascii()
+        assert 0 < len(name) < 110
+        assert not set(name) & set("/\\\0 ")
+        assert name[0] != "."
+
+
+def test_a_statement_is_written_to_a_new_file_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "prop1.txt"
+    assert main(["derive", "prop 1", "--out", str(out)]) == 0
+    text = out.read_text()
+    assert main(["derive", "prop 1", "--out", str(out)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_text() == text
+
+
+def test_a_check_leaves_no_trace(tmp_path: Path) -> None:
+    OutputFolder(tmp_path / "a" / "b").check(["c"], ["d"])
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="cannot be written"):
+        OutputFolder(tmp_path / "a" / ("b" * 300)).check()
+    assert list(tmp_path.iterdir()) == []
