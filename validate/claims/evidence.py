@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from theory import InputError
+from validate.claims.given import is_of_study
 from validate.claims.statements import Needs, Sample
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import KEPT, Observations, kept
@@ -21,15 +22,15 @@ class Evidence:
     ----------
     places : mapping of str to Path
         Studies that are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``; any other is read
-        from ``folder``.
-    folder : Path
-        The kept observations.
+        from ``folder``. Runs that are not of the study count as missing, whatever their folder is called.
+    folder : Path or None
+        The kept observations, if any may be taken.
     load : callable
         From a study's name to what it consists of, for conditions about all of its variants or γ.
     """
 
     places: Mapping[str, Path] = field(default_factory=dict)
-    folder: Path = KEPT
+    folder: Path | None = KEPT
     load: Callable[[str], Study] = load_study
     _cells: dict[tuple[str, str], dict[float, list[Observations]]] = field(default_factory=dict, init=False)
 
@@ -68,13 +69,26 @@ class Evidence:
         return self._cells[key]
 
     def _observations(self, study: str, variant: str) -> list[Observations]:
+        root = self.places.get(study)
+        if root is None and self.folder is None:
+            raise _missing(study, variant, "no runs among those given")
         try:
-            return kept(study, variant or None, root=self.places.get(study), folder=self.folder)
+            found = kept(study, variant or None, root=root, folder=self.folder or KEPT)
         except InputError as error:
             # Any other refusal, as that of a damaged file, is the user's to hear of.
             if error.argument != "study":
                 raise
             raise _missing(study, variant, "no runs") from None
+        if root is not None:
+            self._check_study(found, study, variant)
+        return found
+
+    def _check_study(self, runs: Sequence[Observations], study: str, variant: str) -> None:
+        """Take runs for missing that have the study's folder but not its configuration."""
+        config = self._defined(study).configs.get(variant or None)
+        for run in runs:
+            if config is None or not is_of_study(run.config, config):
+                raise _missing(study, variant, f"{run.label} has another configuration than the study")
 
     def _variants(self, study: str) -> tuple[str, ...]:
         """Return the variants whose run folders there are, or that the study has by its definition."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -180,12 +180,21 @@ class GivenRuns:
         wanted = _settings(_one_of(config))
         near = []
         for settings, runs in self._families:
-            keys = sorted(k for k in settings.keys() | wanted.keys() if settings.get(k) != wanted.get(k))
+            keys = _differing(settings, wanted)
             # The variants of a study differ in such settings themselves: there nothing may differ.
             if not keys or (not variant and AMOUNTS.issuperset(keys)):
                 told = tuple(f"{k} = {settings.get(k)} (study: {wanted.get(k)})" for k in keys)
                 near.append(Match(study, variant, runs, told))
         return min(near, key=lambda m: (len(m.differences), -len(m.runs)), default=None)
+
+
+def is_of_study(config: MemberConfig, study: RunConfig) -> bool:
+    """Return whether a run differs from a study in nothing but γ, seed and how it was looked at."""
+    return not _differing(_settings(config), _settings(_one_of(study)))
+
+
+def _differing(settings: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    return sorted(k for k in settings.keys() | wanted.keys() if settings.get(k) != wanted.get(k))
 
 
 def _name(study: str, variant: str) -> str:

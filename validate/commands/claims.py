@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
@@ -27,11 +28,12 @@ class Options(CommandOptions):
     run: bool = False
     """Train the runs that are missing, after saying how long it will take."""
     runs: tuple[Path, ...] = ()
-    """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs."""
+    """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs, or
+    beside those that --kept names."""
     verbose: bool = False
     """Show every condition, control and note."""
     kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""
+    """The folder of the kept observations; without it and --runs, the one in the package."""
     root: Path = Path("runs/studies")
     """The folder that --run trains into."""
     workers: int = 0
@@ -49,9 +51,13 @@ def run(arguments: Sequence[str]) -> int:
     from validate.claims.presentation import to_json
     from validate.console import print_json
     from validate.observe import KEPT
+    from validate.studies import load_study
 
     claims = ledger(options.numbers)
-    evidence = Evidence(studies_in(options.runs), options.kept or KEPT)
+    evidence = Evidence(
+        studies_in(options.runs), options.kept or (None if options.runs else KEPT), load_study
+    )
+    _check_studies(evidence, options.runs)
     if options.run:
         evidence = _with_missing_runs(claims, evidence, options)
     findings = judge_claims(claims, evidence.find)
@@ -61,6 +67,16 @@ def run(arguments: Sequence[str]) -> int:
     else:
         _print(document["claims"], options.verbose)
     return int(any(finding.against_the_paper for finding in findings))
+
+
+def _check_studies(evidence: Evidence, folders: Sequence[Path]) -> None:
+    """Refuse folders in which no study lies, as those of single runs."""
+    from validate.studies import study_names
+
+    if folders and not set(evidence.places) & set(study_names()):
+        problem = f"holds no study's folder, as {study_names()[0]}"
+        remedy = f"judge any runs by what they can answer: anchorflow compare {folders[0]}"
+        raise InputError("runs", str(folders[0]), problem, remedy)
 
 
 def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Options) -> Evidence:
