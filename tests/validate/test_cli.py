@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from validate.cli import COMMANDS, main
@@ -238,9 +239,10 @@ def _stop(run: Path) -> None:
     (run / "snapshots" / "epoch_000002.safetensors").unlink()
     max((run / "checkpoints").iterdir()).unlink()
     provenance = json.loads((run / "provenance.json").read_text())
-    (run / "provenance.json").write_text(json.dumps(provenance | {"status": "running"}))
     lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
-    (run / "metrics.jsonl").write_text("".join(lines[:-1]))
+    manifest = Manifest(run)
+    manifest.write("provenance.json", json.dumps(provenance | {"status": "running"}))
+    manifest.write("metrics.jsonl", "".join(lines[:-1]))
 
 
 @pytest.mark.parametrize("option", [["--out", "elsewhere"], ["--preset", "cpu"], ["--task", "paper"]])
