@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.config.model import EmbMLPConfig, ModelConfig, OneLayerConfig, TransformerConfig
+    from sim.config.model import (
+        EmbMLPConfig,
+        ModelConfig,
+        ModelSection,
+        OneLayerConfig,
+        TransformerConfig,
+        register_model,
+    )
     from sim.config.presets import load_preset, preset_names
     from sim.config.run import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
     from sim.data.dataset import Dataset, build_dataset
     from sim.fast.matmul import RouteReport, choose_route, matmul_route
-    from sim.models.emb_mlp import emb_mlp, label_logits
+    from sim.models.base import Model, TensorSpec, model_of
+    from sim.models.emb_mlp import emb_mlp
     from sim.models.initial import build, initial_std
+    from sim.models.logits import label_logits
     from sim.models.transformer import attention_pattern, forward_cache
     from sim.runs.folder import RunFolder
     from sim.runs.run import Run, find_runs
@@ -39,9 +48,18 @@ __getattr__ = lazy_names(
         "sim.training.launch": ("default_workers", "train", "train_members"),
         "sim.fast.matmul": ("RouteReport", "choose_route", "matmul_route"),
         "sim.models.initial": ("build", "initial_std"),
-        "sim.config.model": ("EmbMLPConfig", "ModelConfig", "OneLayerConfig", "TransformerConfig"),
+        "sim.config.model": (
+            "EmbMLPConfig",
+            "ModelConfig",
+            "ModelSection",
+            "OneLayerConfig",
+            "TransformerConfig",
+            "register_model",
+        ),
         "sim.config.presets": ("load_preset", "preset_names"),
-        "sim.models.emb_mlp": ("emb_mlp", "label_logits"),
+        "sim.models.base": ("Model", "TensorSpec", "model_of"),
+        "sim.models.emb_mlp": ("emb_mlp",),
+        "sim.models.logits": ("label_logits",),
         "sim.runs.run": ("Run", "find_runs"),
         "sim.runs.folder": ("RunFolder",),
         "sim.training.session": ("Progress", "train_together"),
@@ -56,13 +74,16 @@ __all__ = [
     "Dataset",
     "EmbMLPConfig",
     "MemberConfig",
+    "Model",
     "ModelConfig",
+    "ModelSection",
     "OneLayerConfig",
     "Progress",
     "RouteReport",
     "Run",
     "RunConfig",
     "RunFolder",
+    "TensorSpec",
     "Trainer",
     "TrainingConfig",
     "TransformerConfig",
@@ -80,7 +101,9 @@ __all__ = [
     "load_preset",
     "make_run_config",
     "matmul_route",
+    "model_of",
     "preset_names",
+    "register_model",
     "seconds_per_epoch",
     "train",
     "train_members",

@@ -1,17 +1,19 @@
 """Which model a run trains: one section for each kind, told apart by ``kind``.
 
-Sources as in ``sim.config.run``. What a kind has no choice about stands beside its settings as a class
-constant, so that code which handles several kinds may ask any of them.
+Sources as in ``sim.config.run``. What a kind has no choice about is a class constant beside its settings, so
+that code for several kinds may ask any of them. A section of your own joins with ``register_model``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from sim.config.section import Section, Width, tagged
+from theory import InputError
+from theory.errors import unknown_name
 
 Activation = Literal["tanh", "relu", "gelu", "identity"]
 FanIn = Literal["d_m", "d_vob"]
@@ -19,37 +21,57 @@ Norm = Literal["post", "pre", "none"]
 Positions = Literal["learned", "none"]
 Loss = Literal["last-token", "next-token"]
 Embedding = Literal["random", "label-distributions"]
+Source = Literal["embedding", "position", "layer_norm"]
 LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 """The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
 
 
-def matrix_names(model: Mapping[str, Any]) -> list[str]:
-    """Return the names under which a model's matrices can be given a γ of their own."""
-    if model.get("kind") == "emb-mlp":
-        return ["W_emb", "W1", "W2"]
-    one_layer = model.get("kind") == "one-layer"
-    layers = range(1 if one_layer else model.get("n_layers", 0))
-    ends = [] if one_layer else ["W_U"]
-    positions = ["W_pos"] if model.get("positions") == "learned" else []
-    single = [f"{layer}.{name}" for layer in layers for name in LAYER_MATRICES]
-    return ["W_E", *positions, *LAYER_MATRICES, *single, *ends]
+class ModelSection(Section):
+    """The settings that every kind of model has. A kind is a subclass with a ``kind`` of its own.
+
+    Its matrices and its computations are in the class that ``implementation`` names, a
+    ``sim.models.base.Model``, imported when it is first needed: reading a configuration does not wait for
+    torch.
+    """
+
+    implementation: ClassVar[str]
+    """The model's class, as "module:class"."""
+    embedding: ClassVar[str]
+    """The name of the embedding's tensor."""
+
+    kind: str = ""
+    embedding_fan_in: FanIn = tagged("chosen", "d_m")
+    """Which dimension γ acts on for the embedding (and W_pos): d_m, or its rows; others use their fan-in."""
+    initial_embedding: Embedding = tagged("paper", "random")
+    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
+    tensor_init_rates: dict[str, Annotated[float, Field(ge=-5, le=5)]] = tagged("chosen", {})
+    """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
+
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+        raise NotImplementedError
+
+    def width(self, vocab_size: int) -> int:
+        """Return d_m, the width of the embedding."""
+        raise NotImplementedError
+
+    @property
+    def first_attention_reads(self) -> Source | None:
+        """What sets the scale of the first attention's input (Lemma 1); None without attention."""
+        return None
+
+    @model_validator(mode="after")
+    def _known_matrices(self) -> ModelSection:
+        for name in self.tensor_init_rates:
+            if name not in self.matrix_names():
+                raise unknown_name("matrix", name, self.matrix_names(), "tensor_init_rates")
+        return self
 
 
-def _known_matrices(rates: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-    known = matrix_names(info.data)
-    for name in rates:
-        if name not in known:
-            raise ValueError(f"this model has no matrix {name!r}, but {', '.join(known)}")
-    return rates
-
-
-# Declared last in each section, because the check reads what stands before it.
-InitRates = Annotated[dict[str, Annotated[float, Field(ge=-5, le=5)]], AfterValidator(_known_matrices)]
-
-
-class EmbMLPConfig(Section):
+class EmbMLPConfig(ModelSection):
     """The Emb-MLP of Definition 1."""
 
+    implementation: ClassVar[str] = "sim.models.emb_mlp:EmbMLP"
     embedding: ClassVar[str] = "W_emb"
     loss: ClassVar[Loss] = "last-token"
 
@@ -61,17 +83,20 @@ class EmbMLPConfig(Section):
     """Hidden width."""
     activation: Activation = tagged("chosen", "tanh")
     """σ. Assumption 1 holds for tanh and identity."""
-    embedding_fan_in: FanIn = tagged("chosen", "d_m")
-    """Which dimension γ acts on for the embedding; the other matrices use their true fan-in."""
-    initial_embedding: Embedding = tagged("paper", "random")
-    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
-    tensor_init_rates: InitRates = tagged("chosen", {})
-    """γ of single matrices, instead of the run's γ."""
+
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+        return ["W_emb", "W1", "W2"]
+
+    def width(self, vocab_size: int) -> int:
+        """Return d_m, the width of the embedding."""
+        return self.d_m
 
 
-class OneLayerConfig(Section):
+class OneLayerConfig(ModelSection):
     """The one-layer Transformer of Definition 2: d_m = d_vob, no norm, no positions, no read-out."""
 
+    implementation: ClassVar[str] = "sim.models.transformer:Transformer"
     embedding: ClassVar[str] = "W_E"
     n_layers: ClassVar[int] = 1
     n_heads: ClassVar[int] = 1
@@ -89,17 +114,25 @@ class OneLayerConfig(Section):
     """Width of queries, keys and values."""
     activation: Activation = tagged("chosen", "tanh")
     """σ. Assumption 1 holds for tanh and identity."""
-    embedding_fan_in: FanIn = tagged("chosen", "d_m")
-    """Which dimension γ acts on for the embedding; the two are equal in this model."""
-    initial_embedding: Embedding = tagged("paper", "random")
-    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
-    tensor_init_rates: InitRates = tagged("chosen", {})
-    """γ of single matrices, instead of the run's γ."""
+
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+        return ["W_E", *_of_layers(1)]
+
+    def width(self, vocab_size: int) -> int:
+        """Return d_m, the width of the embedding."""
+        return vocab_size
+
+    @property
+    def first_attention_reads(self) -> Source:
+        """What sets the scale of the first attention's input (Lemma 1)."""
+        return "embedding"
 
 
-class TransformerConfig(Section):
+class TransformerConfig(ModelSection):
     """The Transformer of Appendix A.1."""
 
+    implementation: ClassVar[str] = "sim.models.transformer:Transformer"
     embedding: ClassVar[str] = "W_E"
 
     kind: Literal["transformer"] = tagged("paper", "transformer")
@@ -126,19 +159,59 @@ class TransformerConfig(Section):
     """Trained position vectors, or none."""
     loss: Loss = tagged("paper", "last-token")
     """Cross entropy of the label alone, or of every next token and the label."""
-    embedding_fan_in: FanIn = tagged("chosen", "d_m")
-    """Which dimension γ acts on for W_E and W_pos: d_m, or their rows; the others use their true fan-in."""
-    initial_embedding: Embedding = tagged("paper", "random")
-    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
-    tensor_init_rates: InitRates = tagged("chosen", {})
-    """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
+
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+        positions = ["W_pos"] if self.positions == "learned" else []
+        return ["W_E", *positions, *_of_layers(self.n_layers), "W_U"]
+
+    def width(self, vocab_size: int) -> int:
+        """Return d_m, the width of the embedding."""
+        return self.d_m
+
+    @property
+    def first_attention_reads(self) -> Source:
+        """What sets the scale of the first attention's input (Lemma 1)."""
+        if self.norm == "pre":
+            return "layer_norm"
+        return "position" if self.positions == "learned" else "embedding"
 
 
-KINDS: dict[str, type[EmbMLPConfig] | type[OneLayerConfig] | type[TransformerConfig]] = {
+def _of_layers(n_layers: int) -> list[str]:
+    return [*LAYER_MATRICES, *(f"{layer}.{name}" for layer in range(n_layers) for name in LAYER_MATRICES)]
+
+
+KINDS: dict[str, type[ModelSection]] = {
     "emb-mlp": EmbMLPConfig,
     "one-layer": OneLayerConfig,
     "transformer": TransformerConfig,
 }
+"""Every kind of model that a configuration may name."""
+Kind = TypeVar("Kind", bound=ModelSection)
+
+
+def register_model(section: type[Kind]) -> type[Kind]:
+    """Make a kind of model known to configurations; a decorator for its section.
+
+    Where training takes several processes, each imports the section's module, and with it this call.
+
+    Raises
+    ------
+    InputError
+        If the kind has no default name, or another section has it already.
+    """
+    kind = section.model_fields["kind"].default
+    if not kind:
+        raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
+    known = KINDS.get(kind, section)
+    if _full_name(known) != _full_name(section):
+        raise InputError("kind", kind, f"{_full_name(known)} has that name", "choose another")
+    KINDS[kind] = section
+    return section
+
+
+def _full_name(section: type) -> str:
+    return f"{section.__module__}.{section.__qualname__}"
 
 
 def kind_of(model: Any) -> Any:
@@ -146,11 +219,16 @@ def kind_of(model: Any) -> Any:
     return model.get("kind", "emb-mlp") if isinstance(model, Mapping) else getattr(model, "kind", None)
 
 
+def _read(model: Any) -> Any:
+    """Return a table as the section of its kind."""
+    if not isinstance(model, Mapping):
+        return model
+    kind = kind_of(model)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError("kind", kind, "unknown kind", f"choose one of {', '.join(KINDS)}")
+    return KINDS[kind](**model)
+
+
 AttentionModel = OneLayerConfig | TransformerConfig
-ModelConfig = Annotated[
-    Annotated[EmbMLPConfig, Tag("emb-mlp")]
-    | Annotated[OneLayerConfig, Tag("one-layer")]
-    | Annotated[TransformerConfig, Tag("transformer")],
-    Discriminator(kind_of),
-]
-"""Any of the three; a table without ``kind`` is an Emb-MLP."""
+ModelConfig = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_read)]
+"""A section of any registered kind; a table without ``kind`` is an Emb-MLP."""

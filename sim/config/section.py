@@ -58,9 +58,6 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         return InputError(argument, inner.value, inner.problem, inner.remedy)
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)
-    if problem["type"] == "union_tag_invalid" and isinstance(given, dict):
-        choices = problem["ctx"]["expected_tags"].replace("'", "")
-        return InputError(f"{position}.kind", given.get("kind"), "unknown kind", f"choose one of {choices}")
     message = problem["msg"].removeprefix("Value error, ")
     remedy = "correct it in the configuration"
     return InputError(position or "configuration", given, message[0].lower() + message[1:], remedy)
@@ -68,6 +65,6 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
 
 def _position(location: tuple[int | str, ...]) -> str:
     """Return where a problem is, without the members of unions that pydantic adds: nobody wrote those."""
-    added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[|emb-mlp$|one-layer$|transformer$")
+    added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[")
     parts = [str(part) for part in location]
     return ".".join(parts[:1] + [part for part in parts[1:] if not added.match(part)])

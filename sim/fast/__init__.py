@@ -4,25 +4,51 @@ Gradients are written out, piece by piece. Each piece is a pair of functions: on
 what its derivative needs, and one backward, from the loss's gradient in the output to that in the input;
 gradients of parameters are put into a dictionary. The same numbers as autograd's (a test compares them for
 every kind of model), without its bookkeeping, its copies and its separate products, which cost as much as a
-third of a step on a CPU. The models as one would write them are in ``sim.models.emb_mlp``.
+third of a step on a CPU. The models as one would write them are in ``sim.models``; one that
+has no twin here trains with autograd.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.config.model import EmbMLPConfig, ModelSection, OneLayerConfig, TransformerConfig
 from sim.fast.emb_mlp import emb_mlp
 from sim.fast.transformer import transformer
+from sim.models.base import model_of
 from sim.models.layers import Parameters
 
-__all__ = ["losses_and_gradients"]
+__all__ = ["gradients_of", "losses_and_gradients"]
+
+Twin = Callable[[Parameters, Tensor, Tensor, Any], tuple[Tensor, Parameters]]
+TWINS: dict[type[ModelSection], Twin] = {
+    EmbMLPConfig: emb_mlp,
+    OneLayerConfig: transformer,
+    TransformerConfig: transformer,
+}
+"""Gradients written out, for the sections that have them."""
 
 
-@torch.no_grad()
+def gradients_of(model: ModelSection) -> Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]:
+    """Return what computes a model's losses and gradients: its twin, or autograd."""
+    twin = TWINS.get(type(model))
+    if twin is None:
+        return model_of(model).losses_and_gradients
+
+    @torch.no_grad()
+    def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
+        losses, found = twin(parameters, tokens, labels, model)
+        return losses, {name: found[name] for name in parameters}
+
+    return by_hand
+
+
 def losses_and_gradients(
-    parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelConfig
+    parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelSection
 ) -> tuple[Tensor, Parameters]:
     """Return each member's mean cross entropy and its gradients.
 
@@ -31,7 +57,7 @@ def losses_and_gradients(
     parameters : dict of Tensor, each of shape (M, ...)
     tokens : Tensor of int64, shape (M, B, L)
     labels : Tensor of int64, shape (M, B)
-    model : ModelConfig
+    model : ModelSection
 
     Returns
     -------
@@ -41,8 +67,4 @@ def losses_and_gradients(
     gradients : dict of Tensor
         Of each member's loss in its own tensors, in the order of ``parameters``.
     """
-    if isinstance(model, EmbMLPConfig):
-        losses, found = emb_mlp(parameters, tokens, labels, model)
-    else:
-        losses, found = transformer(parameters, tokens, labels, model)
-    return losses, {name: found[name] for name in parameters}
+    return gradients_of(model)(parameters, tokens, labels)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels
-from sim.fast import losses_and_gradients
+from sim.fast import gradients_of
 from sim.models.layers import Parameters
 from sim.training.optimizer import gradient_norms
 from theory import InputError
@@ -117,9 +117,10 @@ if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
 
 def torch_gradients(model: ModelConfig, trained: Sequence[str]) -> Gradients:
     """Return losses, gradients in what is trained and their norms, from torch's own kernels."""
+    take = gradients_of(model)
 
     def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
-        losses, found = losses_and_gradients(parameters, tokens, labels, model)
+        losses, found = take(parameters, tokens, labels)
         found = {name: found[name] for name in trained}
         return losses, found, gradient_norms(found)
 

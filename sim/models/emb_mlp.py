@@ -1,18 +1,14 @@
-r"""The models that can be trained: the Emb-MLP (Definition 1), and a way to call any kind.
-
-Parameters have shape (n_members, ...), tokens (n_members, batch, L), logits (n_members, batch, d). Matrix
-names and row-vector convention are the paper's for the Emb-MLP, the field's for Transformers.
-"""
+r"""The Emb-MLP (Definition 1). Row vectors; names of matrices as in the paper."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from sim.config.model import Activation, EmbMLPConfig, ModelConfig, OneLayerConfig
+from sim.config.model import Activation, EmbMLPConfig
+from sim.models.base import Model, TensorSpec, matrices
 from sim.models.inputs import check_inputs, emb_mlp_of
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
-from sim.models.transformer import transformer
 from theory.checked import checked
 
 
@@ -39,6 +35,10 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
         If the matrices do not chain, or a token lies outside their vocabulary.
     """
     check_inputs(parameters, tokens, emb_mlp_of(parameters, activation))
+    return _logits(parameters, tokens, activation)
+
+
+def _logits(parameters: Parameters, tokens: Tensor, activation: Activation) -> Tensor:
     W_emb = parameters["W_emb"]
     _, vocab, width = W_emb.shape
     bags = own_rows(tokens, vocab).flatten(0, 1)
@@ -48,24 +48,22 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     return member_product(hidden, parameters["W2"])
 
 
-@checked
-def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> Tensor:
-    """Return any model's logits of the label, shape (M, batch, d).
+class EmbMLP(Model[EmbMLPConfig]):
+    """Definition 1."""
 
-    Raises
-    ------
-    InputError
-        If the parameters are not the model's, or a token lies outside its vocabulary.
-    """
-    if isinstance(model, EmbMLPConfig):
-        return emb_mlp(parameters, tokens, model.activation)
-    check_inputs(parameters, tokens, model)
-    return transformer(parameters, tokens, model)
+    shows = frozenset({"frozen flow"})
 
+    def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        """Return W_emb, W1 and W2."""
+        own = self.section
+        rows = own.d_m if own.embedding_fan_in == "d_m" else vocab_size
+        embedding = {"W_emb": TensorSpec((vocab_size, own.d_m), rows)}
+        return embedding | matrices({"W1": (own.d_m, own.d_f), "W2": (own.d_f, vocab_size)})
 
-def widths(model: ModelConfig, vocab_size: int) -> tuple[int, ...]:
-    """Return consecutive widths between which a training step multiplies: what ``choose_route`` measures."""
-    if isinstance(model, EmbMLPConfig):
-        return model.d_m, model.d_f, vocab_size
-    d_m = vocab_size if isinstance(model, OneLayerConfig) else model.d_m
-    return d_m, model.n_heads * model.d_k, d_m, model.d_f, d_m, vocab_size
+    def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return the logits of the label, shape (M, B, d)."""
+        return _logits(parameters, tokens, self.section.activation)
+
+    def widths(self, vocab_size: int) -> tuple[int, ...]:
+        """Return d_m, d_f, d."""
+        return self.section.d_m, self.section.d_f, vocab_size

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sim.config.model import Activation, EmbMLPConfig, ModelConfig
-from sim.models.initial import model_specs
+from sim.models.base import model_of
 from sim.models.layers import Parameters
 from theory import InputError
 
@@ -25,7 +25,7 @@ def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
                 "tokens", tuple(tokens.shape), f"longer than the {rows} rows of W_pos", "shorten them"
             )
         length = rows
-    for name, spec in model_specs(model, vocab_size, length).items():
+    for name, spec in model_of(model).specs(vocab_size, length).items():
         found, wanted = parameters.get(name), (n_members, *spec.shape)
         if not isinstance(found, Tensor) or tuple(found.shape) != wanted:
             shape = tuple(found.shape) if isinstance(found, Tensor) else "none"

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel
+from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
+from sim.models.base import Model, TensorSpec, matrices, mean_cross_entropy
 from sim.models.inputs import check_inputs
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up
 from theory.checked import checked
@@ -34,7 +35,7 @@ def transformer(
     Parameters
     ----------
     parameters : dict of Tensor
-        As ``sim.models.initial.tensor_specs`` lists them, with the member axis first.
+        As ``Transformer.specs`` lists them, with the member axis first.
     tokens : Tensor of int64, shape (M, B, L)
     model : OneLayerConfig or TransformerConfig
     every_position : bool, optional
@@ -127,3 +128,77 @@ def _read_out(parameters: Parameters, x: Tensor, model: AttentionModel) -> Tenso
 
 def _norm(p: Mapping[str, Tensor], name: str, x: Tensor, model: AttentionModel) -> Tensor:
     return layer_norm(x, p[f"{name}.w"], p.get(f"{name}.b"), model.norm_epsilon)
+
+
+class Transformer(Model[OneLayerConfig | TransformerConfig]):
+    """Definition 2 and Appendix A.1."""
+
+    def __init__(self, section: OneLayerConfig | TransformerConfig) -> None:
+        super().__init__(section)
+        self.n_layers = section.n_layers
+        positions = {"positions"} if section.positions == "learned" else set()
+        self.shows = frozenset({"attention"} | positions)
+
+    def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        """Return tables, each layer's matrices, norms, the read-out and biases."""
+        own, d_m = self.section, self.section.width(vocab_size)
+        specs = self._tables(vocab_size, length)
+        for layer in range(own.n_layers):
+            shapes = _layer_shapes(d_m, own.n_heads * own.d_k, own.d_f)
+            specs |= matrices({f"{layer}.{name}": shape for name, shape in shapes.items()})
+        norms = () if own.norm == "none" else ("ln1", "ln2")
+        for layer in range(own.n_layers):
+            specs |= {f"{layer}.{norm}.w": TensorSpec((d_m,), start=1.0) for norm in norms}
+        if own.norm == "pre":
+            specs["ln_final.w"] = TensorSpec((d_m,), start=1.0)
+        if "W_U" in own.matrix_names():
+            specs |= matrices({"W_U": (d_m, vocab_size)})
+        return specs | (_biases(specs) if own.biases else {})
+
+    def _tables(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        own, d_m = self.section, self.section.width(vocab_size)
+        rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
+        by_width = own.embedding_fan_in == "d_m"
+        return {name: TensorSpec((n, d_m), d_m if by_width else n) for name, n in rows.items()}
+
+    def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return the logits of the label, shape (M, B, d)."""
+        return transformer(parameters, tokens, self.section)
+
+    def widths(self, vocab_size: int) -> tuple[int, ...]:
+        """Return the widths along a layer, and the vocabulary."""
+        own, d_m = self.section, self.section.width(vocab_size)
+        return d_m, own.n_heads * own.d_k, d_m, own.d_f, d_m, vocab_size
+
+    def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
+        """Return the cross entropy of the labels, or of every next token and the label."""
+        if self.section.loss == "last-token":
+            return super().losses(parameters, tokens, labels)
+        logits = transformer(parameters, tokens, self.section, every_position=True)
+        return mean_cross_entropy(logits, torch.cat([tokens[..., 1:], labels[..., None]], dim=-1))
+
+    def rows(self, length: int) -> int:
+        """Return one row of activations for each position."""
+        return length
+
+    def intermediates(
+        self, parameters: Parameters, tokens: Tensor, names: Sequence[str]
+    ) -> dict[str, Tensor]:
+        """Return intermediates by the names that ``forward_cache`` gives them."""
+        return forward_cache(parameters, tokens, self.section, names)
+
+
+def _layer_shapes(d_m: int, d_heads: int, d_f: int) -> dict[str, tuple[int, int]]:
+    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
+    return {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}
+
+
+def _biases(specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
+    """Return a bias for every matrix but the tables, and for every norm: "0.W_Q" → "0.b_Q"."""
+    found = {}
+    for name, spec in specs.items():
+        layer, _, own = name.rpartition(".")
+        bias = f"{layer}.b" if own == "w" else f"{layer}.b{own.removeprefix('W')}".removeprefix(".")
+        if name not in ("W_E", "W_pos"):
+            found[bias] = TensorSpec(spec.shape[-1:])
+    return found

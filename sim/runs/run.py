@@ -121,14 +121,14 @@ class Run:
 
     def initial(self) -> EmbMLPParameters:
         """Return an Emb-MLP's own matrices at epoch 0; other kinds of model are refused."""
-        if self.config.model.kind != "emb-mlp":
+        arrays = self.snapshot(0)
+        if set(arrays) != {"W_emb", "W1", "W2"}:
             raise InputError(
                 "run",
                 str(self.path),
                 f"trained a model of kind {self.config.model.kind!r}, which has no W1 and W2",
                 "name the run of an Emb-MLP, or read this one's tensors with Run.snapshot(0)",
             )
-        arrays = self.snapshot(0)
         return EmbMLPParameters(arrays["W_emb"], arrays["W1"], arrays["W2"])
 
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.config.model import ModelConfig
 from sim.data.dataset import Dataset
-from sim.models.emb_mlp import label_logits
+from sim.models.base import model_of
 from sim.models.layers import Parameters
 
 _CHUNK = 2000
@@ -41,11 +41,10 @@ def evaluate(
 
 def _scores(parameters: Parameters, data: Dataset, rows: Tensor, model: ModelConfig) -> dict[str, float]:
     loss = correct = 0.0
-    # An attention model holds a row for every place.
-    places = 1 if isinstance(model, EmbMLPConfig) else data.tokens.shape[1]
+    own = model_of(model)
     device = next(iter(parameters.values())).device
-    for part in torch.split(rows, max(_CHUNK // places, 1)):
-        logits = label_logits(parameters, data.tokens[part].unsqueeze(0).to(device), model)[0]
+    for part in torch.split(rows, max(_CHUNK // own.rows(data.tokens.shape[1]), 1)):
+        logits = own.logits(parameters, data.tokens[part].unsqueeze(0).to(device))[0]
         labels = data.labels[part].to(device)
         loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
         correct += float((logits.argmax(dim=1) == labels).sum())

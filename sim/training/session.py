@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 
-from sim.config.model import EmbMLPConfig
 from sim.config.run import Kernels, MemberConfig, sources
 from sim.fast.compiled import KernelReport, choose_kernels
 from sim.fast.matmul import RouteReport, choose_route, matmul_route
-from sim.models.emb_mlp import widths
+from sim.models.base import model_of
 from sim.runs import provenance
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder, check_free, is_begun
@@ -248,8 +247,8 @@ def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)
-    places = 1 if isinstance(member.model, EmbMLPConfig) else task.length
-    return choose_route(rows * places, widths(member.model, task.vocab_size))
+    model = model_of(member.model)
+    return choose_route(rows * model.rows(task.length), model.widths(task.vocab_size))
 
 
 def _restore(session: Session) -> None:

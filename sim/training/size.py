@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
-from sim.models.initial import tensor_specs
+from sim.models.base import model_of
 from theory import Task
 from theory.memory import check_memory
 from theory.task.population import population_size
@@ -40,20 +39,19 @@ def check_size(member: MemberConfig, n_members: int = 1) -> None:
 
 def _parts(member: MemberConfig, task: Task) -> dict[str, tuple[object, int]]:
     """Return what decides the memory: the setting, its value, and the bytes that follow from it."""
-    model, training = member.model, member.training
+    model, training = model_of(member.model), member.training
     width = 4 if training.dtype == "float32" else 8
     d = task.vocab_size
-    shapes = [spec.shape for spec in tensor_specs(member, d).values()]
+    shapes = [spec.shape for spec in model.specs(d, task.length).values()]
     largest = max(shapes, key=math.prod)
     drawn = member.data.source == "draw"
     n = member.data.n_sequences if drawn else population_size(task)
     batch = n if training.batch_size == "full" else min(training.batch_size, n)
-    # An attention model has a row for every position, and each reads the logits' gradient.
-    rows = batch * (1 if isinstance(model, EmbMLPConfig) else task.length)
+    activations = batch * model.rows(task.length) * sum(model.widths(d))
     return {
         "model": (f"a matrix of {largest}", _COPIES * width * sum(map(math.prod, shapes))),
         "data.n_sequences" if drawn else "task": (n, 8 * n * (3 * task.length + _INDICES)),
         # Counts of every token with every label, kept with the run.
         "task.vocab_size": (d, 2 * 8 * d * d),
-        "training.batch_size": (training.batch_size, 2 * width * (batch * d + rows * (model.d_f + d))),
+        "training.batch_size": (training.batch_size, 2 * width * (batch * d + activations)),
     }

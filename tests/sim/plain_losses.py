@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sim import label_logits
 from sim.config.model import EmbMLPConfig, ModelConfig
-from sim.models.emb_mlp import label_logits
 from sim.models.layers import Parameters
 from sim.models.transformer import transformer
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
-from sim.config.model import LAYER_MATRICES, matrix_names
+from sim.config.model import LAYER_MATRICES
 from sim.config.run import make_member_config, sources
 from sim.models.initial import tensor_specs
 from theory import InputError, Task
@@ -110,7 +110,7 @@ def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
     assert make_member_config(member.model_dump(mode="json")) == member
     assert member.model.kind == kind
     matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
-    named = {name for name in matrix_names(member.model.model_dump()) if name not in LAYER_MATRICES}
+    named = {name for name in member.model.matrix_names() if name not in LAYER_MATRICES}
     assert named == matrices
 
 

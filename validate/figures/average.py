@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from sim.config.model import OneLayerConfig
-from theory import average_attention_probability
-from theory.transformer.attention_init import Source
 from validate.figures.members import Members, band, estimate_text
 from validate.figures.style import PALETTE, new_axes, seed_bars
+from validate.lemma1 import predicted_average_share
 from validate.stats import SHARE
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,7 +70,7 @@ class AverageOverGamma:
             for epoch in epochs
         }
         tolerance = LEMMA1_EPSILONS[place]
-        predicted = np.array([_predicted_share(s, tolerance) for s in settings])
+        predicted = np.array([predicted_average_share(s.runs[0].config, tolerance) for s in settings])
         gammas = np.array([s.init_rate for s in settings])
         return cls(f"share of |$A_{{ij}}$ − 1/i| ≤ {tolerance:g}", gammas, curves, predicted)
 
@@ -100,21 +98,3 @@ class AverageOverGamma:
         if not self.logarithmic:
             ax.set_ylim(-0.03, 1.03)
         return self
-
-
-def _predicted_share(setting: Members, tolerance: float) -> float:
-    """Return Lemma 1's mean probability over the entries of rows 2 to L, row i having i of them."""
-    model = setting.runs[0].config.model
-    assert model.kind != "emb-mlp"
-    if model.tensor_init_rates or model.embedding_fan_in != "d_m":
-        return float("nan")  # Lemma 1 has one scale for all matrices.
-    width = setting.task.vocab_size if isinstance(model, OneLayerConfig) else model.d_m
-    source: Source = "position" if model.positions == "learned" else "embedding"
-    if model.norm == "pre":
-        source = "layer_norm"
-    rows = np.arange(2, setting.task.length + 1)
-    chances = [
-        average_attention_probability(tolerance, width, setting.init_rate, int(i), source=source)
-        for i in rows
-    ]
-    return float(np.average(chances, weights=rows))

@@ -9,11 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel, EmbMLPConfig, OneLayerConfig, TransformerConfig
+from sim.config.model import ModelSection
 from sim.config.run import MemberConfig
-from sim.models.emb_mlp import label_logits
+from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
-from sim.models.transformer import forward_cache
 from sim.runs.run import Run
 from theory import Task, frozen_direction
 from validate.observe.attention import first_attention, last_row
@@ -60,41 +59,39 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     probe : Probe
         Sequences of its task.
     """
-    task, model = config.build_task(), config.model
-    found = embedding_geometry(parameters[model.embedding], task) | spectra(parameters)
+    task, model = config.build_task(), model_of(config.model)
+    found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found
-    if isinstance(model, EmbMLPConfig):
-        logits = label_logits(_tensors(parameters), _tokens(probe), model)[0]
-        return found | mean_outputs(logits.numpy(), probe.mapping, task)
-    return found | _of_attention(parameters, model, task, probe)
+    if "attention" in model.shows:
+        return found | _of_attention(parameters, model, task, probe)
+    logits = model.logits(_tensors(parameters), _tokens(probe))[0]
+    return found | mean_outputs(logits.numpy(), probe.mapping, task)
 
 
 def _of_attention(
-    parameters: Parameters, model: AttentionModel, task: Task, probe: Probe
+    parameters: Parameters, model: Model[ModelSection], task: Task, probe: Probe
 ) -> dict[str, FloatArray]:
     """Return what only models with attention have; of several heads, that of the first."""
     last = model.n_layers - 1
     names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
-    seen = forward_cache(_tensors(parameters), _tokens(probe), model, names)
+    seen = model.intermediates(_tensors(parameters), _tokens(probe), names)
     found = first_attention(_head(seen["0.attention"]))
     logits, attention = (_head(seen[f"{last}.{name}"])[:, -1] for name in ("attention_logits", "attention"))
     found |= last_row(logits, attention, probe.position)
-    if model.positions == "learned":
+    if "positions" in model.shows:
         found["last_logits_positions"] = _positions_alone(parameters, model, task)
     anchors = task.reasoning_anchors or task.anchors
     found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
     return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
 
 
-def _positions_alone(
-    parameters: Parameters, model: OneLayerConfig | TransformerConfig, task: Task
-) -> FloatArray:
+def _positions_alone(parameters: Parameters, model: Model[ModelSection], task: Task) -> FloatArray:
     """Return the last row of attention logits with all token embeddings zero (Fig. 15C), shape (L,)."""
     bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
     name = f"{model.n_layers - 1}.attention_logits"
     anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
-    logits = _head(forward_cache(_tensors(bare), anything, model, [name])[name])
+    logits = _head(model.intermediates(_tensors(bare), anything, [name])[name])
     return np.asarray(logits[0, -1])
 
 
@@ -107,7 +104,7 @@ def _without_epochs(run: Run) -> dict[str, FloatArray]:
         "token_label_matrix_anchors": C[anchors],
         "token_ratio": counts[anchors].sum(axis=1) / n_sequences,
     }
-    if isinstance(run.config.model, EmbMLPConfig):
+    if "frozen flow" in model_of(run.config.model).shows:
         direction = frozen_direction(C, run.initial())[anchors]
         found["frozen_direction"] = direction @ direction.T
         found["frozen_start"] = run.embedding(0)[anchors] @ direction.T

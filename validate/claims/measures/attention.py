@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim.config.model import EmbMLPConfig, TransformerConfig
-from theory import InputError, Task, average_attention_probability, predict_value_growth
-from theory.transformer.attention_init import Source
+from theory import Task, predict_value_growth
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
+from validate.lemma1 import predicted_average_share
 from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
 from validate.times import early_epoch, first_epoch
@@ -24,17 +23,8 @@ def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) ->
 
 def lemma1_excess(run: Observations, epsilon: float) -> float:
     """Return that share at initialisation minus the one that theory gives for these weights."""
-    model = run.config.model
-    if isinstance(model, EmbMLPConfig):
-        raise InputError("observable", "lemma1_share", "the Emb-MLP has no attention", "take another model")
-    source: Source = "layer_norm" if model.norm == "pre" else "embedding"
-    if model.norm != "pre" and model.positions == "learned":
-        source = "position"
-    width = model.d_m if isinstance(model, TransformerConfig) else run.task.vocab_size
-    rate = run.config.init_rate
-    rows = range(2, run.task.length + 1)
-    expected = [average_attention_probability(epsilon, width, rate, i, source=source) for i in rows]
-    return lemma1_share(run, epsilon, first_epoch) - float(np.average(expected, weights=list(rows)))
+    expected = predicted_average_share(run.config, epsilon)
+    return lemma1_share(run, epsilon, first_epoch) - expected
 
 
 def average_error(run: Observations, when: When = early_epoch) -> float:

@@ -1,0 +1,124 @@
+"""What training, evaluation and observation ask of a model, and how a model's class is found.
+
+A model is a subclass of ``Model`` and a section of the configuration (``sim.config.model.ModelSection``) that
+names it. Parameters have shape (n_members, ...), tokens (n_members, batch, L), labels (n_members, batch).
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from sim.config.model import ModelSection
+from sim.models.layers import Parameters
+
+SectionT = TypeVar("SectionT", bound=ModelSection)
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor of a model.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Without the member axis.
+    fan_in : int or None
+        d_in, the dimension that γ acts on; None for a tensor that starts constant.
+    start : float
+        The constant that it starts at, if it does.
+    """
+
+    shape: tuple[int, ...]
+    fan_in: int | None = None
+    start: float = 0.0
+
+
+def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
+    """Return matrices that are applied to row vectors: their fan-in is their number of rows."""
+    return {name: TensorSpec(shape, shape[0]) for name, shape in shapes.items()}
+
+
+class Model(ABC, Generic[SectionT]):
+    """A model without its parameters.
+
+    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients. A faster twin with
+    gradients written out may be entered in ``sim.fast``.
+
+    Parameters
+    ----------
+    section : ModelSection
+        Its settings.
+    """
+
+    shows: frozenset[str] = frozenset()
+    """What ``intermediates`` can return beside "logits": "attention", "positions"; and "frozen flow" if eq. 5
+    applies to its embedding."""
+    n_layers: int = 0
+    """Layers with attention."""
+
+    def __init__(self, section: SectionT) -> None:
+        self.section = section
+
+    @abstractmethod
+    def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        """Return every tensor, by name, for a vocabulary and sequences of a length."""
+
+    @abstractmethod
+    def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return the logits of the label, shape (M, B, d)."""
+
+    @abstractmethod
+    def widths(self, vocab_size: int) -> tuple[int, ...]:
+        """Return consecutive widths between which a step multiplies: what ``choose_route`` measures."""
+
+    def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
+        """Return each member's mean loss in nats, shape (M,): here, the cross entropy of the labels."""
+        return mean_cross_entropy(self.logits(parameters, tokens), labels)
+
+    def losses_and_gradients(
+        self, parameters: Parameters, tokens: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Parameters]:
+        """Return each member's loss (M,) and its gradients, by autograd."""
+        with torch.enable_grad():
+            own = {name: value.detach().requires_grad_(True) for name, value in parameters.items()}
+            losses = self.losses(own, tokens, labels)
+            found = torch.autograd.grad(losses.sum(), list(own.values()))
+        # torch's fused optimisers read gradients as they lie in memory.
+        return losses.detach(), {name: g.contiguous() for name, g in zip(own, found, strict=True)}
+
+    def rows(self, length: int) -> int:
+        """Return how many rows of activations a sequence takes: one, or one for each position."""
+        return 1
+
+    def intermediates(
+        self, parameters: Parameters, tokens: Tensor, names: Sequence[str]
+    ) -> dict[str, Tensor]:
+        """Return intermediates of a forward pass by name, of those that ``shows`` speaks of."""
+        return {"logits": self.logits(parameters, tokens)} if "logits" in names else {}
+
+
+def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return each member's mean cross entropy in nats: (M, ..., d), (M, ...) → (M,)."""
+    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return each.view(len(logits), -1).mean(dim=1)
+
+
+def model_of(section: ModelSection) -> Model[ModelSection]:
+    """Return the model of a section."""
+    made: Model[ModelSection] = _class(section.implementation)(section)
+    return made
+
+
+@cache
+def _class(implementation: str) -> type[Model[ModelSection]]:
+    module, _, name = implementation.partition(":")
+    found: type[Model[ModelSection]] = getattr(importlib.import_module(module), name)
+    return found

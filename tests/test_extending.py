@@ -1,0 +1,110 @@
+"""The page on extending: its code runs as it stands, and a model of one's own is a model like the others."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from sim import Trainer, make_run_config, model_of, register_model
+from sim.fast import TWINS, gradients_of, losses_and_gradients
+from sim.models.initial import build
+from tests.sim.conftest import SMALL_TASK
+from theory import InputError
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+@pytest.fixture
+def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(DOCS / "extending"))
+    import bag_of_words
+
+    register_model(bag_of_words.BagOfWordsConfig)
+    yield
+    from sim.config.model import KINDS
+
+    del KINDS["bag-of-words"]
+
+
+def test_the_pages_code_runs(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(), re.DOTALL)
+    paths = os.pathsep.join([str(DOCS / "extending"), str(DOCS.parent)])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": paths},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rsn_test" in done.stdout
+    assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+
+
+@pytest.mark.usefixtures("_importable")
+def test_a_registered_model_trains_and_learns() -> None:
+    config = make_run_config(
+        {
+            "task": SMALL_TASK,
+            "model": {"kind": "bag-of-words", "d_m": 24},
+            "init_rates": [0.4],
+            "training": {"epochs": 30, "batch_size": 16, "learning_rate": 1e-2},
+        }
+    )
+    trainer = Trainer(config.members())
+    first = trainer.evaluate()[0]["rsn_train"]["loss"]
+    while trainer.epoch < 30:
+        trainer.run_epoch()
+    assert trainer.evaluate()[0]["rsn_train"]["loss"] < first / 2
+
+
+@pytest.mark.usefixtures("_importable")
+def test_its_own_matrices_and_keys_are_checked() -> None:
+    with pytest.raises(InputError, match=r"tensor_init_rates.*W_V.*unknown matrix"):
+        make_run_config({"model": {"kind": "bag-of-words", "tensor_init_rates": {"W_V": 0.5}}})
+    with pytest.raises(InputError, match=r"d_f.*unknown key"):
+        make_run_config({"model": {"kind": "bag-of-words", "d_f": 3}})
+
+
+@pytest.mark.usefixtures("_importable")
+def test_a_name_belongs_to_one_section() -> None:
+    from bag_of_words import BagOfWordsConfig
+
+    class Other(BagOfWordsConfig):
+        """Another section of the same name."""
+
+    with pytest.raises(InputError, match=r"bag_of_words\.BagOfWordsConfig has that name"):
+        register_model(Other)
+
+
+@pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
+def test_autograd_stands_in_for_a_twin(kind: str) -> None:
+    """What a model without a twin trains with, on models that have one: the same numbers."""
+    member = make_run_config(
+        {"task": SMALL_TASK, "model": {"kind": kind, "d_f": 6}, "training": {"dtype": "float64"}}
+    ).members()[0]
+    parameters = build([member, member], 48)
+    tokens = torch.randint(48, (2, 5, 3), generator=torch.Generator().manual_seed(0))
+    labels = tokens[:, :, 0]
+    assert type(member.model) in TWINS
+    ours = losses_and_gradients(parameters, tokens, labels, member.model)
+    theirs = model_of(member.model).losses_and_gradients(parameters, tokens, labels)
+    torch.testing.assert_close(ours[0], theirs[0], rtol=1e-12, atol=0)
+    largest = max(float(g.abs().max()) for g in theirs[1].values())
+    for name, gradient in theirs[1].items():
+        assert float((ours[1][name] - gradient).abs().max()) < 1e-12 * largest, name
+
+
+@pytest.mark.usefixtures("_importable")
+def test_a_model_without_a_twin_takes_autograd() -> None:
+    member = make_run_config({"task": SMALL_TASK, "model": {"kind": "bag-of-words"}}).members()[0]
+    model = model_of(member.model)
+    assert gradients_of(member.model).__func__ is type(model).losses_and_gradients  # type: ignore[attr-defined]
