@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.data.batches import Batches
-from sim.data.dataset import batches
+from sim.data import batches
 
 
 def _batches(members: int, n: int, size: int) -> Batches:

@@ -69,11 +69,11 @@ def test_every_default_names_its_source() -> None:
         ({"model": {"kind": "transformer", "n_layers": 0}}, ["model.n_layers = 0", "than or equal to 1"]),
         (
             {"model": {"kind": "transformer", "tensor_init_rates": {"2.W_Q": 1.0}}},
-            ["model.tensor_init_rates", "no matrix '2.W_Q', but W_E, W_pos"],
+            ["model.tensor_init_rates", "'2.W_Q'", "unknown matrix; did you mean '0.W_Q'"],
         ),
         (
             {"model": {"kind": "transformer", "positions": "none", "tensor_init_rates": {"W_pos": 1.0}}},
-            ["model.tensor_init_rates", "no matrix 'W_pos'"],
+            ["model.tensor_init_rates", "'W_pos'", "unknown matrix"],
         ),
         ({"data": {"fresh_noise": True}}, ["data.fresh_noise = True", "set source = 'draw'"]),
         (
