@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.data.batches import Batches
 from sim.data import batches
+from sim.data.batches import Batches
 
 
 def _batches(members: int, n: int, size: int) -> Batches:
