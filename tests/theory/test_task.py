@@ -190,6 +190,7 @@ def test_a_missing_file_is_named() -> None:
         "line\nbreak",
         "nul\0",
         "bell\a",
+        "turned\u202e",
         "x" * 65,
         3,
         True,
