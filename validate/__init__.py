@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from validate.answer import Answer, answers
     from validate.claims import Claim, Condition, Finding, Outcome, judge_claims, ledger
     from validate.claims.given import GivenRuns
     from validate.compare import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
+        "validate.answer": ("Answer", "answers"),
         "validate.claims": ("Claim", "Condition", "Finding", "Outcome", "judge_claims", "ledger"),
         "validate.claims.given": ("GivenRuns",),
         "validate.compare": (
@@ -57,6 +59,7 @@ __getattr__ = lazy_names(
 
 __all__ = [
     "FIGURES",
+    "Answer",
     "Claim",
     "Condition",
     "Estimate",
@@ -71,6 +74,7 @@ __all__ = [
     "RungDistance",
     "Setting",
     "Study",
+    "answers",
     "compare_runs",
     "draw_figure",
     "equations_behind",

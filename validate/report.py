@@ -97,6 +97,7 @@ class Report:
         *,
         epochs: Sequence[int] | None = None,
         outcomes: Sequence[Outcome] = (),
+        draw: bool = True,
     ) -> Report:
         """Compare the runs, judge the claims they can answer and draw the figures they can fill.
 
@@ -108,12 +109,14 @@ class Report:
             Snapshots for figures of the cosines at these too; the answer's picture is of the early ones.
         outcomes : sequence of Outcome, optional
             Verdicts of the caller's own, shown first.
+        draw : bool, optional
+            Whether to draw figures, which takes most of the time.
         """
         observations = [run for setting in settings for run in setting.members.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
         rows, distances = compare_runs(settings), rung_distances(settings)
         found = answers(settings)
-        figures, not_drawn = _figures(settings, observations, rows, distances, epochs)
+        figures, not_drawn = _figures(settings, observations, rows, distances, epochs) if draw else ([], [])
         findings, matches = given.judge(claims), given.matches_of(claims)
         return cls(
             title,
@@ -121,7 +124,7 @@ class Report:
             rows,
             found,
             [row for setting in settings for row in early_rows(setting)],
-            [_picture(answer, i, len(found)) for i, answer in enumerate(found, 1)],
+            [_picture(answer, i, len(found)) if draw else None for i, answer in enumerate(found, 1)],
             list(outcomes),
             findings,
             matches,

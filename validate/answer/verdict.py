@@ -11,14 +11,16 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sim.runs.run import Run
+from theory.paths import PathLike
 from validate.answer import conditions as on
 from validate.claims.statements import LARGE, SMALL, Condition
 from validate.claims.verdicts import Outcome
-from validate.settings import Setting
+from validate.settings import Setting, as_settings
 from validate.stats import over_seeds
 from validate.times import early_epoch
 
@@ -27,7 +29,7 @@ CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """What some runs of one task and model say, and how surely.
 
@@ -51,15 +53,36 @@ class Answer:
     verdict: Verdict
     why: str
 
+    def __str__(self) -> str:
+        from validate.answer.words import missing_command, sentence, verdict_line
+
+        command = missing_command(self)
+        missing = f"\nwhat is missing: {command}" if command else ""
+        return f"{sentence(self)}.\nverdict: {verdict_line(self)}.{missing}"
+
+    def __repr__(self) -> str:
+        return f"Answer({self.verdict}: {self.why})"
+
     def outcome(self, condition: Condition) -> Outcome:
         """Return what became of a condition."""
         return next(o for o in self.outcomes if o.condition is condition)
 
 
-def answers(settings: Sequence[Setting]) -> list[Answer]:
-    """Return one answer for each group of settings that differ in nothing but γ."""
+def answers(runs: PathLike | Iterable[Setting | Run | PathLike]) -> list[Answer]:
+    """Return whether the theory predicts the embedding, once for each task and model.
+
+    Parameters
+    ----------
+    runs : path, or iterable of Setting, Run or path
+        What was trained: run folders, folders of them, or what ``sim.train`` returned.
+
+    Returns
+    -------
+    list of Answer
+        One for each group of runs that differ in nothing but γ and seed; ``print`` shows it in words.
+    """
     families: dict[str, list[Setting]] = defaultdict(list)
-    for setting in settings:
+    for setting in as_settings(runs):
         config = setting.runs[0].config
         families[
             json.dumps(config.model_dump(mode="json", exclude={"seed", "init_rate"}), sort_keys=True)

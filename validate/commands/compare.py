@@ -54,7 +54,9 @@ def run(arguments: Sequence[str]) -> int:
         OutputFolder(options.out).check(FILES, FOLDERS)
     settings = group_runs([Run.open(path) for path in find_runs(list(options.runs))])
     _check_epochs(options.epochs, settings)
-    report = Report.build("Predicted and observed embeddings", settings, epochs=options.epochs)
+    shown = options.out is not None or options.as_json
+    title = "Predicted and observed embeddings"
+    report = Report.build(title, settings, epochs=options.epochs, draw=shown)
     if options.out is not None:
         page, data = report.write(options.out)
     if options.as_json:
@@ -72,13 +74,11 @@ def run(arguments: Sequence[str]) -> int:
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
     from validate.answer.ranking import RANKED_HEADER, ranking
-    from validate.answer.words import condition_rows, epochs_text, missing_command, sentence, verdict_line
+    from validate.answer.words import condition_rows, epochs_text
     from validate.console import print_table
 
     for answer in answers:
-        print(f"{sentence(answer)}.\nverdict: {verdict_line(answer)}.")
-        if command := missing_command(answer):
-            print(f"what is missing: {command}")
+        print(answer)
         if verbose and answer.outcomes:
             header = ["state", "measure", "mean [95 %]", "threshold"]
             print_table("every condition", header, [row[:-1] for row in condition_rows(answer)])
