@@ -240,9 +240,8 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     np.testing.assert_allclose(drawn.points_[0].get_xdata(), off_diagonal(drawn.predicted))
 
 
-def test_one_rule_for_early_in_everything_that_is_shown(settings: list[Setting]) -> None:
+def test_one_rule_for_early_in_everything_that_is_shown(report: Report, settings: list[Setting]) -> None:
     """The answer, its table and the tables below it are at one epoch; all others are in the JSON."""
-    report = Report.build("one rule", settings)
     (answer,) = report.answers
     for setting in settings:
         assert (

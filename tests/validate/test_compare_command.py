@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from validate.answer import verdict
 from validate.answer.words import sentence
 from validate.cli import main
 from validate.report import Report
-from validate.settings import Setting
 
 
 def test_the_answer_comes_first_and_is_short(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,6 +42,7 @@ def test_exit_code_and_json_follow_the_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(verdict, "_judge", lambda *_: (decided, "by hand"))
+    monkeypatch.setattr("validate.report._figures", lambda *_: ([], []))
     assert main(["compare", str(runs_folder), "--json"]) == code
     (answer,) = json.loads(capsys.readouterr().out)["answers"]
     assert (answer["verdict"], answer["why"]) == (decided, "by hand")
@@ -56,10 +55,8 @@ def test_one_rate_alone_names_the_control(runs_folder: Path, capsys: pytest.Capt
     assert f"{runs_folder}/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1" in command
 
 
-def test_the_page_begins_with_the_answer(settings: list[Setting], tmp_path: Path) -> None:
-    report = Report.build("Whose answer", settings)
-    page, _ = report.write(tmp_path)
-    text = page.read_text()
+def test_the_page_begins_with_the_answer(report: Report, written: Path) -> None:
+    text = (written / "report.html").read_text()
     order = [text.index(words) for words in ('id="answer"', "predicts the anchors", "<img", 'id="claims"')]
     assert order == sorted(order)
     assert Page(text).alts[0].startswith("Cosine similarity of all anchors")
@@ -67,5 +64,5 @@ def test_the_page_begins_with_the_answer(settings: list[Setting], tmp_path: Path
     assert sentence(answer).split("'")[0] in text
     folded = text[text.index('id="comparison"') :]
     assert folded.index("<details") < folded.index("<table")
-    assert (tmp_path / "figures" / "answer.png").stat().st_size > 10_000
-    assert dataclasses.replace(answer).verdict == "undecided"
+    assert (written / "figures" / "answer.png").stat().st_size > 10_000
+    assert repr(answer) == f"Answer({answer.verdict}: {answer.why})"
