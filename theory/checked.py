@@ -13,7 +13,7 @@ import math
 import numbers
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, cast
 
@@ -226,8 +226,8 @@ def _each(check: Check, argument: str, value: Any) -> Any:
         raise InputError(argument, value, "not a list", "give a list, a tuple or a range")
     if isinstance(value, Sized) and len(value) > MOST_ITEMS:
         raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")
-    # An iterator can be read only once: the function gets what was read.
-    items = value if isinstance(value, Sized) else list(itertools.islice(value, MOST_ITEMS))
+    # The function gets what was read: an iterator can be read only once, and an array has no truth value.
+    items = value if isinstance(value, Sequence) else list(itertools.islice(value, MOST_ITEMS))
     for item in items:
         check(argument, item)
     return items

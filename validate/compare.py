@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,8 @@ from scipy.stats import rankdata
 
 from sim.runs.run import Run
 from sim.runs.table import frame
-from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
 from theory.paths import PathLike
 from validate.observe import Observations, observe
@@ -23,6 +24,8 @@ from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
 
 FloatArray = npt.NDArray[np.float64]
+Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
+"""NaN where an embedding is zero and has no direction."""
 ALL = "all anchors"
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
 """Each measure, and the values it can take."""
@@ -118,17 +121,20 @@ def group_title(group: str) -> str:
     return group if group == ALL else f"{group} anchors"
 
 
+@checked
 def observed_cosines(run: Run | Observations, epoch: int, tokens: Tokens) -> FloatArray:
     """Return the cosine matrix of a run's embedding at an epoch, shape (n, n)."""
     if isinstance(run, Run):
-        return cosine_matrix(run.embedding(epoch)[list(tokens)])
+        return cosine_matrix(run.embedding(epoch)[check_tokens("tokens", tokens, run.task.vocab_size)])
     return run.cosines(tokens, epoch)
 
 
+@checked
 def predicted_cosines(
     runs: Sequence[Run | Observations], epoch: int, tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
+    _check_request(runs, tokens)
     return _predicted(
         [observe(run) if isinstance(run, Run) else run for run in runs], [epoch] * len(runs), tokens
     )
@@ -154,8 +160,16 @@ def _observed(runs: Sequence[Run | Observations], epochs: Sequence[int], tokens:
     return [observed_cosines(run, epoch, tokens) for run, epoch in zip(runs, epochs, strict=True)]
 
 
+def _check_request(runs: Sequence[Run | Observations], tokens: Tokens) -> None:
+    if len(runs) == 0:
+        raise InputError("runs", [], "no run given", "give at least one")
+    check_tokens("tokens", tokens, runs[0].task.vocab_size)
+
+
+@checked
 def fitted_widths(runs: Sequence[Run | Observations], epoch: int, tokens: Tokens) -> list[float]:
     """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
+    _check_request(runs, tokens)
     return _fitted_widths(runs[0].task, tokens, _observed(runs, [epoch] * len(runs), tokens))
 
 
@@ -164,14 +178,20 @@ def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> li
     return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
 
 
-def measures(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> dict[str, FloatArray]:
+@checked
+def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     """Return Pearson, Spearman, RMSE and the largest error along the last axis.
 
     The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
     are all equal, so that their prediction ranks nothing.
     """
     p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
-    error = p - o
+    if p.shape != o.shape or p.ndim == 0 or p.size == 0:
+        raise InputError(
+            "predicted, observed", (p.shape, o.shape), "no pairs", "give two arrays of one shape"
+        )
+    with np.errstate(invalid="ignore"):
+        error = p - o
     # Cosines that are equal but for rounding shall tie, not be ranked by their last digits.
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
@@ -189,6 +209,7 @@ def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
+@checked
 def compare_runs(
     runs: PathLike | Iterable[Setting | Run | PathLike], epochs: Sequence[int] | None = None
 ) -> Comparison:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sim.runs.run import Run
-from theory import off_diagonal
+from theory import InputError, off_diagonal
+from theory.checked import checked
 from validate.claims.measures import geometry
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, Sample, each
 from validate.claims.verdicts import Outcome, judge_claims
@@ -107,11 +108,17 @@ CLAIMS = (
 )
 
 
+@checked
 def judge(settings: Sequence[Setting]) -> list[Outcome]:
     """Return every condition's outcome on the demo's runs."""
     by_rate = {setting.init_rate: setting.runs for setting in settings}
 
     def find(needs: Needs) -> Sample:
+        for rate in needs.init_rates:
+            if rate not in by_rate:
+                raise InputError(
+                    "settings", sorted(by_rate), f"no runs of γ = {rate:g}", "give the demo's runs"
+                )
         return {("", rate): by_rate[rate] for rate in needs.init_rates}
 
     return [outcome for finding in judge_claims(CLAIMS, find) for outcome in finding.outcomes]

@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from theory.checked import checked
+
 _ROWS = Path(__file__).with_suffix(".json")
 """Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
+@checked
 def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
     """Return the equations that some functions compute, in the order of the paper.
 

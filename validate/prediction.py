@@ -22,6 +22,7 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
+from theory.checked import checked
 from theory.paths import PathLike, as_path
 from theory.task.task import task_to_dict
 from validate.compare import groups_of
@@ -71,6 +72,7 @@ class Prediction:
     cosines: dict[str, dict[str, FloatArray]]
 
     @classmethod
+    @checked
     def of(cls, task: Task) -> Prediction:
         """Compute everything from a task."""
         keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from theory import off_diagonal
+from theory.checked import checked
 from validate.compare import FloatArray, groups_of, measures, observed_cosines
 from validate.predictors import PREDICTORS, Tokens
 from validate.settings import Setting
@@ -82,6 +83,7 @@ class RungDistance:
         return asdict(self) | {"rmse": self.rmse.as_dict(), "largest": self.largest.as_dict()}
 
 
+@checked
 def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from sim.config.run import MemberConfig
 from sim.runs.run import Run, find_runs
 from theory import InputError, Task
+from theory.checked import checked
 from theory.paths import PathLike
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def as_settings(given: PathLike | Iterable[Setting | Run | PathLike]) -> list[Se
     return group_runs(listed)
 
 
+@checked
 def group_runs(runs: PathLike | Iterable[Run | PathLike]) -> list[Setting]:
     """Group runs by all but the seed, small γ first; a path is a run folder or a folder of them.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import t as student
 
 from sim.runs.files import finite
+from theory.checked import Entries, Share, check_shape, checked
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,13 @@ class Estimate:
         return f"{self.mean:.{decimals}f} [{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
 
 
+Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 """The values that a measure can take: any, an accuracy's, a cosine's or correlation's, a size's."""
 
 
-def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level: float = 0.95) -> Estimate:
+@checked
+def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) -> Estimate:
     """Return the mean of one value a seed with its interval, leaving undefined values out.
 
     Parameters
@@ -69,8 +72,15 @@ def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level
         is cut away cannot hold the truth.
     level : float, optional
         The coverage.
+
+    Raises
+    ------
+    InputError
+        If the values are no numbers, or the level is not between 0 and 1.
     """
-    defined = np.array([v for v in values if math.isfinite(v)], dtype=np.float64)
+    numbers = check_shape("values", values, (None,))
+    low, high = check_shape("within", within, (2,))
+    defined = numbers[np.isfinite(numbers)]
     if len(defined) == 0:
         return Estimate(math.nan, None, None, 0)
     mean = float(defined.mean())
@@ -78,8 +88,7 @@ def over_seeds(values: Sequence[float], within: tuple[float, float] = ANY, level
         return Estimate(mean, None, None, 1)
     error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
     half = _quantile((1 + level) / 2, len(defined) - 1) * error
-    low, high = within
-    return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
+    return Estimate(mean, float(max(mean - half, low)), float(min(mean + half, high)), len(defined))
 
 
 @lru_cache(maxsize=64)

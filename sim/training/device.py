@@ -12,9 +12,7 @@ from theory import InputError
 def check_device(device: str) -> None:
     """Refuse a device that is neither the processor nor a GPU, or that cannot be used here."""
     if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
-        raise InputError(
-            "device", device, "cannot be used (no processor and no GPU has that name)", "use cpu or cuda"
-        )
+        raise InputError("device", device, "cannot be used (no such device)", "use cpu or cuda")
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:

@@ -23,14 +23,15 @@ from validate.demo_claims import (
 from validate.settings import Setting
 
 
-class Fake:
+class Fake(Run):
     """A run with a made-up embedding and accuracies."""
 
     def __init__(self, run: Run, embedding: np.ndarray[Any, Any], test: float, memory: float) -> None:
-        self.task, self.config = run.task, run.config
+        metrics = [{"accuracy": {"rsn_test": test, "mem": memory}}]
+        super().__init__(run.path, run.config, {}, metrics, run.snapshot_epochs)
         self._embedding = embedding
-        self.provenance: dict[str, Any] = {}
-        self.metrics = [{"accuracy": {"rsn_test": test, "mem": memory}}]
+
+    __setattr__ = object.__setattr__
 
     def embedding(self, epoch: int) -> np.ndarray[Any, Any]:
         assert epoch == self.config.training.epochs

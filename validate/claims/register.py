@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import InputError
+from theory.checked import checked
 from validate.claims.entries.causal import CAUSAL
 from validate.claims.entries.computed import COMPUTED
 from validate.claims.entries.embedding import EMBEDDING
@@ -16,6 +17,7 @@ from validate.claims.statements import Claim
 _ALL = (*LEARNING, *EMBEDDING, *COMPUTED, *MECHANISM, *VARIATIONS, *CAUSAL)
 
 
+@checked
 def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
     """Return the paper's claims by number, or those that are asked for.
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from sim.runs.files import finite
 from theory import InputError
+from theory.checked import checked
 from validate.claims.statements import Claim, Condition, Needs, Sample
 from validate.stats import Estimate, over_seeds
 
@@ -159,6 +160,7 @@ def _fails(control: Outcome) -> bool:
     return control.defined and not control.holds
 
 
+@checked
 def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
     """Measure every condition of some claims.
 

@@ -17,6 +17,7 @@ from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, re
 from sim.runs.run import Run
 from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
+from theory.checked import checked
 from theory.paths import PathLike, as_path
 from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.collect import observe
@@ -68,6 +69,7 @@ def kept(
     return found
 
 
+@checked
 def observe_path(path: PathLike) -> Observations:
     """Return the observations of a run folder, or those that a kept file holds."""
     file = as_path("path", path)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sim.config.presets import load_preset, merge
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
+from theory.checked import checked
 from theory.errors import unknown_name
 from theory.task.toml import load_toml
 from validate.observe import RUNS
@@ -54,6 +55,7 @@ class StudyMember(NamedTuple):
     path: Path
 
 
+@checked
 def load_study(source: str | Path) -> Study:
     """Return a study, by its name or from a TOML file.
 

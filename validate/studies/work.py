@@ -11,6 +11,7 @@ from sim.config.run import make_member_config
 from sim.runs.run import Run
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
+from theory.checked import checked
 from theory.paths import PathLike, as_path
 from validate.console import say, training_progress
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
@@ -20,6 +21,7 @@ from validate.studies.study import Study, StudyMember, members_of
 from validate.training import cost_text, process_count
 
 
+@checked
 def run_study(
     study: Study | Sequence[Study], root: PathLike = RUNS, workers: int = 0, *, resume: bool = True
 ) -> list[StudyMember]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from theory import InputError
+from theory.checked import checked
 from validate.figures.sheet import Sheet
 from validate.observe import Observations, kept
 
@@ -81,6 +82,7 @@ def find_figure(number: int) -> PaperFigure:
     return FIGURES[number]
 
 
+@checked
 def draw_figure(number: int, observations: Sequence[Observations] | None = None) -> Sheet:
     """Draw a figure of the paper.
 
