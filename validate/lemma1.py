@@ -31,7 +31,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     model, task = config.model, config.build_task()
     source = model.first_attention_reads
     if source is None:
-        raise InputError("model.kind", model.kind, "a model without attention", "take a Transformer")
+        raise InputError("observable", "lemma1_share", "this model has no attention", "take a Transformer")
     if model.tensor_init_rates or model.embedding_fan_in != "d_m":
         return float("nan")
     width = model.width(task.vocab_size)
