@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -11,6 +12,7 @@ from typing import Any
 from sim.errors import UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
+from validate.terminal import OutputError, prepare_streams, say
 
 COMMANDS = {
     "demo": "train the Emb-MLP at two scales, compare with the theory, and judge (about two minutes)",
@@ -41,7 +43,21 @@ _GO_ON = "; runs that had begun have a checkpoint: continue them with the same c
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is not None:
+        return _main(list(arguments))
+    # Figures go to files alone; matplotlib would refuse to be imported under a backend that it does not know.
+    os.environ["MPLBACKEND"] = "agg"
+    try:
+        prepare_streams()
+        code = _main(sys.argv[1:])
+        sys.stdout.flush()
+    except (InputError, OutputError) as error:
+        say(f"anchorflow: {error}")
+        return 2 if isinstance(error, InputError) else 1
+    return code
+
+
+def _main(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help"):
         print(_HELP)
         return 0 if given else 2
@@ -51,18 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(given[0], given[1:])
     except InputError as error:
-        print(f"anchorflow: {error}", file=sys.stderr)
+        say(f"anchorflow: {error}")
         return 2
     except UnfinishedRunsError as error:
-        print(f"anchorflow: {error}", file=sys.stderr)
+        say(f"anchorflow: {error}")
         return 3
     except KeyboardInterrupt:
-        print(f"anchorflow: stopped{_GO_ON if given[0] in ('train', 'demo') else ''}", file=sys.stderr)
+        say(f"anchorflow: stopped{_GO_ON if given[0] in ('train', 'demo') else ''}")
         return 130
-    except BrokenPipeError:
-        # The reader of our output went away, as with `| head`: not an error of ours.
-        sys.stderr.close()
-        return 0
 
 
 def _run(name: str, arguments: list[str]) -> int:
@@ -74,7 +86,10 @@ def _run(name: str, arguments: list[str]) -> int:
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS)
     command: Any = importlib.import_module(f"validate.commands.{name}")
-    return int(command.run(arguments))
+    from validate.progress import show_progress
+
+    with show_progress():
+        return int(command.run(arguments))
 
 
 if __name__ == "__main__":

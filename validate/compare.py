@@ -19,6 +19,7 @@ from theory.display import html_table
 from theory.paths import PathLike
 from validate.observe import Observations, observe
 from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
+from validate.progress import track
 from validate.settings import Setting, as_settings
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
@@ -228,7 +229,7 @@ def compare_runs(
         A long table of ``Row``: per anchor row and over all off-diagonal pairs.
     """
     rows: list[Row] = []
-    for setting in as_settings(runs):
+    for setting in track(as_settings(runs), "comparing settings"):
         for epoch in epochs if epochs is not None else setting.epochs():
             for group, tokens in groups_of(setting.task).items():
                 rows += _compare_group(setting, [epoch] * len(setting.runs), group, tokens)

@@ -1,31 +1,31 @@
-"""What the commands print: tables for people, JSON for machines, progress on standard error."""
+"""What the commands print: tables for people, JSON for machines."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
-from sim.training.session import Progress as RunProgress
-from sim.training.session import Report
+from validate.terminal import printable, terminal_width
+from validate.terminal import say as say
 
-_PLAIN_EVERY_SECONDS = 15.0
+_GAP = 2
+_STYLES = {
+    "holds in part": "yellow",
+    "holds": "green",
+    "does not hold": "red",
+    "not tested": "dim",
+    "not met": "red",
+    "met": "green",
+    "void": "yellow",
+}
+"""How a verdict or a state looks, by how it begins; the words say it too."""
 
 
 def print_json(value: Any) -> None:
@@ -33,64 +33,116 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table on standard output, as wide as it needs to be where that is not a terminal."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)
-    table = Table(title=title, title_justify="left", show_lines=False)
-    for name in header:
-        table.add_column(name, overflow="fold")
+def print_table(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    spare: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> None:
+    """Print a table on standard output, in words that are never broken.
+
+    In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, and
+    if that is not enough, every row is a list of its cells. Elsewhere each row is one line.
+
+    Parameters
+    ----------
+    title : str
+        Stands above.
+    header : sequence of str
+        The columns' names; cells under "verdict" and "state" are coloured.
+    rows : sequence of sequences of str
+    spare : sequence of str
+        Columns that are left out first, the last one first.
+    notes : sequence of str
+        What words and columns of the table mean, as "word: meaning", one line each below it.
+    """
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = terminal_width(sys.stdout) if terminal else None
+    header, rows = [printable(name) for name in header], [[printable(cell) for cell in row] for row in rows]
+    asked = header
+    for name in (*reversed(spare), None):
+        widths = column_widths(header, rows, width)
+        if widths is not None or name is None:
+            break
+        header, rows = _without(name, header, rows)
+    console = Console(width=width or max(sum(widths or []) + _GAP * len(header), 1), highlight=False)
+    console.print(Text(printable(title), style="bold"), soft_wrap=width is None)
+    if widths is None:
+        _print_lists(console, header, rows)
+    else:
+        console.print(_table(header, rows, widths))
+    for note in notes:
+        if note.partition(":")[0] in {*asked} - {*header}:
+            continue  # It explains a column that is left out.
+        console.print(Text(printable(note)), soft_wrap=width is None)
+    console.print()
+
+
+def column_widths(
+    header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None
+) -> list[int] | None:
+    """Return each column's width, at least its longest word; None if these do not fit.
+
+    Parameters
+    ----------
+    header, rows : sequences of str
+        The cells.
+    width : int or None
+        The columns of the terminal; None if each row shall be one line.
+    """
+    columns = list(zip(header, *rows, strict=True))
+    full = [max(map(len, column)) for column in columns]
+    if width is None:
+        return full
+    needed = [max(len(word) for cell in column for word in ["", *cell.split()]) for column in columns]
+    room = width - _GAP * (len(columns) - 1) - sum(needed)
+    if room < 0:
+        return None
+    found = list(needed)
+    # One character at a time to the column with most text for its width, so that rows take few lines.
+    for _ in range(room):
+        wanting = [i for i in range(len(columns)) if found[i] < full[i]]
+        if not wanting:
+            break
+        found[max(wanting, key=lambda i: full[i] / max(found[i], 1))] += 1
+    return found
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+    for name, width in zip(header, widths, strict=True):
+        table.add_column(Text(name), width=width, overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    console.print(table)
+        table.add_row(*(_styled(name, cell) for name, cell in zip(header, row, strict=True)))
+    return table
 
 
-def say(text: str) -> None:
-    """Print a line on standard error."""
-    print(text, file=sys.stderr, flush=True)
+def _print_lists(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print every row as a list of its cells under their columns' names."""
+    for row in rows:
+        for i, (name, cell) in enumerate(zip(header, row, strict=True)):
+            label, indent = (f"{name}: " if name else ""), "  " * (i > 0)
+            lines = textwrap.wrap(
+                label + cell,
+                console.width,
+                initial_indent=indent,
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            console.print(Text("\n".join(lines), style=_styled(name, cell).style), soft_wrap=True)
 
 
-class _RateColumn(ProgressColumn):
-    """Epochs per second, once there are two reports to measure a rate from."""
-
-    def render(self, task: Task) -> Text:
-        """Return the rate."""
-        return Text("epochs," if task.speed is None else f"epochs, {task.speed:.1f}/s,")
+def _styled(name: str, cell: str) -> Text:
+    if name not in ("verdict", "state"):
+        return Text(cell)
+    return Text(cell, style=next((style for word, style in _STYLES.items() if cell.startswith(word)), ""))
 
 
-@contextmanager
-def training_progress(total: int) -> Iterator[Report]:
-    """Show how many of all epochs are done, the rate and the time left; plain lines where no terminal is."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _plain_progress(total)
-        return
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _RateColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("training", total=total)
-        yield lambda progress: bar.advance(task)
-
-
-def _plain_progress(total: int) -> Report:
-    start = last = time.monotonic()
-    done = 0
-
-    def report(_: RunProgress) -> None:
-        nonlocal done, last
-        done += 1
-        now = time.monotonic()
-        if now - last >= _PLAIN_EVERY_SECONDS or done == total:
-            last = now
-            rate = done / (now - start)
-            pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
-            say(f"  {done}/{total} epochs, {pace}, {(total - done) / rate:.0f} s left")
-
-    return report
+def _without(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[str]]]:
+    kept = [i for i, other in enumerate(header) if other != name]
+    return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]

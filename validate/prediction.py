@@ -36,6 +36,7 @@ from validate.figures import (
 )
 from validate.figures.cosines import draw_matrix
 from validate.predictors import Tokens, are_summed, task_cosines
+from validate.progress import track
 
 FloatArray = npt.NDArray[np.float64]
 FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
@@ -133,7 +134,7 @@ class Prediction:
         folder.check(FILES, FOLDERS)
         folder.write("prediction.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
         folder.write("task.toml", self.task.to_toml())
-        for name, figure in self.figures().items():
+        for name, figure in track(self.figures().items(), "writing figures"):
             for suffix in ("png", "svg"):
                 folder.write(f"figures/{file_name(name)}.{suffix}", rendered(figure, suffix))
 

@@ -25,6 +25,7 @@ from validate.figures import rendered
 from validate.html import render
 from validate.observe import Observations
 from validate.predictors import FUNCTIONS
+from validate.progress import track
 from validate.report_figures import (
     NotDrawn,
     ReportFigure,
@@ -198,7 +199,7 @@ class Report:
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        for figure in self.all_figures():
+        for figure in track(self.all_figures(), "writing figures"):
             name = f"figures/{file_name(figure.name)}"
             folder.write(f"{name}.svg", rendered(figure.figure, "svg"))
             folder.write(f"{name}.png", figure.png)

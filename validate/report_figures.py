@@ -19,6 +19,7 @@ from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.observe import Observations
+from validate.progress import track
 from validate.rungs import STEPS, RungDistance
 from validate.settings import Setting
 
@@ -112,7 +113,7 @@ def draw_paper_figures(observations: Sequence[Observations]) -> tuple[list[Repor
     """Draw every figure of the paper that some runs can fill; name the others with the reason."""
     drawn: list[ReportFigure] = []
     missing: list[NotDrawn] = []
-    for number, paper in FIGURES.items():
+    for number, paper in track(FIGURES.items(), "drawing figures of the paper"):
         reason = _unfit(number, observations)
         if not reason:
             try:

@@ -17,6 +17,7 @@ from theory import off_diagonal
 from theory.checked import checked
 from validate.compare import FloatArray, groups_of, measures, observed_cosines
 from validate.predictors import PREDICTORS, Tokens
+from validate.progress import track
 from validate.settings import Setting
 from validate.stats import SIZE, Estimate, over_seeds
 
@@ -91,7 +92,7 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """
     return [
         distance
-        for setting in settings
+        for setting in track(settings, "taking error budgets")
         if setting.runs[0].config.model.kind == "emb-mlp"
         for epoch in setting.epochs()
         for group, tokens in groups_of(setting.task).items()

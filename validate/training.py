@@ -12,7 +12,8 @@ from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
 from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from theory import InputError
-from validate.console import say, training_progress
+from validate.console import say
+from validate.progress import training_progress
 
 
 def train_with_progress(config: RunConfig, out: Path, workers: int = 0, **how: Any) -> list[Run]:

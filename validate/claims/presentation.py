@@ -112,6 +112,41 @@ def qualification(claim: Claimed) -> str:
     return ", as far as tested" * untested + ", not clear" * (not claim["clear"])
 
 
+def count_text(claims: Sequence[Claimed]) -> str:
+    """Return how many claims have each verdict: "8 hold, 12 hold in part, 4 do not hold"."""
+    verdicts = Counter(str(claim["verdict"]) for claim in claims)
+    forms = {
+        "holds": ("holds", "hold"),
+        "holds in part": ("holds in part", "hold in part"),
+        "does not hold": ("does not hold", "do not hold"),
+        "not tested": ("is not tested", "are not tested"),
+    }
+    return ", ".join(
+        f"{verdicts[verdict]} {one if verdicts[verdict] == 1 else many}"
+        for verdict, (one, many) in forms.items()
+        if verdicts[verdict]
+    )
+
+
+def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return what the words in a table of claims or conditions mean, for those that occur in it."""
+    text = "\n".join(cell for row in rows for cell in row)
+    found = [f"{word}: {meaning}" for word, meaning in _MEANINGS.items() if word in text]
+    return [*found, _SETTINGS_MEAN] if "settings" in header else found
+
+
+_MEANINGS = {
+    "not clear": "an interval contains its threshold, or one seed gives no interval.",
+    "void": "the threshold is met, but so it is by the control, where the effect must be absent.",
+    "(opposing)": "a claim against the paper; the paper is right if it does not hold.",
+    "not tested": "the runs that it needs are not there.",
+}
+_SETTINGS_MEAN = (
+    "settings: how many are the paper's, from papers of the same group (sibling), chosen by us where the "
+    "paper is silent, or changed from these by the study (user)."
+)
+
+
 def is_measured(claim: Claimed) -> bool:
     """Return whether any condition, control or note of a claim was measured."""
     return any(c["missing"] is None for c in claim["conditions"])

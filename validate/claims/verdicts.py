@@ -20,6 +20,7 @@ from sim.runs.files import finite
 from theory import InputError
 from theory.checked import checked
 from validate.claims.statements import Claim, Condition, Needs, Sample
+from validate.progress import track
 from validate.stats import Estimate, over_seeds
 
 State = Literal["met", "not met", "void", "not tested", "fails", "passes", "reported"]
@@ -170,7 +171,10 @@ def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
     find : callable
         Finds the runs that a condition needs, or raises ``MissingRunsError``.
     """
-    return [Finding(claim, tuple(_outcome(claim, c, find) for c in claim.conditions)) for claim in claims]
+    return [
+        Finding(claim, tuple(_outcome(claim, c, find) for c in claim.conditions))
+        for claim in track(list(claims), "judging claims")
+    ]
 
 
 def _outcome(claim: Claim, condition: Condition, find: Find) -> Outcome:

@@ -93,14 +93,18 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
 
 
 def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
-    from validate.claims.presentation import HEADER, condition_rows, row
+    from validate.claims.presentation import HEADER, condition_rows, count_text, explanations, row
     from validate.console import print_table, say
 
-    print_table("the paper's claims", HEADER, [row(claim) for claim in claims])
+    rows = [row(claim) for claim in claims]
+    spare = ("n", "runs", "settings")
+    print_table("the paper's claims", HEADER, rows, spare=spare, notes=explanations(HEADER, rows))
     header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
         title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
-        print_table(title, header, condition_rows(claim))
+        conditions = condition_rows(claim)
+        print_table(title, header, conditions, notes=explanations(header, conditions))
+    print(count_text(claims))
     missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
     if missing:
         say(f"runs are missing; make them: anchorflow claims {' '.join(missing)} --run")

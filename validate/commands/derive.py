@@ -59,9 +59,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _chosen(options: Options) -> dict[str, Derivation]:
     from theory.symbolic import derivations, find_derivation
+    from validate.progress import track
 
     if options.name is None:
-        return dict(derivations())
+        return dict(track(derivations().items(), "deriving statements"))
     found = find_derivation(options.name)
     return {options.name: found}
 

@@ -43,6 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.console import print_json, say
     from validate.figures.paper import FIGURES, find_figure
+    from validate.progress import track
 
     if not options.format:
         raise InputError("format", [], "no format given", "give png, pdf or svg")
@@ -51,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     figures = [find_figure(number) for number in dict.fromkeys(numbers)]
     observations = _observations_of(options.runs)
     drawn: list[dict[str, Any]] = []
-    for figure in figures:
+    for figure in track(figures, "drawing figures"):
         try:
             sheet, missing = _draw(figure, observations)
         except InputError as error:

@@ -15,7 +15,7 @@ import shtab
 from theory import InputError
 from theory.errors import nearest
 from validate.commands.options import CommandOptions, Option, options_of
-from validate.terminal import output_width
+from validate.terminal import text_width
 
 _COMMON = {option.key for option in options_of(CommandOptions)}
 Values = TypeVar("Values", bound=CommandOptions)
@@ -82,7 +82,7 @@ class Command(Generic[Values]):
 
         With ``complete``, it also knows what a shell can offer for their values.
         """
-        width = output_width()
+        width = text_width()
         paragraphs = inspect.cleandoc(self.options.__doc__ or "").split("\n\n")
         positions = "".join(f" [{o.name}{' ...' * o.many}]" for o in options if o.position)
         parser = argparse.ArgumentParser(

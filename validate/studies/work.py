@@ -13,9 +13,10 @@ from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from theory.checked import checked
 from theory.paths import PathLike, as_path
-from validate.console import say, training_progress
+from validate.console import say
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import drop_kept, kept_file, kept_files, read_header
+from validate.progress import track, training_progress
 from validate.studies.state import cost_of, run_state
 from validate.studies.study import Study, StudyMember, members_of
 from validate.training import cost_text, process_count
@@ -102,11 +103,11 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     for file in _others(study, folder):
         drop_kept(file)
     written = []
-    for member in members:
-        if run_state(member) == "complete":
-            file = kept_file(study.name, member.variant, member.config, folder)
-            write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
-            written.append(file)
+    complete = [member for member in members if run_state(member) == "complete"]
+    for member in track(complete, f"observing runs of {study.name}"):
+        file = kept_file(study.name, member.variant, member.config, folder)
+        write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
+        written.append(file)
     return written
 
 
