@@ -8,6 +8,7 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from typing import TextIO
 
@@ -58,8 +59,12 @@ def printable(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Print a line on standard error."""
-    print(printable(text), file=sys.stderr, flush=True)
+    """Print a line on standard error, between words on several where the terminal is too narrow."""
+    text = printable(text)
+    if is_live(sys.stderr):
+        width = terminal_width(sys.stderr)
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr, flush=True)
 
 
 def _is_byte(character: str) -> bool:

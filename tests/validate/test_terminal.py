@@ -1,46 +1,241 @@
-"""The commands in a terminal, where rich draws what a pipe never sees."""
+"""The commands in a terminal of 80 and 200 columns, in pipes, and in environments that are out of order."""
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
-import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+import pytest
 
-TINY = """
-init_rates = [0.8]
-seeds = [0]
+from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
+from tests.validate.test_cli import CONFIG
+from validate.cli import main
 
-[task]
-keys = "40..49"
-n_anchors = 1
-length = 2
-vocab_size = 80
-reasoning_anchors = "11..14"
-memory_anchors = "1..3"
+COLOUR = "\x1b[3"
+PREDICT = ["predict", "task.toml"]
+WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 
-[model]
-d_m = 8
-d_f = 8
 
-[training]
-epochs = 2
-snapshot_epochs = [1]
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tiny.toml").write_text(CONFIG)
+    (tmp_path / "task.toml").write_text(CONFIG.split("[task]")[1].split("[model]")[0])
+    return tmp_path
+
+
+def _pipe(
+    arguments: list[str], folder: Path, shell: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a pipe; ``shell`` follows it, as in "| head -1"."""
+    line = " ".join(f"'{word}'" for word in [*COMMAND, *arguments])
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{line} {shell}"],
+        cwd=folder,
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def _epochs(n: int) -> list[str]:
+    return ["train", "tiny.toml", "--out", "runs", "--workers", "1", "--training.epochs", str(n)]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_training_is_interrupted_and_resumed_in_a_terminal(folder: Path, columns: int) -> None:
+    stopped = in_terminal(_epochs(100_000), folder, columns, interrupt_at=r"epochs: [1-9]\d*/200000")
+    assert stopped.code == 130, stopped.raw
+    assert "continue with the same command and --resume" in stopped.text
+    assert "Traceback" not in stopped.raw
+    resumed = in_terminal(
+        ["train", "--resume", "runs", "--workers", "1"], folder, columns, interrupt_at=r"epochs: [1-9]\d*/\d+"
+    )
+    assert resumed.code == 130, resumed.raw
+    assert not re.search(r"epochs: \d+/200000", resumed.raw)  # What was done is not done again.
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_training_ends_with_a_table_in_a_terminal(folder: Path, columns: int) -> None:
+    shown = in_terminal(_epochs(20), folder, columns)
+    assert shown.code == 0, shown.raw
+    assert re.search(r"training epochs: \d+/40", shown.raw)
+    assert "training epochs" not in shown.text  # The bar is gone.
+    assert any(line.startswith("runs/gamma0.8_seed1") for line in shown.lines)
+    assert max(map(len, shown.lines)) <= columns
+
+
+def test_a_training_in_a_pipe_and_into_head(folder: Path) -> None:
+    done = _pipe(_epochs(20), folder)
+    assert (done.returncode, "\x1b" in done.stdout + done.stderr) == (0, False)
+    assert done.stderr.startswith("runs: 2, epochs in all: 40")
+    assert len(done.stderr.splitlines()) <= 3
+    head = _pipe([*_epochs(20), "--resume"], folder, "| head -1")
+    assert (head.returncode, head.stdout, head.stderr) == (0, "after 20 epochs\n", "")
+
+
+DEMO = """
+import sys
+import validate.commands.demo as demo
+from tests.validate.conftest import tiny_config
+demo.demo_config = tiny_config
+from validate.cli import main
+sys.argv = ["anchorflow", "demo", "--out", "demo", "--workers", "1", "--overwrite"]
+if __name__ == "__main__":
+    sys.exit(main())
 """
 
 
-def test_a_training_shows_its_progress_in_a_terminal(tmp_path: Path) -> None:
-    (tmp_path / "tiny.toml").write_text(TINY)
-    done = subprocess.run(
-        [sys.executable, "-m", "validate.cli", "train", "tiny.toml", "--out", "runs", "--workers", "1"],
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY), "FORCE_COLOR": "1"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.mark.long
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_demo_in_a_terminal(folder: Path, columns: int) -> None:
+    """The demo's own path with a smaller configuration."""
+    (folder / "small.py").write_text(DEMO)
+    shown = in_terminal(["small.py"], folder, columns, command=COMMAND[:1])
+    assert shown.code == 1, shown.raw  # Six epochs have learned nothing yet.
+    assert "does not hold" in shown.text
+    assert "report: demo/report.html" in shown.text
+    assert max(map(len, shown.lines)) <= columns
+    assert COLOUR in shown.raw
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_whole_demo_in_a_terminal(folder: Path, columns: int) -> None:
+    shown = in_terminal(["demo", "--out", "demo"], folder, columns, timeout=1800)
+    assert shown.code == 0, shown.raw
+    assert "does not hold" not in shown.text
+    assert max(map(len, shown.lines)) <= columns
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("columns", "shape"), [(200, "table"), (80, "table"), (50, "list")])
+def test_tables_keep_words_whole_at_every_width(folder: Path, columns: int, shape: str) -> None:
+    whole = set(_pipe(PREDICT, folder).stdout.split())
+    shown = in_terminal(PREDICT, folder, columns)
+    assert shown.code == 0
+    assert max(map(len, shown.lines)) <= columns
+    assert whole <= {word.rstrip(":") for word in shown.text.split()} | whole & {"kind"}
+    assert any(line.startswith("token: 11") for line in shown.lines) is (shape == "list")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({"FORCE_COLOR": "1"}, True), ({}, False), ({"FORCE_COLOR": "1", "TERM": "dumb"}, False)],
+)
+def test_colour_in_a_pipe_only_where_it_is_forced(
+    folder: Path, environment: dict[str, str], coloured: bool
+) -> None:
+    done = _pipe(["claims", "20"], folder, **environment)
     assert done.returncode == 0, done.stderr
-    assert "training" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert (COLOUR in done.stdout) is coloured
+    assert "\x1b[2K" not in done.stderr  # A bar would be drawn over and over.
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colour_in_a_terminal_that_wants_none(folder: Path, environment: dict[str, str]) -> None:
+    shown = in_terminal(["claims", "20"], folder, **environment)
+    assert shown.code == 0
+    assert "holds" in shown.text
+    assert COLOUR not in shown.raw
+
+
+@pytest.mark.parametrize("encoding", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--help"],
+        pytest.param(["claims", "3"], marks=pytest.mark.long),
+        pytest.param(PREDICT, marks=pytest.mark.long),
+    ],
+)
+def test_an_ascii_output_names_the_letters(
+    folder: Path, arguments: list[str], encoding: dict[str, str]
+) -> None:
+    done = _pipe(arguments, folder, **(encoding | {"PYTHONCOERCECLOCALE": "0"}))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert ("gamma" in done.stdout) is (arguments != PREDICT)
+
+
+@pytest.mark.parametrize("columns", ["1", "0", "-3", "wide", "1000000000"])
+def test_help_and_tables_in_any_number_of_columns(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert main(["derive"]) == 0
+    assert 4000 < len(capsys.readouterr().out) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "words"),
+    [
+        (">&-", 2, "standard output = 'closed': nothing can be printed"),
+        (">/dev/full", 1, "standard output cannot be written: No space left on device"),
+        ("2>&-", 0, ""),
+        ("2>/dev/full", 0, ""),
+        ("2>&1 | head -1", 0, ""),
+    ],
+)
+def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> None:
+    done = _pipe(["derive"], folder, shell)
+    assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (code, False)
+    assert done.stderr.strip().removeprefix("anchorflow: ").startswith(words)
+    assert len(done.stderr.splitlines()) == (1 if words else 0)
+
+
+@pytest.mark.long
+def test_a_broken_pipe_leaves_the_exit_code(folder: Path) -> None:
+    """Claim 14 does not hold, whoever reads on."""
+    for shell in ("", "| head -1"):
+        done = _pipe(["claims", "14"], folder, shell)
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+
+
+@pytest.mark.long
+def test_an_unknown_drawing_backend_is_no_matter(folder: Path) -> None:
+    done = _pipe([*PREDICT, "--out", "p"], folder, MPLBACKEND="foo")
+    assert done.returncode == 0, done.stderr
+    assert list((folder / "p" / "figures").glob("*.png"))
+
+
+@pytest.mark.parametrize("device", ["meta", "mars", "cuda:99", ""])
+def test_devices_that_cannot_train_are_refused(
+    folder: Path, device: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", str(folder / "tiny.toml"), "--out", str(folder / "r"), "--device", device]) == 2
+    assert capsys.readouterr().err.startswith("anchorflow: device = ")
+    assert not (folder / "r").exists()
+
+
+def test_names_are_no_markup(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path, a run and a mapping whose names would end or begin a style of rich."""
+    monkeypatch.chdir(folder)
+    text = CONFIG.replace('reasoning_anchors = "11..14"\nmemory_anchors = "1..3"', "")
+    mapping = '[[task.mappings]]\nname = "[/x]"\nanchors = "11..14"\nrule = "sum"\n'
+    Path("[/]").mkdir(parents=True)
+    Path("[/]/[bold].toml").write_text(text.replace("[model]", f"{mapping}\n[model]"))
+    for arguments, shown in (
+        (["train", "[/]/[bold].toml", "--out", "[/x]", "--workers", "1"], "[/x]/gamma0.8_seed1"),
+        (["predict", "[/]/[bold].toml"], "[/x] anchor"),
+        (["compare", "[/x]", "--out", "[red]"], "[red]/report.html"),
+    ):
+        assert main(arguments) == 0
+        assert shown in capsys.readouterr().out
+    assert main(["study", "[/y]"]) == 2
+    assert "[/y]" in capsys.readouterr().err
+
+
+def test_a_name_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--preset", "\x1b[31mred"]) == 2
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert "control character" in error

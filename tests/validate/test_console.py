@@ -1,0 +1,81 @@
+"""Tables by width, in whole words, with verdicts in colour and in words."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from validate.console import column_widths, print_table
+from validate.terminal import in_ascii, printable
+
+HEADER = ["run", "verdict", "measure", "settings"]
+ROWS = [
+    ["runs/mine/gamma0.8_seed0", "holds in part, 1 of 2", "share of the attention", "12 paper, 6 sibling"],
+    ["[/x]", "does not hold", "Spearman of distance and cosine similarity", "3 chosen"],
+]
+WORDS = {word for row in ROWS for cell in row for word in cell.split()}
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _printed(monkeypatch: pytest.MonkeyPatch, columns: int | None, spare: tuple[str, ...] = ()) -> str:
+    stream = io.StringIO() if columns is None else _Terminal()
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout", stream)
+    print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
+    return stream.getvalue()
+
+
+def _plain(text: str) -> list[str]:
+    import re
+
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_words_are_whole_and_lines_fit(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = _plain(_printed(monkeypatch, columns))
+    assert max(map(len, lines)) <= columns
+    assert {word for line in lines for word in line.split()} >= WORDS
+    assert any(line.startswith("run: ") for line in lines) is (columns == 40)
+
+
+def test_each_row_is_one_line_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _printed(monkeypatch, None)
+    assert "\x1b" not in text
+    for row in ROWS:
+        assert any(all(cell in line for cell in row) for line in text.splitlines())
+
+
+def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
+    assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
+    assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
+
+
+def test_verdicts_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _printed(monkeypatch, 80)
+    assert "\x1b[33mholds in" in text
+    assert "\x1b[31mdoes not" in text
+
+
+def test_widths() -> None:
+    assert column_widths(["a", "b"], [["one two", "three"]], None) == [7, 5]
+    assert column_widths(["a", "b"], [["one two", "three"]], 14) == [7, 5]
+    assert column_widths(["a", "b"], [["one two", "three"]], 13) == [6, 5]
+    assert column_widths(["a", "b"], [["one two", "three"]], 10) == [3, 5]
+    assert column_widths(["a", "b"], [["one two", "three"]], 9) is None
+    assert column_widths([], [], 80) == []
+
+
+def test_characters_that_steer_or_cannot_be_written() -> None:
+    assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
+    assert "".join(map(in_ascii, "γ−≤Σ₂é…\udcff日")) == "gamma-<=Sigma2e...\\xff?"
