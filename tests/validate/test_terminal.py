@@ -220,12 +220,12 @@ def test_names_are_no_markup(
     """A path, a run and a mapping whose names would end or begin a style of rich."""
     monkeypatch.chdir(folder)
     text = CONFIG.replace('reasoning_anchors = "11..14"\nmemory_anchors = "1..3"', "")
-    mapping = '[[task.mappings]]\nname = "[/x]"\nanchors = "11..14"\nrule = "sum"\n'
+    mapping = '[[task.mappings]]\nname = "[red]"\nanchors = "11..14"\nrule = "sum"\n'
     Path("[/]").mkdir(parents=True)
     Path("[/]/[bold].toml").write_text(text.replace("[model]", f"{mapping}\n[model]"))
     for arguments, shown in (
         (["train", "[/]/[bold].toml", "--out", "[/x]", "--workers", "1"], "[/x]/gamma0.8_seed1"),
-        (["predict", "[/]/[bold].toml"], "[/x] anchor"),
+        (["predict", "[/]/[bold].toml"], "[red] anchor"),
         (["compare", "[/x]", "--out", "[red]"], "[red]/report.html"),
     ):
         assert main(arguments) == 0
