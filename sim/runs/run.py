@@ -22,6 +22,8 @@ from theory.display import html_table
 from theory.paths import PathLike, as_path, paths_of
 from theory.statistics.sample import matrix_of_counts
 
+_SHOWN_FOLDERS = 8
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -164,9 +166,32 @@ class Run:
 
 @checked
 def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
-    """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted."""
+    """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted.
+
+    Raises
+    ------
+    InputError
+        If a folder holds no run, but folders of runs: they are named, as they may be of different tasks.
+    """
     found: list[Path] = []
     for path in paths_of(paths):
-        inside = sorted(p.parent for p in path.glob("*/config.json")) if path.is_dir() else []
-        found += inside if inside and not (path / "config.json").exists() else [path]
+        if not path.is_dir() or (path / "config.json").exists():
+            found.append(path)
+            continue
+        inside = sorted(p.parent for p in path.glob("*/config.json"))
+        if not inside:
+            _refuse_folder_of_folders(path)
+        found += inside or [path]
     return found
+
+
+def _refuse_folder_of_folders(path: Path) -> None:
+    """Refuse a folder whose runs lie two or three folders down, and name the folders to choose from."""
+    folders = sorted(
+        {str(p.parent.parent) for depth in ("*/*", "*/*/*") for p in path.glob(f"{depth}/config.json")}
+    )
+    if folders:
+        shown = ", ".join(folders[:_SHOWN_FOLDERS]) + ", ..." * (len(folders) > _SHOWN_FOLDERS)
+        raise InputError(
+            "run", str(path), "holds no run itself, but folders of runs", f"name some of {shown}"
+        )

@@ -312,3 +312,19 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert main(["derive", "prop 9"]) == 2
     assert "did you mean" in capsys.readouterr().err
     assert main(["derive", "prop 1", "--all"]) == 2
+
+
+def test_a_folder_of_folders_of_runs_is_refused_with_their_names(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        assert main(["train", str(config), "--out", str(tmp_path / name), "--workers", "1"]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(tmp_path)]) == 2
+    assert f"name some of {tmp_path / 'one'}, {tmp_path / 'two'}." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "words"), [("7", "needs the language runs"), ("99", "choose one of")])
+def test_figures_that_cannot_be_drawn(number: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["figures", number]) == 2
+    assert words in capsys.readouterr().err

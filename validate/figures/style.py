@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
 from sim.runs.files import write_atomically
 from validate.figures.marks import EACH_SEED, OVER_SEEDS, OVER_SEQUENCES, explain
@@ -50,9 +53,29 @@ def new_axes(
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of a size in inches, drawn without a window."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+class _Figure(Figure):
+    """A figure that shows text as it is where a name of the user's, such as ``$x^$``, is no mathematics."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw everything."""
+        for text in self.findobj(Text):
+            assert isinstance(text, Text)
+            text.set_parse_math(_is_math(text.get_text()))
+        super().draw(renderer)
+
+
+@cache
+def _is_math(text: str) -> bool:
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def sequential(count: int) -> list[tuple[float, float, float, float]]:
