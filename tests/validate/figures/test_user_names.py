@@ -9,7 +9,7 @@ import pytest
 from validate.figures.style import new_axes
 
 
-@pytest.mark.parametrize("name", ["$x^$", "$", "a $\\nocommand$", "_^{"])
+@pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
 def test_a_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
     figure, (ax,) = new_axes()
     ax.plot([1, 2], label=f"of {name}")

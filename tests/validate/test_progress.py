@@ -1,0 +1,71 @@
+"""Progress in a notebook, in a pipe, and not at all where nobody asked for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from validate import progress as module
+from validate.progress import progress, show_progress, state_of, track
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that pass when a test says so."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress():
+        for _ in track(range(100), "judging claims"):
+            clock[0] += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  judging claims: 4/100, 2.0 per second, 48 s left"
+    assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
+    assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
+    assert len(lines) == 5
+
+
+def test_what_is_done_at_once_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(), progress("counting", 2) as advance:
+        clock[0] += 1
+        advance()
+        advance()
+    assert capsys.readouterr().err == ""
+
+
+def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in track(range(10), "judging claims"):
+        clock[0] += 10
+    assert capsys.readouterr() == ("", "")
+
+
+def test_slow_parts_are_timed_apart() -> None:
+    assert state_of("drawing", 1, 4, 200) == "drawing: 1/4, 200.0 s each, 10 min left"
+    assert state_of("drawing", 0, 4, 3) == "drawing: 0/4"
+
+
+@pytest.mark.long
+def test_a_notebook_rewrites_one_line() -> None:
+    """A cell that goes through something long shows its progress as one output, not as many."""
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    code = """
+import time
+from validate.progress import show_progress, track
+with show_progress():
+    for _ in track(range(8), "going through things"):
+        time.sleep(0.4)
+"""
+    notebook = new_notebook(cells=[new_code_cell(code)])
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": root, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    NotebookClient(notebook, timeout=120).execute(env=environment)
+    (output,) = notebook.cells[0].outputs
+    assert output.output_type == "display_data"
+    assert output.data["text/plain"].startswith("going through things: 8/8")
