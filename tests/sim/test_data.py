@@ -56,9 +56,14 @@ def test_a_drawn_sample_follows_the_label_distribution() -> None:
     assert abs(share - reasoning) < 5 * np.sqrt(share * (1 - share) / (counts > 0).sum())
 
 
-def test_uneven_sizes_are_refused() -> None:
-    with pytest.raises(InputError, match=r"n_sequences = 150: .* give 200 or 400|give 200"):
-        draw_population(Task.paper(), 150, np.random.default_rng(0))
+@pytest.mark.parametrize(
+    ("size", "remedy"),
+    [(150, "give 200"), (399, "give 200 or 400"), (401, "give 400 or 600"), (1, "give 200")],
+)
+def test_uneven_sizes_are_refused(size: int, remedy: str) -> None:
+    """The paper's task has 200 anchor combinations."""
+    with pytest.raises(InputError, match=rf"n_sequences = {size}: .*200 anchor combinations; {remedy}"):
+        draw_population(Task.paper(), size, np.random.default_rng(0))
 
 
 def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) -> None:
@@ -70,6 +75,9 @@ def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) ->
     assert not torch.equal(labels(0, 7), labels(0, 8))
     assert not torch.equal(labels(0, -1), labels(1, -1))
     assert torch.equal(labels(0, 0), labels(0, -1))
+    # Zero is a seed like any other, and not "the run's own".
+    assert torch.equal(labels(1, 0), labels(0, 0))
+    assert not torch.equal(labels(1, 0), labels(1, -1))
 
 
 def test_several_mappings_of_a_kind_are_scored_apart(member: Callable[..., MemberConfig]) -> None:
@@ -87,3 +95,26 @@ def test_several_mappings_of_a_kind_are_scored_apart(member: Callable[..., Membe
     data = build_dataset(member(task=task))
     assert set(data.parts) == {"mem", "rsn_train", "rsn_test", "low", "high"}
     assert set(data.labels[data.parts["low"]].tolist()) <= set(range(30, 34))
+
+
+def test_what_each_of_several_mappings_holds_out_is_in_no_training_set(
+    member: Callable[..., MemberConfig],
+) -> None:
+    task = {
+        "keys": "20..25",
+        "n_anchors": 1,
+        "length": 2,
+        "vocab_size": 60,
+        "mappings": [
+            {"name": "plus", "anchors": [1, 2], "rule": "sum", "held_out": [[2]]},
+            {"name": "more", "anchors": [3, 4], "rule": "sum", "held_out": [[4]]},
+        ],
+    }
+    data = build_dataset(member(task=task))
+    trained = {"plus": 1, "more": 3}
+    assert set(data.parts) == {"rsn_train", "rsn_test", *trained}
+    for name, anchor in trained.items():
+        assert set(data.tokens[data.parts[name]][:, 1].tolist()) == {anchor}
+        assert set(data.parts[name].tolist()) <= set(data.train.tolist())
+    for rows, anchors in ((data.train, {1, 3}), (data.parts["rsn_test"], {2, 4})):
+        assert set(data.tokens[rows][:, 1].tolist()) == anchors

@@ -131,6 +131,26 @@ def test_compiled_gradients_that_differ_are_not_taken(
     assert trainer.compiled is None
 
 
+@pytest.mark.parametrize(("times", "used"), [(0.5, "compiled"), (2.0, "torch")])
+def test_compiled_gradients_may_differ_by_rounding_and_no_more(
+    times: float, used: str, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On both sides of the limit: B L ε of a tensor's largest entry."""
+    limit = 16 * 3 * torch.finfo(torch.float64).eps
+
+    def differ(*arguments: Any) -> Any:
+        losses, found, norms = kernels.torch_gradients(trainer.model, trainer.trained)(*arguments)
+        largest = found["W1"].abs().max()
+        off = torch.where(found["W1"].abs() == largest, found["W1"] * (1 + times * limit), found["W1"])
+        return losses, found | {"W1": off}, norms
+
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: differ)
+    trainer = Trainer(small(epochs=kernels.COMPILE_FROM, dtype="float64").members())
+    report = choose_kernels(trainer)
+    assert report.used == used
+    assert report.difference == pytest.approx(times * limit, rel=0.1)
+
+
 def test_what_cannot_be_compiled_is_refused_before_any_work(
     small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer
+from sim.seeds import stream_seed
 from sim.training.optimizer import learning_rate
 
 Make = Callable[..., RunConfig]
@@ -113,14 +114,38 @@ def test_gradients_are_those_of_lemma_2(small: Make, record_error: Callable[[str
 
 
 def test_evaluating_changes_no_weight(small: Make) -> None:
-    members = small().members()
-    often, never = Trainer(members), Trainer(members)
+    """Also where what is evaluated has to be drawn: from a stream of its own, once."""
+    every, few = (Trainer(small(evaluation_size=size).members()) for size in (20_000, 7))
+    assert {name: len(rows) for name, rows in few.evaluated[0].items()} == dict.fromkeys(
+        every.evaluated[0], 7
+    )
+    drawn = {name: rows.clone() for name, rows in few.evaluated[0].items()}
+    states = [g.get_state() for own in few.generators.values() for g in own]
+    scores = few.evaluate()
+    assert all(map(torch.equal, states, [g.get_state() for own in few.generators.values() for g in own]))
+    assert scores == few.evaluate()
+    assert scores != every.evaluate()
     for _ in range(3):
-        often.run_epoch()
-        often.evaluate()
-        never.run_epoch()
-    for name in often.parameters:
-        assert torch.equal(often.parameters[name], never.parameters[name])
+        for trainer in (every, few):
+            trainer.run_epoch()
+        few.evaluate()
+        assert torch.equal(every.batches.order, few.batches.order)
+    for name in every.parameters:
+        assert torch.equal(every.parameters[name], few.parameters[name])
+    assert all(torch.equal(few.evaluated[0][name], rows) for name, rows in drawn.items())
+
+
+def test_every_use_of_randomness_has_a_stream_of_its_own(small: Make) -> None:
+    """Of two members, pairwise different: order, noise, what is evaluated, data, tables and tensors."""
+    members = small(seeds=[0, 1], evaluation_size=7).members()
+    seeds: list[int] = []
+    trainer = Trainer(members)
+    for own in trainer.generators.values():
+        seeds += [generator.initial_seed() for generator in own]
+    others = ("evaluation", "data/draw", "data/table", "data/labels", "init/turn", "init/W1", "init/W_emb")
+    seeds += [stream_seed(member.seed, name) for member in members for name in others]
+    assert len(seeds) == 2 * (2 + len(others))
+    assert len(set(seeds)) == len(seeds)
 
 
 @pytest.mark.parametrize("stop_after", [1, 3, 7, 8])

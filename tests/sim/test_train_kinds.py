@@ -277,10 +277,13 @@ def test_fresh_noise_resumes_bit_for_bit(small: Make) -> None:
     unbroken, first, second = Trainer(members), Trainer(members), Trainer(members)
     for _ in range(3):
         unbroken.run_epoch()
-    left = iter([False] * 20)
+    per_epoch = unbroken.steps_per_epoch
+    left = iter([False] * (per_epoch + 3))
     while first.run_epoch(lambda: next(left, True)):
         pass
-    assert 0 < first.position < first.steps_per_epoch
+    # In the second epoch, whose noise is neither the data's nor the first draw's.
+    assert (first.epoch, first.position) == (1, 3)
+    assert not torch.equal(first.batches.tokens, second.batches.tokens)
     second.restore([first.checkpoint(0)])
     assert torch.equal(second.batches.tokens, first.batches.tokens)
     while second.epoch < 3:
