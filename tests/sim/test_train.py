@@ -116,9 +116,8 @@ def test_gradients_are_those_of_lemma_2(small: Make, record_error: Callable[[str
 def test_evaluating_changes_no_weight(small: Make) -> None:
     """Also where what is evaluated has to be drawn: from a stream of its own, once."""
     every, few = (Trainer(small(evaluation_size=size).members()) for size in (20_000, 7))
-    assert {name: len(rows) for name, rows in few.evaluated[0].items()} == dict.fromkeys(
-        every.evaluated[0], 7
-    )
+    for name, rows in every.evaluated[0].items():
+        assert len(few.evaluated[0][name]) == min(len(rows), 7)
     drawn = {name: rows.clone() for name, rows in few.evaluated[0].items()}
     states = [g.get_state() for own in few.generators.values() for g in own]
     scores = few.evaluate()
