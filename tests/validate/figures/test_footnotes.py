@@ -105,8 +105,8 @@ def test_the_footnote_is_on_the_picture_and_inside_it(number: int) -> None:
 
 @pytest.mark.parametrize("number", [3, 13])
 def test_the_footnote_of_a_narrow_figure_is_not_clipped(number: int) -> None:
-    """One run fills few panels; the footnote is as long as ever."""
-    _is_inside(draw_figure(number, [make_observations("emb-mlp")]))
+    """One setting fills few panels; the footnote is as long as ever."""
+    _is_inside(draw_figure(number, several("emb-mlp", (0.8,))))
 
 
 def _is_inside(sheet: Sheet) -> None:
