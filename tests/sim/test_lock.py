@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sim import Run, RunConfig, train
+from sim import RunConfig, train
 from sim.runs.lock import only_writer
 from theory import InputError
 
@@ -87,32 +88,50 @@ def test_a_refusal_travels_between_processes_whole() -> None:
     assert (copy.argument, copy.value, copy.remedy) == ("out", "a/b", "wait")
 
 
-def test_a_full_disk_loses_nothing(small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The third checkpoint meets a full disk; with room again the run goes on, bit for bit."""
-    config = small(dtype="float64", epochs=8)
-    mkstemp, fsync, checkpoints = tempfile.mkstemp, os.fsync, []
+TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 
-    def make(prefix: str, **options: Any) -> tuple[int, str]:
-        checkpoints.extend([prefix] if prefix.startswith(".step_") else [])
-        return mkstemp(prefix=prefix, **options)
+
+def _contents(path: Path) -> dict[str, bytes]:
+    files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+def _train_until_full(config: RunConfig, out: Path, room: int, patched: pytest.MonkeyPatch) -> bool:
+    """Train with room for some writes; return whether that was too little."""
+    fsync, left = os.fsync, iter(range(room))
 
     def full(file: int) -> None:
-        if len(checkpoints) == 3:
+        if next(left, None) is None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(file)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(tempfile, "mkstemp", make)
-        patched.setattr(os, "fsync", full)
-        with pytest.raises(InputError, match=r"cannot be written \(No space left on device\).*--resume"):
-            train(config, tmp_path / "full")
-    folder = tmp_path / "full" / "gamma0.8_seed0"
-    assert len(list(folder.glob("checkpoints/*"))) == 2
-    with pytest.raises(InputError, match="not finished"):
-        Run.open(folder)
-    resumed, unbroken = train(config, tmp_path / "full", resume=True)[0], train(config, tmp_path / "whole")[0]
-    assert resumed.metrics == unbroken.metrics
-    assert (resumed.embedding(8) == unbroken.embedding(8)).all()
+    patched.setattr(os, "fsync", full)
+    try:
+        train(config, out)
+    except InputError as error:
+        return "cannot be written (No space left on device)" in str(error) and "--resume" in str(error)
+    finally:
+        patched.undo()
+    return False
+
+
+@pytest.mark.parametrize("model", [{"d_m": 8, "d_f": 12}, TRANSFORMER], ids=["emb-mlp", "transformer"])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.long)])
+def test_a_disk_that_is_full_at_any_write_loses_nothing(
+    model: dict[str, Any], every: int, small: Make, tmp_path: Path
+) -> None:
+    """With room again the run continues to the bytes of an unbroken one."""
+    config, patched = small(model=model, dtype="float64"), pytest.MonkeyPatch()
+    whole = _contents(train(config, tmp_path / "whole")[0].path)
+    for room in itertools.count(step=every):
+        out = tmp_path / str(room)
+        if not _train_until_full(config, out, room, patched):
+            break
+        assert not list(out.rglob(".*"))
+        assert _contents(train(config, out, resume=True)[0].path) == whole
+    # A configuration, statistics, three snapshots, three evaluations, two checkpoints, two records of how
+    # far the run is, and as many manifests.
+    assert room > 2 * 12
 
 
 def _train_with_little_room(config: RunConfig, out: Path) -> None:
