@@ -12,17 +12,20 @@ from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
 from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from theory import InputError
+from theory.paths import PathLike, as_path
 from validate.console import say
 from validate.progress import training_progress
 
 
-def train_with_progress(config: RunConfig, out: Path, workers: int = 0, **how: Any) -> list[Run]:
+def train_with_progress(config: RunConfig, out: PathLike, workers: int = 0, **how: Any) -> list[Run]:
     """Train a configuration with an estimate before and progress during the work.
 
     Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
     """
     members = config.members()
-    return train_members_with_progress(members, [out / member.name for member in members], workers, **how)
+    return train_members_with_progress(
+        members, [as_path("out", out) / member.name for member in members], workers, **how
+    )
 
 
 def train_members_with_progress(

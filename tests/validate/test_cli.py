@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
+from theory.symbolic import derivations
 from validate.cli import COMMANDS, main
 
 CONFIG = """
@@ -302,7 +304,9 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert main(["derive", "Lemma 4", "--latex"]) == 0
     assert "W_V" in capsys.readouterr().out
     assert main(["derive"]) == 0
-    assert "lemma 2" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert re.search(r"^trapezoid +Specialise the label", listed, re.MULTILINE)
+    assert len(listed.splitlines()) >= 2 + len(derivations())
     assert main(["derive", "eq 22", "--json"]) == 0
     assert _json(capsys)[0]["equation"]
     page = tmp_path / "page.md"

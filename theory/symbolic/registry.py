@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from theory.errors import InputError
@@ -87,9 +88,7 @@ class _Derivations(Mapping[str, "Derivation"]):
     """The registry: looking one derivation up builds it and what it rests on, and nothing else."""
 
     def __getitem__(self, name: str) -> Derivation:
-        module, function = _BUILDERS[name].split(".")
-        made: Derivation = getattr(importlib.import_module(f"theory.symbolic.{module}"), function)()
-        return made
+        return _builder(name)()
 
     def __contains__(self, name: object) -> bool:
         return name in _BUILDERS
@@ -99,6 +98,17 @@ class _Derivations(Mapping[str, "Derivation"]):
 
     def __len__(self) -> int:
         return len(_BUILDERS)
+
+
+def summaries() -> dict[str, str]:
+    """Return by name what each derivation does, in one sentence; none of them is built."""
+    return {name: (inspect.getdoc(_builder(name)) or "").partition("\n")[0] for name in _BUILDERS}
+
+
+def _builder(name: str) -> Callable[[], Derivation]:
+    module, function = _BUILDERS[name].split(".")
+    found: Callable[[], Derivation] = getattr(importlib.import_module(f"theory.symbolic.{module}"), function)
+    return found
 
 
 def derivations() -> Mapping[str, Derivation]:

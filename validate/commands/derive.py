@@ -48,6 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     if options.as_json:
         print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
         return 0
+    if options.name is None and not options.all:
+        _print_list()
+        return 0
     text = _text(options)
     if options.out is None:
         print(text)
@@ -67,12 +70,17 @@ def _chosen(options: Options) -> dict[str, Derivation]:
     return {options.name: found}
 
 
-def _text(options: Options) -> str:
-    from theory.symbolic import derivations, derivations_page, show
+def _print_list() -> None:
+    from theory.symbolic.registry import summaries
+    from validate.console import print_table
 
-    if options.name is None and not options.all:
-        names = "\n".join(f"  {name}" for name in derivations())
-        return f"The derivations; show one with: {EXAMPLE}\n{names}"
+    rows = [[name, summary] for name, summary in summaries().items()]
+    print_table(f"Show one with: {EXAMPLE}", ["name", "derivation"], rows)
+
+
+def _text(options: Options) -> str:
+    from theory.symbolic import derivations_page, show
+
     if options.all and options.latex:
         return derivations_page()
     chosen = _chosen(options).values()
