@@ -44,6 +44,17 @@ def test_measures_are_scipys(pair: Any) -> None:
     assert found["largest_error"] == pytest.approx(np.abs(p - o).max())
 
 
+def test_stacked_rows_are_measured_one_by_one() -> None:
+    """Any number of leading axes: each row is ranked and correlated by itself."""
+    rng = np.random.default_rng(3)
+    predicted, observed = rng.normal(size=(2, 2, 3, 7))
+    found = measures(predicted, observed)
+    for i, j in np.ndindex(2, 3):
+        p, o = predicted[i, j], observed[i, j]
+        assert found["spearman"][i, j] == pytest.approx(spearmanr(p, o).statistic)
+        assert found["pearson"][i, j] == pytest.approx(pearsonr(p, o).statistic)
+
+
 def test_a_prediction_agrees_perfectly_with_itself() -> None:
     values = np.linspace(0.1, 0.9, 10)
     found = measures(values, values)

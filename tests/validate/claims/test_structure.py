@@ -25,8 +25,11 @@ from theory import (
     average_attention_probability,
     cliff_sequence,
     cosine_matrix,
+    eq14_embedding,
+    fit_width,
     label_distribution,
     marginal_distribution,
+    off_diagonal,
 )
 from validate.claims.measures import attention as of_attention
 from validate.claims.measures.causal import matched_epoch
@@ -52,6 +55,7 @@ from validate.claims.measures.outputs import before_memorising, greatest_foreign
 from validate.claims.measures.spectra import share_of_falling, weakest_rank_trend
 from validate.observe import Observations
 from validate.predictors import from_counts, from_eq14, from_frozen_direction, from_marginal, from_uniform
+from validate.times import early_epoch
 
 REASONING = TASK.reasoning_anchors
 
@@ -116,6 +120,20 @@ def test_the_width_is_fitted_on_the_other_seeds() -> None:
     runs = [looks(0.8, 0, small=True, shape="eq. 14"), looks(0.8, 1, small=True, shape="eq. 14"), odd]
     found = explained_by_others_width({("", 0.8): runs})
     assert found[2] < -10
+
+
+def test_the_width_of_two_is_that_of_the_other() -> None:
+    """Exactly: a fit to both would move towards the run that it judges."""
+    runs = [looks(0.8, 0, small=True, shape="eq. 14"), looks(0.8, 7, small=False)]
+    found = explained_by_others_width({("", 0.8): runs})
+    seen = [one.cosines(REASONING, early_epoch(one)) for one in runs]
+    for i, other in enumerate((1, 0)):
+        width = fit_width(TASK, REASONING, seen[other])
+        predicted = cosine_matrix(eq14_embedding(TASK, REASONING, width=width))
+        by_hand = explained(off_diagonal(predicted), off_diagonal(seen[i]))
+        assert found[i] == pytest.approx(by_hand, rel=1e-12)
+        to_both = fit_width(TASK, REASONING, np.array(seen))
+        assert abs(to_both / width - 1) > 1e-3
 
 
 def test_explained_by_hand() -> None:

@@ -83,6 +83,13 @@ def test_one_control_binds_all_conditions_of_its_part_and_no_other() -> None:
     assert found.verdict == "holds in part"
 
 
+@pytest.mark.parametrize("controls", [(UNMET, UNMET, MET), (UNMET, MET, UNMET), (MET, UNMET, UNMET)])
+def test_one_control_that_passes_is_enough(controls: tuple[str, ...]) -> None:
+    """All controls of a part have to fail."""
+    found = finding(condition(MET), *(condition(kind, "control") for kind in controls))
+    assert found.state(found.outcomes[0]) == "void"
+
+
 def test_notes_decide_nothing() -> None:
     note = Condition("note", measuring(UNMET), needs=NEEDS, role="note")
     found = finding(condition(MET), note)
