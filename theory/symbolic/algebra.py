@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import random
 from collections.abc import Mapping, Sequence
 
 import sympy as sp
+from sympy.matrices.expressions.matexpr import MatrixElement
 
-from theory.symbolic.derivation import Check
+from theory.symbolic.derivation import Check, Compare
 
 EPS = sp.Symbol("epsilon", positive=True)
 R_S = sp.Symbol("r_s", positive=True)
@@ -23,7 +27,7 @@ def written_out(matrix: sp.MatrixSymbol, sizes: Mapping[sp.Symbol, int]) -> sp.M
 def replaced(expression: sp.Basic, *pairs: tuple[sp.Matrix, sp.Matrix]) -> sp.Basic:
     """Return the expression with every entry of each first matrix replaced by that of the second."""
     by_entry = {a: b for old, new in pairs for a, b in zip(old, new, strict=True)}
-    return expression.subs(by_entry, simultaneous=True)
+    return expression.xreplace(by_entry)
 
 
 def softmax(logits: sp.Matrix) -> sp.Matrix:
@@ -60,9 +64,9 @@ def average(expression: sp.Expr, varying: Sequence[sp.Basic], means: Mapping[sp.
     Every monomial is replaced by its mean; a monomial whose mean is not given is an error of ours.
     """
     total = sp.S.Zero
-    for powers, coefficient in sp.Poly(sp.expand(expression), *varying).terms():
-        monomial = sp.Mul(*(v**n for v, n in zip(varying, powers, strict=True)))
-        total += coefficient * (means[monomial] if monomial != 1 else 1)
+    for term in sp.Add.make_args(sp.expand(expression)):
+        fixed, monomial = term.as_independent(*varying, as_Add=False)
+        total += fixed * (means[monomial] if monomial != 1 else 1)
     return total
 
 
@@ -77,16 +81,60 @@ def taylor(expression: sp.Expr, variable: sp.Symbol, order: int) -> sp.Expr:
 
 def at_sizes(statement: sp.Basic, sizes: Mapping[sp.Symbol, int]) -> sp.Matrix:
     """Return a statement about matrices of any size, written out at given sizes."""
-    return sp.Matrix(statement.subs(sizes).as_explicit())
+    return sp.Matrix(_explicit(statement.subs(sizes)))
 
 
-def statement_check(result: sp.Matrix, statement: sp.Basic, sizes: Mapping[sp.Symbol, int]) -> Check:
-    """Compare the last step with the statement, entry by entry, at the sizes of the steps."""
+def _explicit(expression: sp.Basic) -> sp.Basic:
+    """Multiply matrices out from the inside: SymPy's own ``as_explicit`` takes each entry from the start."""
+    if isinstance(expression, sp.MatMul | sp.MatAdd | sp.Transpose | sp.HadamardProduct):
+        parts = [_explicit(part) if part.is_Matrix else part for part in expression.args]
+        if isinstance(expression, sp.HadamardProduct):
+            return functools.reduce(lambda a, b: a.multiply_elementwise(b), parts)
+        if isinstance(expression, sp.Transpose):
+            return parts[0].T
+        return functools.reduce(operator.mul if isinstance(expression, sp.MatMul) else operator.add, parts)
+    return expression.as_explicit()
+
+
+def entrywise(sizes: Mapping[sp.Symbol, int]) -> Compare:
+    """Return what compares an explicit result with a statement about matrices of any size."""
     written = ", ".join(f"{symbol} = {value}" for symbol, value in sizes.items())
-    residual = (result - at_sizes(statement, sizes)).applyfunc(_vanish)
-    return Check(f"Last step minus statement, every entry, at {written}.", residual)
+
+    def compare(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
+        sentence = f"Last step minus statement, every entry, at {written}."
+        return (Check(sentence, difference(sp.Matrix(result), statement, sizes)),)
+
+    return compare
 
 
-def _vanish(entry: sp.Expr) -> sp.Expr:
-    expanded = sp.expand(entry)
-    return expanded if expanded == 0 else sp.simplify(expanded)
+def symbolic(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
+    """Compare two scalar formulas."""
+    return (Check("Last step minus statement, symbolic.", settled(result - statement)),)
+
+
+def difference(result: sp.Matrix, statement: sp.Basic, sizes: Mapping[sp.Symbol, int]) -> sp.Matrix:
+    """Return result minus statement, every entry simplified."""
+    stated = at_sizes(statement, sizes).applyfunc(lambda entry: entry.rewrite(sp.Sum))
+    return (result - stated).applyfunc(settled)
+
+
+def settled(rest: sp.Expr) -> sp.Expr:
+    """Simplify a difference; one that is not 0 at some point is not 0, and is returned as it is."""
+    expanded = sp.expand(rest)
+    if expanded == 0 or _differs_somewhere(rest):
+        return expanded
+    return sp.simplify(expanded)
+
+
+def _differs_somewhere(rest: sp.Expr) -> bool:
+    """Put small numbers in for everything, some times over, and see whether something is left for certain."""
+    draw = random.Random(0)
+    entries = sorted(rest.atoms(MatrixElement), key=str)
+    numbers = rest.xreplace({entry: sp.Rational(n + 3, n + 2) for n, entry in enumerate(entries)})
+    symbols = sorted(numbers.free_symbols, key=str)
+    for _ in range(8):
+        point = {s: draw.randint(2, 5) if s.is_positive else draw.randint(-3, 5) for s in symbols}
+        value = sp.N(numbers.subs(point, simultaneous=True).doit())
+        if value.is_number and value.is_finite and abs(value) > 1e-9:
+            return True
+    return False

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, replaced, statement_check, written_out
-from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, entrywise, replaced, written_out
+from theory.symbolic.derivation import Argument, Check, Derivation, Step
 from theory.symbolic.emb_mlp import (
     LAW,
     RATIO_ARGUMENT,
@@ -21,8 +21,17 @@ from theory.symbolic.emb_mlp import (
     W2_ARGUMENT,
     prop_1,
 )
-from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q, R
-from theory.symbolic.labels import LABEL, Q_ARGUMENT, SIZE_ARGUMENTS, S, label_law
+from theory.symbolic.generating import A_MIN, N_Z, Z_MIN, Q, R, coefficient
+from theory.symbolic.labels import (
+    LABEL,
+    Q_ARGUMENT,
+    SIZE_ARGUMENTS,
+    S,
+    equal_weight,
+    label_law,
+    tables_residual,
+)
+from theory.symbolic.stated import anchor_distribution
 
 IS_KEY = sp.MatrixSymbol("z", 1, D)
 MEMORY_LAW = IS_KEY / N_Z
@@ -46,8 +55,7 @@ class ReasoningLaw(sp.Function):  # type: ignore[misc]
 
     def _eval_rewrite_as_Sum(self, *args: sp.Expr, **_: object) -> sp.Expr:
         i, s, z_min, a_min, n_keys, n_anchors, q = args
-        law = label_law().statement.subs({N_Z: n_keys, N_A: n_anchors, Q: q}, simultaneous=True)
-        return law.subs(R, i - s - z_min - (q - 1) * a_min)
+        return anchor_distribution(i - s - z_min - (q - 1) * a_min, n_keys, n_anchors, q)
 
     def _latex(self, printer: Any) -> str:
         return rf"P^{{{printer._print(self.args[1])}}}_{{{printer._print(self.args[0])}}}"
@@ -68,27 +76,39 @@ def array_modules() -> tuple[Any, ...]:
     return ({"ReasoningLaw": np.vectorize(at, otypes=[float])}, "numpy")
 
 
-def law_step() -> Step:
-    """Return eq. 22 as a step, for a label i."""
-    written = sp.Eq(REASONING_LAW, REASONING_LAW.rewrite(sp.Sum), evaluate=False)
-    return Step("The label law of a reasoning anchor, eq. 22 at r = i − s − ζ_min − (q−1) α_min.", written)
+def memory_steps() -> tuple[Step, Step]:
+    """Compute the label distribution of a memory anchor: every entry of the table is uniform on Z."""
+    weight, keys = equal_weight(), at_sizes(IS_KEY, SIZES)
+    return (
+        Step("The probability of each of N_Z equally likely labels, which sum to one.", weight),
+        Step("The label distribution of a memory anchor: that at every key.", keys * weight),
+    )
 
 
-def _steps(law: sp.Basic, sentence: str) -> tuple[Step, ...]:
-    """Put a law into the last step of Proposition 1."""
-    row = at_sizes(law, SIZES)
-    result = replaced(prop_1().result, (written_out(LAW, SIZES), row))
+def reasoning_steps() -> tuple[Step, Step]:
+    """Compute the label distribution of a reasoning anchor from its generating function."""
+    law = coefficient(1, Q - 1).subs(R, LABEL - S - Z_MIN - (Q - 1) * A_MIN)
+    row = sp.Matrix([[law.subs(LABEL, i) for i in range(SIZES[D])]])
+    return (
+        Step("The label distribution of a reasoning anchor, collected from its generating function.", law),
+        Step("Written as a row over the vocabulary.", row),
+    )
+
+
+def _put_in(distribution: tuple[Step, Step]) -> tuple[Step, ...]:
+    """Put a label distribution, the last of two steps, into the last step of Proposition 1."""
+    result = replaced(prop_1().result, (written_out(LAW, SIZES), sp.Matrix(distribution[-1].expression)))
     return (
         Step("The last step of Proposition 1.", prop_1().result),
-        Step(sentence, row),
-        Step("Put the law in.", result),
+        *distribution,
+        Step("Put the distribution in.", result),
     )
 
 
 @functools.cache
 def cor_1() -> Derivation:
     """Put a memory anchor's label law into Proposition 1 (eq. 26)."""
-    steps = _steps(MEMORY_LAW, "The label law of a memory anchor: 1/N_Z at every key.")
+    steps = _put_in(memory_steps())
     statement = R_S * (MEMORY_LAW - UNIFORM) * W2.T * W1.T
     return Derivation(
         name="cor 1",
@@ -104,7 +124,8 @@ def cor_1() -> Derivation:
         steps=steps,
         result=steps[-1].expression,
         statement=statement,
-        checks=(statement_check(steps[-1].expression, statement, SIZES),),
+        compare=entrywise(SIZES),
+        further_checks=(Check("The weight, averaged over all 27 tables of three keys.", tables_residual()),),
         arguments=(RATIO_ARGUMENT, *MEMORY_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
     )
 
@@ -112,8 +133,7 @@ def cor_1() -> Derivation:
 @functools.cache
 def cor_2() -> Derivation:
     """Put a reasoning anchor's label law into Proposition 1 (eq. 27)."""
-    put_in = _steps(REASONING_ROW, "Written as a row over the vocabulary.")
-    steps = (put_in[0], law_step(), *put_in[1:])
+    steps = _put_in(reasoning_steps())
     statement = R_S * (REASONING_ROW - UNIFORM) * W2.T * W1.T
     return Derivation(
         name="cor 2",
@@ -126,7 +146,7 @@ def cor_2() -> Derivation:
         steps=steps,
         result=steps[-1].expression,
         statement=statement,
-        checks=(statement_check(steps[-1].expression, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(RATIO_ARGUMENT, *REASONING_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
         modules=array_modules(),
     )

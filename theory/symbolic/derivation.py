@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class Check:
         return bool(self.residual == 0 or isinstance(self.residual, sp.ZeroMatrix))
 
 
+Compare = Callable[[Any, Any], tuple[Check, ...]]
+"""From the last step and the statement to the differences between them, which have to vanish."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """One argument of a derivation's function: its symbol, and what to pass for it."""
@@ -83,8 +88,10 @@ class Derivation:
         What the last step says.
     statement : sympy.Basic
         The same in the paper's form; for matrices, of any size.
-    checks : tuple of Check
-        Differences that vanish, the one between ``result`` and ``statement`` first.
+    compare : callable
+        From ``result`` and ``statement`` to the differences between them, which have to vanish.
+    further_checks : tuple of Check
+        Other differences that vanish, of the result with independent routes.
     arguments : tuple of Argument
         The arguments of ``function()``, in order.
     modules : tuple
@@ -101,9 +108,15 @@ class Derivation:
     steps: tuple[Step, ...]
     result: sp.Basic
     statement: sp.Basic
-    checks: tuple[Check, ...]
+    compare: Compare = field(repr=False)
     arguments: tuple[Argument, ...]
+    further_checks: tuple[Check, ...] = ()
     modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Every difference that has to vanish, those between result and statement first."""
+        return (*self.compare(self.result, self.statement), *self.further_checks)
 
     @property
     def passed(self) -> bool:

@@ -15,10 +15,10 @@ from theory.symbolic.algebra import (
     D,
     average,
     cross_entropy,
+    entrywise,
     negative_gradient,
     replaced,
     softmax,
-    statement_check,
     written_out,
 )
 from theory.symbolic.derivation import Argument, Derivation, Step
@@ -71,7 +71,7 @@ def lemma_2() -> Derivation:
         steps=steps,
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(
             Argument(C_S, "how often the sequence holds s"),
             Argument(Y, "the one-hot label, shape (1, d)"),
@@ -127,7 +127,7 @@ def prop_1() -> Derivation:
         steps=steps,
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(RATIO_ARGUMENT, LAW_ARGUMENT, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
     )
 

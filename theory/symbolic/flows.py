@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import sympy as sp
 
@@ -14,12 +14,13 @@ from theory.symbolic.algebra import (
     D,
     at_sizes,
     average,
+    entrywise,
+    replaced,
     softmax,
-    statement_check,
     taylor,
     written_out,
 )
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Argument, Check, Compare, Derivation, Step
 from theory.symbolic.emb_mlp import W1, W1_ARGUMENT, W2, W2_ARGUMENT
 
 DRIVE = sp.MatrixSymbol("R", D, D)
@@ -93,12 +94,25 @@ def _conserved(
         ),
         result=result,
         statement=first.T * first - second * second.T,
-        checks=(
-            Check("The rate of change, for symbolic sizes.", result),
-            Check("The rate of change, entry by entry at the small sizes.", explicit),
-        ),
+        compare=_conserved_by(dict(zip(matrices, flows, strict=True))),
+        further_checks=(Check("The rate of change, entry by entry at the small sizes.", explicit),),
         arguments=(arguments[first], arguments[second]),
     )
+
+
+def _conserved_by(flows: Mapping[sp.MatrixSymbol, sp.MatrixExpr]) -> Compare:
+    """Return what moves every matrix of a stated Q along its flow and differentiates Q."""
+
+    def compare(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
+        pairs = [(at_sizes(m, SIZES), at_sizes(m + TIME * by, SIZES)) for m, by in flows.items()]
+        moved = replaced(at_sizes(statement, SIZES), *pairs)
+        rate = moved.applyfunc(lambda entry: sp.expand(sp.diff(entry, TIME).subs(TIME, 0)))
+        return (
+            Check("The last step, for symbolic sizes.", result),
+            Check("The rate of change of the stated Q, entry by entry at the small sizes.", rate),
+        )
+
+    return compare
 
 
 @functools.cache
@@ -122,8 +136,8 @@ def linearised() -> Derivation:
         steps=steps,
         result=result,
         statement=statement,
-        checks=(
-            statement_check(result, statement, {D: SIZES[D]}),
+        compare=entrywise({D: SIZES[D]}),
+        further_checks=(
             Check(
                 "Every row of the drive has the row sum of C: labels and softmax both sum to one.",
                 _row_sums(result),

@@ -11,6 +11,7 @@ from math import comb
 from typing import Any
 
 import sympy as sp
+from sympy.printing.pretty.stringpict import prettyForm
 
 X, K, M = sp.Symbol("x"), sp.Symbol("k", integer=True, nonnegative=True), sp.Symbol("m", integer=True)
 J = sp.Symbol("j", integer=True, nonnegative=True)
@@ -37,6 +38,15 @@ class CutBinomial(sp.Function):  # type: ignore[misc]
         top, bottom = (printer._print(a) for a in self.args)
         printed = rf"\binom{{{top}}}{{{bottom}}}_{{\!+}}"
         return printed if exp is None else rf"{printed}^{{{exp}}}"
+
+    def _pretty(self, printer: Any) -> Any:
+        top, bottom = self.args
+        drawn = printer._print(sp.binomial(top, bottom, evaluate=False))
+        return prettyForm(*drawn.right("₊"))
+
+    def _sympystr(self, printer: Any) -> str:
+        top, bottom = (printer._print(a) for a in self.args)
+        return f"C({top}, {bottom})₊"
 
 
 def _count(top: int, bottom: int) -> int:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from theory.symbolic.derivation import Derivation, Step
 
-WIDTH = 100
+WIDTH = 78
 _LONGEST_LATEX = 220
 
 
 def show(derivation: Derivation) -> str:
-    """Return a derivation as text for a terminal of 100 columns."""
+    """Return a derivation as text for a terminal of 80 columns."""
     from theory.symbolic.printers import to_text
 
     lines = [*textwrap.wrap(f"{derivation.equation}: {derivation.title}", WIDTH), "=" * WIDTH, ""]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
 import textwrap
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.pretty.pretty_symbology import pretty_symbol
 from sympy.printing.str import StrPrinter
 
-TEXT_WIDTH, MOST_TEXT_LINES = 92, 12
-LINE_LATEX, LONGEST_LATEX, MOST_LINES = 160, 1200, 6
+_SUBSCRIPTS, _SUPERSCRIPTS = (str.maketrans("0123456789", digits) for digits in ("₀₁₂₃₄₅₆₇₈₉", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+TEXT_WIDTH, MOST_TEXT_LINES = 70, 3
+LINE_LATEX, LONGEST_LATEX, MOST_LINES = 160, 1200, 2
 
 
 class _Latex(LatexPrinter):  # type: ignore[misc]
@@ -26,11 +30,52 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
 
 
 class _Text(StrPrinter):  # type: ignore[misc]
+    """Formulas in one line as the paper writes them: r_s (P − 𝟏/d) W₂ᵀ W₁ᵀ."""
+
+    def _print_Symbol(self, symbol: sp.Symbol) -> str:
+        return pretty_symbol(symbol.name)
+
+    def _print_MatrixSymbol(self, matrix: sp.MatrixSymbol) -> str:
+        return pretty_symbol(matrix.name)
+
+    def _print_MatrixElement(self, entry: sp.Expr) -> str:
+        row, column = (str(int(n) + 1).translate(_SUBSCRIPTS) for n in (entry.i, entry.j))
+        name = self._print(entry.parent)
+        if entry.parent.rows == 1:
+            return f"{name}{column}"
+        return f"({name}){row}{column}" if len(name) > 1 else f"{name}{row}{column}"
+
     def _print_OneMatrix(self, matrix: sp.OneMatrix) -> str:
-        return f"ones({matrix.rows}, {matrix.cols})"
+        return "𝟏"
+
+    def _print_Identity(self, matrix: sp.Identity) -> str:
+        return "I"
+
+    def _print_Transpose(self, matrix: sp.Transpose) -> str:
+        return f"{self.parenthesize(matrix.arg, PRECEDENCE['Pow'])}ᵀ"
+
+    def _print_HadamardProduct(self, product: sp.HadamardProduct) -> str:
+        return f"({' ⊙ '.join(self._print(part) for part in product.args)})"
+
+    def _print_MatMul(self, product: sp.MatMul) -> str:
+        scalar, matrices = product.as_coeff_matrices()
+        factors = " ".join(self.parenthesize(m, PRECEDENCE["Mul"]) for m in matrices)
+        above, below = sp.fraction(scalar)
+        if above == -1:
+            factors = f"−{factors}"
+        elif above != 1:
+            factors = f"{self.parenthesize(above, PRECEDENCE['Mul'])} {factors}"
+        return factors if below == 1 else f"{factors}/{self.parenthesize(below, PRECEDENCE['Pow'])}"
+
+    def _print_MatAdd(self, total: sp.MatAdd) -> str:
+        terms = sorted((self._print(term) for term in total.args), key=lambda term: term.startswith("−"))
+        return " + ".join(terms).replace("+ −", "− ")
 
     def _print_FunctionMatrix(self, matrix: sp.FunctionMatrix) -> str:
-        return f"row_i({self._print(matrix.lamda.expr)})"
+        return str(self._print(matrix.lamda.expr))
+
+    def _print_ReasoningLaw(self, law: sp.Expr) -> str:
+        return f"P^{self._print(law.args[1])}({self._print(law.args[0])})"
 
 
 @functools.lru_cache(maxsize=1024)
@@ -66,11 +111,17 @@ def in_lines(expression: sp.Basic) -> str:
 def to_text(expression: sp.Basic) -> str:
     """Return a formula as text: in one line or two-dimensional where that fits, else in wrapped lines."""
     if not expression.has(sp.FunctionMatrix, sp.OneMatrix, sp.MatrixSymbol):
-        drawn: str = sp.pretty(expression, use_unicode=True, wrap_line=False)
+        drawn = str(sp.pretty(expression, use_unicode=True, wrap_line=False))
         if max(len(line) for line in drawn.splitlines()) <= TEXT_WIDTH:
             return drawn
-    written = _Text().doprint(expression)
+    written = _spoken(_Text().doprint(expression))
     lines = textwrap.wrap(" ".join(written.split()), TEXT_WIDTH)
     if len(lines) > MOST_TEXT_LINES:
         lines = [*lines[:MOST_TEXT_LINES], f"... ({len(lines)} lines)"]
     return "\n".join(lines)
+
+
+def _spoken(code: str) -> str:
+    """Write SymPy's operators as formulas have them: no stars, powers raised, true minus signs."""
+    raised = re.sub(r"\*\*(\d+)", lambda power: power.group(1).translate(_SUPERSCRIPTS), code)
+    return raised.replace("**", "^").replace("*", " ").replace("-", "−")

@@ -6,17 +6,19 @@ import functools
 
 import sympy as sp
 
-from theory.symbolic.algebra import EPS, R_S, at_sizes, replaced, statement_check
+from theory.symbolic.algebra import EPS, R_S, entrywise, replaced
 from theory.symbolic.corollaries import (
     MEMORY_ARGUMENTS,
     MEMORY_LAW,
     REASONING_ARGUMENTS,
     REASONING_ROW,
     array_modules,
-    law_step,
+    memory_steps,
+    reasoning_steps,
 )
 from theory.symbolic.derivation import Argument, Derivation, Step
 from theory.symbolic.emb_mlp import LAW, RATIO_ARGUMENT, UNIFORM
+from theory.symbolic.generating import Q
 from theory.symbolic.labels import Q_ARGUMENT
 from theory.symbolic.last_place import rho_anchor
 from theory.symbolic.transformer import (
@@ -42,15 +44,15 @@ from theory.symbolic.transformer import (
 
 def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
     """Put a law into eq. 29, with the paper's share of the last place or with the true one."""
-    share = rho_anchor().statement if exact else 1 / LENGTH
-    row = at_sizes(law, SIZES)
+    memory = law == MEMORY_LAW
+    distribution = memory_steps() if memory else reasoning_steps()
+    share = rho_anchor().result if exact else 1 / LENGTH
     one_law = replaced(eq_29().result, (small(LAST_LAW), small(LAW)))
     shared = one_law.subs(RHO, share)
-    result = replaced(shared, (small(LAW), row))
-    last = share * IDENTITY + W_O.T * W_V.T / LENGTH
+    result = replaced(shared, (small(LAW), sp.Matrix(distribution[-1].expression)))
+    last = IDENTITY / (Q * (LENGTH - Q)) + W_O.T * W_V.T / LENGTH
     onward = last if exact else VALUE_OUTPUT / LENGTH
     statement = R_S * (law - UNIFORM) * FEED_FORWARD * onward
-    memory = law == MEMORY_LAW
     number = "Prop. 2, eq. 10" if memory else "Prop. 3, eq. 11"
     group = "mem" if memory else "rsn"
     return Derivation(
@@ -72,13 +74,12 @@ def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
         steps=(
             Step("The last step of eq. 29 where P_L = P.", one_law),
             Step("Put the share of the last place in.", shared),
-            *(() if memory else (law_step(),)),
-            Step("The label law of s as a row over the vocabulary.", row),
-            Step("Put the law in.", result),
+            *distribution,
+            Step("Put the distribution in.", result),
         ),
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(
             RATIO_ARGUMENT,
             *(MEMORY_ARGUMENTS if memory else REASONING_ARGUMENTS),
@@ -140,7 +141,7 @@ def all_small() -> Derivation:
         ),
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(
             RATIO_ARGUMENT,
             Argument(RHO, "the share of the occurrences of s that stand in the last place"),

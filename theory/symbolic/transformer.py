@@ -14,10 +14,11 @@ from theory.symbolic.algebra import (
     D,
     average,
     cross_entropy,
+    difference,
+    entrywise,
     negative_gradient,
     replaced,
     softmax,
-    statement_check,
     written_out,
 )
 from theory.symbolic.derivation import Argument, Check, Derivation, Step
@@ -139,7 +140,8 @@ def lemma_3() -> Derivation:
         ),
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES), constant),
+        compare=entrywise(SIZES),
+        further_checks=(constant,),
         arguments=(
             Argument(C_S, "how often the sequence holds s"),
             Argument(LAST, "1 if the last token is s, else 0"),
@@ -181,11 +183,11 @@ def eq_29() -> Derivation:
         steps=steps,
         result=result,
         statement=statement,
-        checks=(
-            statement_check(result, statement, SIZES),
+        compare=entrywise(SIZES),
+        further_checks=(
             Check(
                 "The paper's form r_s/L (P − u)(W_fᵀ + I)(W_VOᵀ + I) is the case rho_s = 1/L, P_L = P.",
-                statement_check(special, paper, SIZES).residual,
+                difference(special, paper, SIZES),
             ),
         ),
         arguments=(

@@ -6,8 +6,8 @@ import functools
 
 import sympy as sp
 
-from theory.symbolic.algebra import D, average, replaced, statement_check, written_out
-from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.algebra import D_K, D, average, entrywise, replaced, written_out
+from theory.symbolic.derivation import Argument, Check, Derivation, Step
 from theory.symbolic.emb_mlp import SLOPES, P, Y
 from theory.symbolic.transformer import (
     FEED_FORWARD,
@@ -16,6 +16,7 @@ from theory.symbolic.transformer import (
     MEAN,
     ROWS,
     SCOPE,
+    SIZE_ARGUMENT,
     SIZES,
     W_O,
     W_V,
@@ -30,6 +31,10 @@ TOKEN_LABEL = sp.MatrixSymbol("C", D, D)
 RATIOS = sp.MatrixSymbol("r", 1, D)
 COUNTS = sp.MatrixSymbol("c", 1, D)
 W_EMB = sp.MatrixSymbol("W_emb", D, D)
+TABLE = sp.MatrixSymbol("P", D, D)
+OCCURRENCES = sp.MatrixSymbol("r", D, 1)
+RIGHT = sp.MatrixSymbol("M", D, D_K)
+RATE = sp.Symbol("eta", positive=True)
 
 
 @functools.cache
@@ -61,7 +66,7 @@ def lemma_4() -> Derivation:
         ),
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(
             Argument(MEAN, "A_L X, shape (1, d_m)"),
             *ROWS,
@@ -90,7 +95,7 @@ def eq_38() -> Derivation:
         steps=steps,
         result=result,
         statement=statement,
-        checks=(statement_check(result, statement, SIZES),),
+        compare=entrywise(SIZES),
         arguments=(
             Argument(W_EMB, "the embedding matrix, shape (d, d_m) with d = d_m"),
             Argument(TOKEN_LABEL, "the token-label matrix, rows r_s (P^s − u), shape (d, d)"),
@@ -100,6 +105,7 @@ def eq_38() -> Derivation:
     )
 
 
+@functools.cache
 def _small_steps() -> tuple[Step, ...]:
     p, slopes, mean, counts, w_emb = (small(m) for m in (P, SLOPES, MEAN, COUNTS, W_EMB))
     uniform, ones = sp.ones(1, SIZES[D]) / SIZES[D], sp.ones(*slopes.shape)
@@ -118,3 +124,64 @@ def _mean(entry: sp.Expr) -> sp.Expr:
     for x, count in enumerate(c):
         means |= {count * y[k]: matrix[x, k] + ratios[x] / len(y) for k in range(len(y))}
     return sp.expand(average(entry, [*c, *y], means))
+
+
+@functools.cache
+def theorem_2() -> Derivation:
+    """Put embeddings that have grown along their own drive into eq. 38."""
+    start, grown, result = _grown_steps()
+    centred = TABLE - sp.OneMatrix(D, D) / D
+    weights = sp.DiagMatrix(OCCURRENCES)
+    return Derivation(
+        name="theorem 2",
+        equation="Theorem 2, the matrix behind it",
+        title="The value matrix grows along the anchors' shared direction",
+        quantity="dW_V/dt",
+        quantity_latex=r"\frac{dW_V}{dt}",
+        assumptions=(
+            "Those of eq. 38; M is its right factor (W_f + I)ᵀ W_Oᵀ.",
+            "w_s = η r_s (P^s − u): the embeddings have grown along their leading drive (paper's form).",
+        ),
+        scope=(
+            "Steps: general entries at d = 3, d_k = 2. The left factor is Σ_s r_s² (P^s − u)ᵀ(P^s − u), "
+            "whose top eigenvector is the direction of W_V where M is of full rank and even. What Theorem 2 "
+            "says of memory anchors does not follow: predict_value_growth gives both groups' alignment."
+        ),
+        steps=(start, grown, result),
+        result=result.expression,
+        statement=RATE / LENGTH * centred.T * weights * weights * centred * RIGHT,
+        compare=entrywise(SIZES),
+        further_checks=(Check("vᵀ(left factor)v is Σ_s r_s² ⟨P^s − u, v⟩², for any v.", _quadratic_form()),),
+        arguments=(
+            Argument(RATE, "η"),
+            LENGTH_ARGUMENT,
+            Argument(TABLE, "the label distributions, one row a token, shape (d, d)"),
+            Argument(OCCURRENCES, "r_s of every token, shape (d, 1)"),
+            Argument(RIGHT, "the right factor, shape (d, d_k)"),
+            SIZE_ARGUMENT,
+        ),
+    )
+
+
+def _drives() -> sp.Matrix:
+    """Return the rows r_s (P^s − u) at the small size."""
+    table, ratios = small(TABLE), small(OCCURRENCES)
+    return sp.Matrix(*table.shape, lambda s, i: ratios[s] * (table[s, i] - sp.Rational(1, SIZES[D])))
+
+
+def _grown_steps() -> tuple[Step, Step, Step]:
+    w_emb, matrix, right = small(W_EMB), small(TOKEN_LABEL), small(RIGHT)
+    start = w_emb.T * matrix * right / LENGTH
+    grown = replaced(start, (w_emb, RATE * _drives()))
+    return (
+        Step("Eq. 38, with M for its right factor.", start),
+        Step("The embeddings in proportion to their drives.", grown),
+        Step("C has the rows r_s (P^s − u).", replaced(grown, (matrix, _drives()))),
+    )
+
+
+def _quadratic_form() -> sp.Expr:
+    v = sp.Matrix(sp.symbols("v_1:4", real=True))
+    drives = _drives()
+    form = (v.T * drives.T * drives * v)[0]
+    return sp.expand(form - sum((drives[s, :] * v)[0] ** 2 for s in range(drives.rows)))

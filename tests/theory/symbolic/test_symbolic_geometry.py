@@ -9,8 +9,24 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
-from theory import Task, cosine_matrix, eq14_embedding
+from theory import (
+    Mapping,
+    Shift,
+    Task,
+    average_attention_bound,
+    cosine_matrix,
+    eq14_embedding,
+    expected_token_label_matrix,
+    gaussian_embedding,
+    gaussian_shape,
+    inner_product_bound,
+    label_table,
+    token_ratio,
+    token_ratios,
+    value_drive,
+)
 from theory.symbolic import find_derivation
 
 Record = Callable[[str, float], None]
@@ -33,15 +49,16 @@ def test_inner_product_is_the_plain_sum(
     """Wide enough for Poisson's remainder (e^{−π²σ²} < 1e-17) and far from the edges (15 widths)."""
     d = 400
     a, b = (_vector(c1, c2, mean, width, d) for mean in means)
-    made = find_derivation("theorem 1").function()(c1, c2, width, means[0] - means[1], d)
+    made = find_derivation("gaussian inner product").function()(c1, c2, width, means[0] - means[1], d)
     assert made == pytest.approx(float(a @ b), abs=1e-12 * float(np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 def test_inner_product_error_is_recorded(record_error: Record) -> None:
     a, b = (_vector(1.0, 0.2, mean, 5.0, 400) for mean in (195.3, 203.0))
-    error = abs(find_derivation("theorem 1").function()(1.0, 0.2, 5.0, 7.7, 400) / float(a @ b) - 1)
-    for key in ("Theorem 1", "eq. 12"):
-        record_error(key, error)
+    error = abs(
+        find_derivation("gaussian inner product").function()(1.0, 0.2, 5.0, 7.7, 400) / float(a @ b) - 1
+    )
+    record_error("inner product of eq. 12", error)
     assert error < 1e-12
 
 
@@ -72,7 +89,7 @@ def test_tail_outside_the_coordinates_is_the_erfc_of_its_step() -> None:
 
 def _tail(number: int, bound: float, width: float) -> float:
     """Return what step ``number`` (counted from 0) says is cut off."""
-    step = find_derivation("theorem 1").steps[number].expression
+    step = find_derivation("gaussian inner product").steps[number].expression
     by_name = {symbol.name: symbol for symbol in step.free_symbols}
     values = {"tau": bound, "sigma": width, "Delta": 0.0}
     return float(step.subs({symbol: values[name] for name, symbol in by_name.items()}))
@@ -101,9 +118,61 @@ def test_noise_adds_to_a_square_and_not_to_an_inner_product() -> None:
     noise = d**-gamma * rng.normal(size=(2, n, d))
     inner = ((a + noise[0]) * (b + noise[1])).sum(1)
     square = ((a + noise[0]) ** 2).sum(1)
-    clean = find_derivation("theorem 1").function()
+    clean = find_derivation("gaussian inner product").function()
     for sample, mean in (
         (inner, clean(1, 0.3, 4, 8, d)),
         (square, clean(1, 0.3, 4, 0, d) + d ** (1 - 2 * gamma)),
     ):
         assert abs(sample.mean() - mean) < 3.29 * sample.std(ddof=1) / np.sqrt(n)
+
+
+def test_theorem_1_is_the_numeric_embedding(record_error: Record) -> None:
+    task, j = Task.paper(), np.arange(200)
+    made = find_derivation("theorem 1").function()(
+        j, 15, 21, 11, 100, 10, 2, 0.5, token_ratio(task, 15), 9, 200
+    )
+    error = float(
+        np.abs(made - gaussian_embedding(task, [15], learning_rate=0.5)[0]).max() / np.abs(made).max()
+    )
+    for key in ("Theorem 1", "eq. 12"):
+        record_error(key, error)
+    assert error < 1e-12
+
+
+def test_leading_order_of_bound_13_is_the_numeric_one(record_error: Record) -> None:
+    """Skewed shifts, so that both parts of the noise term are there; ndtri gives the quantile."""
+    keys, shifts = range(200, 210), {0: 5, 1: 1, 2: -2, 3: -8}
+    task = Task(
+        keys=keys, mappings=[Mapping(range(4), Shift(shifts))], n_anchors=9, length=10, vocab_size=420
+    )
+    found = inner_product_bound(task, range(4), learning_rate=3.0, init_rate=0.7, confidence=0.9)
+    shape = gaussian_shape(task, 0, learning_rate=3.0)
+    quantile = -ndtri(0.1 / 20)
+    made = find_derivation("eq 13").function()(
+        shape.C1, shape.sigma_P, shape.skewness, shape.excess_kurtosis, 420, 0.7, quantile
+    )
+    error = abs(made / (found.shape_leading + found.noise_leading) - 1)
+    record_error("eq. 13, leading order", error)
+    assert error < 1e-12
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.8])
+def test_lemma_1_is_the_numeric_bound(gamma: float, record_error: Record) -> None:
+    made = find_derivation("lemma 1").function()(0.3, gamma, 200, 9)
+    error = abs(made - average_attention_bound(0.3, 200, gamma, 9))
+    record_error("Lemma 1, bound", error)
+    assert 0 < made < 1
+    assert error < 1e-12
+
+
+def test_theorem_2_is_eq_38_of_the_tasks_own_drives(record_error: Record) -> None:
+    task, rng = Task.paper(), np.random.default_rng(3)
+    C, W_f, W_O = expected_token_label_matrix(task), rng.normal(size=(200, 200)), rng.normal(size=(5, 200))
+    right = (W_f + np.eye(200)).T @ W_O.T
+    made = find_derivation("theorem 2").function()(
+        0.3, 9, label_table(task), token_ratios(task)[:, None], right, 200
+    )
+    wanted = value_drive(0.3 * C, C, 9, W_f, W_O)
+    error = float(np.abs(made - wanted).max() / np.abs(wanted).max())
+    record_error("Theorem 2, matrix", error)
+    assert error < 1e-12

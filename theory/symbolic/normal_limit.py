@@ -1,0 +1,163 @@
+"""Theorem 1: the central limit behind eq. 12, and the leading order of the difference that (13) bounds."""
+
+from __future__ import annotations
+
+import functools
+
+import sympy as sp
+
+from theory.symbolic.algebra import D_M, R_S, settled, symbolic
+from theory.symbolic.attention import GAMMA
+from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q
+from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, UNIFORMS, S
+from theory.symbolic.moments import label_mean, label_variance
+
+T, X = sp.symbols("t x", real=True)
+COORDINATE = sp.Symbol("j", real=True)
+RATE = sp.Symbol("eta", positive=True)
+LENGTH = sp.Symbol("L", integer=True, positive=True)
+SIGMA = sp.Symbol("sigma_P", positive=True)
+SKEWNESS, KURTOSIS = sp.symbols("lambda kappa", real=True)
+C1, QUANTILE = sp.symbols("C_1 z", positive=True)
+
+
+@functools.cache
+def theorem_1() -> Derivation:
+    """Let q grow in the label distribution of a reasoning anchor, and take one step of size η (eq. 12)."""
+    steps = _limit_steps()
+    result = steps[-1].expression
+    mu = S + Z_MIN + (N_Z - 1) / 2 + (Q - 1) * (A_MIN + (N_A - 1) / 2)
+    variance = (N_Z**2 - 1) / 12 + (Q - 1) * (N_A**2 - 1) / 12
+    height = 1 / sp.sqrt(2 * sp.pi * variance)
+    bell = height * sp.exp(-((COORDINATE - mu) ** 2) / (2 * variance))
+    return Derivation(
+        name="theorem 1",
+        equation="Theorem 1, eq. 12",
+        title="The normal shape of a reasoning anchor's embedding after one step",
+        quantity="w̃^s_j, noise apart",
+        quantity_latex=r"\tilde w^{s}_{j}",
+        assumptions=(
+            *UNIFORMS,
+            "q → ∞ at fixed N_Z and N_A: the central limit theorem. That probabilities of single labels "
+            "converge with the characteristic function, uniformly, is the local limit theorem for integers.",
+            "One step of size η along r_s (P − u)/L: eq. 29 in the paper's form with W = I.",
+        ),
+        scope="Symbolic throughout; how far the limit is at a finite q is the subject of eq. 13.",
+        steps=steps,
+        result=result,
+        statement=RATE * R_S / LENGTH * (bell - 1 / D_M),
+        compare=_same_shape,
+        arguments=(
+            Argument(COORDINATE, "the coordinate, a label"),
+            Argument(S, "the anchor"),
+            Argument(Z_MIN, "the smallest key"),
+            Argument(A_MIN, "the smallest reasoning anchor"),
+            *SIZE_ARGUMENTS,
+            Q_ARGUMENT,
+            Argument(RATE, "η, the size of the step"),
+            Argument(R_S, "occurrences of s per sequence"),
+            Argument(LENGTH, "tokens in a sequence"),
+            Argument(D_M, "the embedding width, here the vocabulary size"),
+        ),
+    )
+
+
+def _same_shape(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
+    """Compare two normal densities by the slope of their logarithm, their height and what is taken off."""
+    shares = [sp.expand(e / (RATE * R_S / LENGTH)) for e in (result, statement)]
+    bells = [share.subs(D_M, sp.oo) for share in shares]
+    slopes = [sp.diff(bell, COORDINATE) / bell for bell in bells]
+    heights = [bell.subs(COORDINATE, label_mean().statement) ** 2 for bell in bells]
+    return (
+        Check("The slopes of the logarithms: mean and variance.", settled(slopes[0] - slopes[1])),
+        Check("The squared heights at the mean.", settled(heights[0] - heights[1])),
+        Check("What is taken off.", shares[0] - bells[0] - shares[1] + bells[1]),
+    )
+
+
+def _limit_steps() -> tuple[Step, ...]:
+    one = log_of_one_uniform()
+    summed = one.subs(sp.Symbol("N"), N_Z) + (Q - 1) * one.subs(sp.Symbol("N"), N_A)
+    variance, mean = label_variance().result, label_mean().result
+    scaled = summed.subs(T, T / sp.sqrt(variance))
+    # A ratio of polynomials in q of the same degree tends to the ratio of their leading coefficients.
+    parts = (sp.Poly(sp.expand(part), Q) for part in sp.fraction(sp.factor(sp.together(scaled))))
+    limit = sp.simplify(functools.reduce(lambda a, b: a.LC() / b.LC(), parts))
+    density = sp.integrate(sp.exp(limit) * sp.cos(T * X), (T, -sp.oo, sp.oo)) / (2 * sp.pi)
+    at_label = density.subs(X, (COORDINATE - mean) / sp.sqrt(variance)) / sp.sqrt(variance)
+    return (
+        Step("The logarithm of the characteristic function of a centred uniform of N integers, to t⁴.", one),
+        Step("That of a key plus q − 1 anchors: logarithms add.", summed),
+        Step("At t/σ_P, with q → ∞: every power above the second falls out.", limit),
+        Step("Fourier's inversion: the density at x deviations from the mean.", density),
+        Step("At the label j, with the mean and variance of the label.", at_label),
+        Step(
+            "One step of size η along r_s (P − u)/L, u = 1/d_m.", RATE * R_S / LENGTH * (at_label - 1 / D_M)
+        ),
+    )
+
+
+def log_of_one_uniform() -> sp.Expr:
+    """Expand log[sin(Nt/2) / (N sin(t/2))], the sum of N equal phases, to fourth order."""
+    n, y = sp.Symbol("N"), sp.Symbol("y", positive=True)
+    series = sp.series(sp.log(sp.sin(y) / y), y, 0, 6).removeO()
+    return sp.factor(series.subs(y, n * T / 2) - series.subs(y, T / 2))
+
+
+@functools.cache
+def eq_13() -> Derivation:
+    """Expand the two parts of the difference of inner products, noise apart and noise."""
+    steps = _difference_steps()
+    result = steps[-1].expression
+    squares = SKEWNESS**2 / 36 * sp.Rational(15, 16) + KURTOSIS**2 / 576 * sp.Rational(105, 32)
+    distance = sp.sqrt(squares / (sp.sqrt(sp.pi) * SIGMA))
+    still = C1**2 * sp.Abs(KURTOSIS) / (32 * sp.sqrt(sp.pi) * SIGMA)
+    return Derivation(
+        name="eq 13",
+        equation="Eq. 13, its leading order",
+        title="The leading order of both parts of bound (13)",
+        quantity="sup |<w̃_i, w̃_j> − <w_i, w_j>|, to leading order in q",
+        quantity_latex=r"\sup_{i,j}\left|\langle \tilde w^{s_i}, \tilde w^{s_j}\rangle"
+        r" - \langle w^{s_i}, w^{s_j}\rangle\right| \approx",
+        assumptions=(
+            "The label is a sum of many independent terms; λ and κ are its skewness and excess kurtosis. "
+            "Higher cumulants, and products of these, are of higher order in 1/q.",
+            "w and w̃ share their noise, N(0, d_m^−2γ); z is the quantile of the union bound over pairs.",
+            "An expansion, not a bound: the inequality, with constants, is proven on the page on bound (13).",
+        ),
+        scope="Symbolic. Compared with inner_product_bound, and that with the plain sums.",
+        steps=steps,
+        result=result,
+        statement=still + 2 * C1 * D_M**-GAMMA * QUANTILE * distance,
+        compare=symbolic,
+        arguments=(
+            Argument(C1, "η r_s / L"),
+            Argument(SIGMA, "the label's standard deviation"),
+            Argument(SKEWNESS, "its skewness"),
+            Argument(KURTOSIS, "its excess kurtosis"),
+            Argument(D_M, "the embedding width"),
+            Argument(GAMMA, "the initialisation rate"),
+            Argument(QUANTILE, "the normal quantile"),
+        ),
+    )
+
+
+def _difference_steps() -> tuple[Step, ...]:
+    cumulants = {3: SKEWNESS * SIGMA**3, 4: KURTOSIS * SIGMA**4}
+    correction = sum(value * (sp.I * T) ** n / sp.factorial(n) for n, value in cumulants.items())
+    symmetric = sp.expand(correction + correction.subs(T, -T))
+    bell = sp.exp(-(SIGMA**2) * T**2)
+    at_zero = sp.integrate(bell * symmetric, (T, -sp.oo, sp.oo)) / (2 * sp.pi)
+    modulus = sp.expand(correction * correction.subs(T, -T))
+    norm = sp.simplify(sp.integrate(bell * modulus, (T, -sp.oo, sp.oo)) / (2 * sp.pi))
+    noise = 2 * C1 * D_M**-GAMMA * QUANTILE * sp.sqrt(norm)
+    return (
+        Step("log E exp(it(Y − μ)) beyond −σ²t²/2, from the third and fourth cumulants.", correction),
+        Step("The same of Y − Y′, whose probability at Δ is ⟨P_i, P_j⟩: the odd part cancels.", symmetric),
+        Step("To first order its Fourier integral at Δ = 0, where it is largest.", at_zero),
+        Step("|P − N|² by Parseval: the squared modulus of the first-order difference.", modulus),
+        Step("Its integral.", norm),
+        Step("A pair's noise has a deviation of at most 2 C₁ d_m^−γ |P − N|.", noise),
+        Step("Both parts.", C1**2 * sp.Abs(at_zero) + noise),
+    )
