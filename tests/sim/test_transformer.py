@@ -79,8 +79,7 @@ def test_definition_2_is_that_of_the_theory(activation: str, member: Make, recor
     found = label_logits(parameters, TOKENS, config.model)
     for m in range(2):
         theirs = OneLayerParameters(**{a: parameters[b][m].numpy() for a, b in ONE_LAYER.items()})
-        named = "linear" if activation == "identity" else "tanh"
-        expected = one_layer_logits(theirs, TOKENS[m].numpy(), activation=named)  # type: ignore[arg-type]
+        expected = one_layer_logits(theirs, TOKENS[m].numpy(), activation=activation)  # type: ignore[arg-type]
         error = np.abs(found[m].numpy() - expected).max() / np.abs(expected).max()
         record_error("eq. 9", error)
         assert error < 1e-13

@@ -7,11 +7,14 @@ import pytest
 
 from tests.theory.flow_reference import parameters, small_example
 from theory import (
+    EXACT,
     IDENTITY,
+    EmbMLPParameters,
     InputError,
     Trajectory,
     cosine_errors,
     cosine_matrix,
+    coupled_flow,
     frozen_flow,
     population_flow,
     validity_horizon,
@@ -98,3 +101,18 @@ def test_impossible_spans_are_refused(option, value):
 def test_bounds_have_to_be_positive():
     with pytest.raises(InputError, match="bounds"):
         validity_horizon(POPULATION, ANCHORS, [0.8], [], d_m=4, d_f=4, rng=np.random.default_rng(0))
+
+
+def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_passes():
+    """No cosine error exceeds 2: only the blow-up ends the coupled rung, and nothing ends the others."""
+    rows = validity_horizon(
+        POPULATION, ANCHORS, [1.2], [2.5], d_m=12, d_f=20, rng=np.random.default_rng(3), n_times=61
+    )
+    horizon = {row.rung: row for row in rows}
+    coupled = horizon.pop("coupled")
+    assert coupled.clock < coupled.time < coupled.span
+    drawn_with = np.random.default_rng(int(np.random.default_rng(3).integers(2**63)))
+    initial = EmbMLPParameters.draw(20, d_m=12, d_f=20, gamma=1.2, rng=drawn_with)
+    end = coupled_flow(POPULATION.token_label_matrix(), initial, [coupled.span], solver=EXACT).blow_up
+    assert coupled.time == pytest.approx(end, rel=0.01)
+    assert all(np.isinf(row.time) for row in horizon.values())

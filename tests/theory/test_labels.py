@@ -141,13 +141,41 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     record_error("eq. 22", np.abs(floats - exact).max())
 
 
-def test_closed_form_in_float64_would_be_worthless() -> None:
-    """The reason for convolving: at q = 200 one term of eq. 22, rounded to float64, errs by more than 1."""
+def test_closed_form_in_float64_is_worthless() -> None:
+    """The reason for convolving: eq. 22 term by term in float64, at q = 200, against the exact counts."""
     q, n_keys, n_anchors = 200, 100, 10
-    r = (n_keys + (q - 1) * (n_anchors - 1)) // 2
-    terms = [comb(q - 1, j) * comb(r - j * n_anchors + q - 1, q - 1) for j in range(r // n_anchors + 1)]
-    total = n_keys * n_anchors ** (q - 1)
-    assert max(terms) // total > 2**53
+    exact = reasoning_anchor_law(n_keys, n_anchors, q)
+    r = len(exact) // 2
+    terms = [
+        float((-1) ** j * comb(q - 1, j)) * float(comb(r - j * n_anchors + q - 1 - shift, q - 1)) * sign
+        for j in range(q)
+        for shift, sign in ((0, 1.0), (n_keys, -1.0))
+        if r - j * n_anchors - shift >= 0
+    ]
+    naive = sum(terms) / float(n_keys * n_anchors ** (q - 1))
+    assert abs(naive / float(exact[r]) - 1) > 1
+    task = Task(
+        keys=range(10, 110), reasoning_anchors=range(10), n_anchors=q, length=q + 1, vocab_size=2000
+    )  # fmt: skip
+    assert label_distribution(task, 0)[10 + r] == pytest.approx(float(exact[r]), rel=1e-12)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_several_tokens_at_once_are_the_rows_of_single_ones(held_out: bool) -> None:
+    task, tokens = Task.paper(), [11, 3, 50, 199]
+    table = label_distribution(task, tokens, held_out=held_out)
+    assert table.shape == (4, 200)
+    for row, token in zip(table, tokens, strict=True):
+        np.testing.assert_array_equal(row, label_distribution(task, token, held_out=held_out))
+    exact = label_distribution(task, np.array(tokens), held_out=held_out, exact=True)
+    assert exact[0] == label_distribution(task, 11, held_out=held_out, exact=True)
+    assert label_distribution(task, [15], role="anchor").shape == (1, 200)
+
+
+@pytest.mark.parametrize("tokens", [[], [[11]], [11, 200], [1.5]])
+def test_token_lists_that_make_no_sense_are_refused(tokens: object) -> None:
+    with pytest.raises(InputError, match="token"):
+        label_distribution(Task.paper(), tokens)  # type: ignore[call-overload]
 
 
 def test_held_out_combinations_shift_only_their_own_anchors() -> None:

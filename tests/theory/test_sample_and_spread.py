@@ -137,6 +137,55 @@ def test_spread_of_drawn_sequences(name: str) -> None:
     assert abs(np.mean(norms) - expected) < 4 * error
 
 
+HELD_OUT = Task(
+    keys=range(20, 23),
+    reasoning_anchors=[5, 6, 7],
+    memory_anchors=[1, 2],
+    n_anchors=2,
+    length=4,
+    vocab_size=40,
+    held_out={(5, 6), (6, 6), (7, 5)},
+)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("pair", [(5, 5), (5, 6), (6, 7), (1, 2)])
+def test_held_out_combinations_are_left_out_of_a_training_set(pair: tuple[int, int]) -> None:
+    """Training sets of three sequences to a combination that is not held out: 4 standard errors."""
+    each, rng, (a, b) = 3, np.random.default_rng(4), pair
+    population = enumerate_population(HELD_OUT)
+    groups = [
+        np.flatnonzero((population.mapping == m) & (population.combination == c) & ~population.held_out)
+        for m in range(2)
+        for c in range(9)
+    ]
+    groups = [group for group in groups if len(group)]
+    assert len(groups) == 9 + 4 - 3
+    laws = label_distribution(HELD_OUT, [a, b], held_out=True)
+    products, inners = [], []
+    for _ in range(2000):
+        rows = np.concatenate([rng.choice(group, each) for group in groups])
+        labels = labels_of(HELD_OUT, population, draw_tables(HELD_OUT, rng))[rows]
+        counts = token_label_counts(population.sequences[rows], labels, 40)[[a, b]]
+        found = counts / counts.sum(axis=1, keepdims=True)
+        products.append((found[0] - laws[0]) @ (found[1] - laws[1]))
+        inners.append((found[0] - 1 / 40) @ (found[1] - 1 / 40))
+    options = {"n_sequences": each * len(groups), "held_out": True}
+    expected = finite_sample_cosine(HELD_OUT, a, b, **options).inner
+    assert abs(np.mean(inners) - expected) < 4 * np.std(inners) / len(inners) ** 0.5
+    if a == b:
+        expected = finite_sample_spread(HELD_OUT, a, **options)
+        assert abs(np.mean(products) - expected) < 4 * np.std(products) / len(products) ** 0.5
+        whole = finite_sample_spread(HELD_OUT, a, n_sequences=each * 13)
+        assert abs(np.mean(products) - whole) > 8 * np.std(products) / len(products) ** 0.5
+
+
+def test_held_out_sequences_are_no_part_of_the_count() -> None:
+    with pytest.raises(InputError, match="fewer than the task's 13"):
+        finite_sample_spread(HELD_OUT, 5, n_sequences=10)
+    assert finite_sample_spread(HELD_OUT, 5, n_sequences=10, held_out=True) > 0
+
+
 def test_bad_questions_about_spread_are_refused() -> None:
     with pytest.raises(InputError, match="anchor = 25"):
         finite_sample_spread(Task.paper(), 25)

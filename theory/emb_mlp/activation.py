@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -67,3 +68,21 @@ IDENTITY = Activation("identity", lambda h: h, np.ones_like, 0.0, 0.0)
 """σ(h) = h: the Emb-MLP as a product of three matrices."""
 TANH = Activation("tanh", np.tanh, _tanh_derivative, 0.0, -2.0)
 """σ = tanh, the activation of the paper's analysis in this toolkit's experiments."""
+
+ActivationLike = Activation | Literal["identity", "tanh"]
+"""What every function takes for σ: an ``Activation``, or the name of one of these two."""
+_BY_NAME = {known.name: known for known in (IDENTITY, TANH)}
+
+
+def as_activation(activation: ActivationLike) -> Activation:
+    """Return the activation that a name stands for, or the one given."""
+    if isinstance(activation, Activation):
+        return activation
+    if activation not in _BY_NAME:
+        raise InputError(
+            "activation",
+            activation,
+            "not one that theory knows by name",
+            f"choose {' or '.join(_BY_NAME)}, or give a theory.Activation",
+        )
+    return _BY_NAME[activation]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import elliprf
 
 from theory.checked import Numbers, checked
-from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.solve import EXACT, Field, Solver, integrate
@@ -32,7 +32,7 @@ def coupled_flow(
     solver: Solver = EXACT,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
-    activation: Activation = IDENTITY,
+    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return the flow of all three matrices under a uniform softmax (rung 2).
 

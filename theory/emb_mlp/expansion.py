@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.checked import checked
-from theory.emb_mlp.activation import Activation
+from theory.emb_mlp.activation import ActivationLike, as_activation
 from theory.emb_mlp.frozen import frozen_direction
 from theory.emb_mlp.gradient import check_population, hidden_blocks
 from theory.emb_mlp.linearised import linearised_drive
@@ -64,7 +64,7 @@ class GradientExpansion:
 
 @checked
 def gradient_orders(
-    population: CountPopulation, parameters: EmbMLPParameters, activation: Activation
+    population: CountPopulation, parameters: EmbMLPParameters, activation: ActivationLike
 ) -> GradientExpansion:
     """Return dW_emb/dt up to ε⁴ relative to eq. 5, in closed form.
 
@@ -83,10 +83,11 @@ def gradient_orders(
         If the vocabularies disagree or the activation does not say its derivatives at 0.
     """
     check_population(population, parameters)
-    second, third = activation.second, activation.third
+    sigma = as_activation(activation)
+    second, third = sigma.second, sigma.third
     if second is None or third is None:
         raise InputError(
-            "activation", activation.name, "its σ''(0) or σ'''(0) is not given", "set second and third"
+            "activation", sigma.name, "its σ''(0) or σ'''(0) is not given", "set second and third"
         )
     C, S = population.token_label_matrix(), population.cooccurrence()
     B = parameters.W_emb @ parameters.W1 @ parameters.W2

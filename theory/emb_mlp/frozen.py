@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.checked import Numbers, checked
-from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
@@ -28,7 +28,7 @@ def frozen_flow(
     *,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
-    activation: Activation = IDENTITY,
+    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return :math:`w_s(t) = w_s(0) + t\, r_s (P^s - u) W_2^\top W_1^\top` (eq. 5, rung 1).
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError
 from theory.integrate.solve import Field
@@ -128,13 +128,13 @@ class _LossFunction:
 
 
 def loss_function(
-    population: CountPopulation | None, initial: EmbMLPParameters, activation: Activation
+    population: CountPopulation | None, initial: EmbMLPParameters, activation: ActivationLike
 ) -> Losses | None:
     """Return what measures the losses along a trajectory, or None without a population."""
     if population is None:
         return None
     check_population(population, initial)
-    return _LossFunction(population, activation)
+    return _LossFunction(population, as_activation(activation))
 
 
 def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[tuple[slice, FloatArray]]:

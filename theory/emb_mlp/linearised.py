@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.checked import Numbers, checked
-from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
@@ -30,7 +30,7 @@ def linearised_flow(
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
-    activation: Activation = IDENTITY,
+    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return the flow with the softmax to first order, :math:`p \approx u + (o - \bar o)/d` (rung 3).
 

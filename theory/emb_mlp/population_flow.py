@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory.checked import Numbers, checked
-from theory.emb_mlp.activation import IDENTITY, Activation
+from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function, population_field, token_gradient
 from theory.emb_mlp.parameters import EmbMLPParameters
@@ -20,7 +20,7 @@ def population_flow(
     initial: EmbMLPParameters,
     times: Numbers,
     *,
-    activation: Activation = IDENTITY,
+    activation: ActivationLike = IDENTITY,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),
 ) -> Trajectory:
@@ -55,12 +55,13 @@ def population_flow(
         If the integrator fails.
     """
     checked = check_times(times)
-    losses = loss_function(population, initial, activation)
-    if activation.is_linear:
+    sigma = as_activation(activation)
+    losses = loss_function(population, initial, sigma)
+    if sigma.is_linear:
         conserved: tuple[str, ...] = (EMBEDDING_BALANCE, HIDDEN_BALANCE)
         field = product_field(lambda B: token_gradient(population, B))
     else:
         conserved = (EMBEDDING_BALANCE,)
-        field = population_field(population, activation)
+        field = population_field(population, sigma)
     recorder = Recorder(keep, losses, conserved)
     return integrate("population_flow", field, initial, checked, solver, recorder)

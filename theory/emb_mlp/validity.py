@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.checked import Between, Positive, Rate, Size, check_tokens, checked
-from theory.emb_mlp.activation import IDENTITY, TANH, Activation
+from theory.emb_mlp.activation import IDENTITY, TANH, ActivationLike
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.frozen import frozen_flow
 from theory.emb_mlp.linearised import linearised_flow
@@ -95,7 +95,7 @@ def validity_horizon(
     rng: np.random.Generator,
     clocks: Positive = 3.0,
     n_times: Annotated[int, Between(2)] = 121,
-    activation: Activation = TANH,
+    activation: ActivationLike = TANH,
     solver: Solver = STABILISED,
 ) -> list[Horizon]:
     r"""Return, for each γ and rung, when its cosines first stray from the true flow's by a bound.

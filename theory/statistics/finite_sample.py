@@ -15,7 +15,8 @@ import numpy as np
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import label_distribution
-from theory.task.task import Task
+from theory.task.rule import Domain
+from theory.task.task import Mapping, Task
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class FiniteSample:
 
 @checked
 def finite_sample_cosine(
-    task: Task, anchor: int, other: int, *, n_sequences: Size | None = None
+    task: Task, anchor: int, other: int, *, n_sequences: Size | None = None, held_out: bool = False
 ) -> FiniteSample:
     r"""Return the expected cosine between two anchors' empirical P̂ − u.
 
@@ -56,37 +57,41 @@ def finite_sample_cosine(
     Parameters
     ----------
     task : Task
-        The task, nothing held out.
+        The task.
     anchor, other : int
         Two anchors; equal ones give cosine 1.
     n_sequences : int, optional
         The size of a drawn data set with equal numbers per combination. None: every key and
         combination equally often, as in the enumerated Emb-MLP setting (k → ∞).
+    held_out : bool, optional
+        True: a training set, without the held-out combinations. The sums above then run over the others.
 
     Raises
     ------
     InputError
         If a token is no anchor or there is less than one sequence to a combination.
     """
-    k = _per_combination(task, n_sequences)
-    laws = [label_distribution(task, s) - 1 / task.vocab_size for s in (anchor, other)]
+    k = _per_combination(task, n_sequences, held_out)
+    laws = [label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in (anchor, other)]
     signal = (float(laws[0] @ laws[0]), float(laws[1] @ laws[1]))
-    spread = (_covariance(task, anchor, anchor, k), _covariance(task, other, other, k))
-    inner = float(laws[0] @ laws[1]) + _covariance(task, anchor, other, k)
+    spread = (_covariance(task, anchor, anchor, k, held_out), _covariance(task, other, other, k, held_out))
+    inner = float(laws[0] @ laws[1]) + _covariance(task, anchor, other, k, held_out)
     scale = np.sqrt((signal[0] + spread[0]) * (signal[1] + spread[1]))
     return FiniteSample(spread, signal, inner, float(inner / scale))
 
 
 @checked
-def finite_sample_spread(task: Task, anchor: int, *, n_sequences: Size | None = None) -> float:
+def finite_sample_spread(
+    task: Task, anchor: int, *, n_sequences: Size | None = None, held_out: bool = False
+) -> float:
     """Return E‖P̂^s − P^s‖² of an anchor s; parameters as in ``finite_sample_cosine``."""
-    return _covariance(task, anchor, anchor, _per_combination(task, n_sequences))
+    return _covariance(task, anchor, anchor, _per_combination(task, n_sequences, held_out), held_out)
 
 
-def _per_combination(task: Task, n_sequences: int | None) -> float:
+def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:
     if n_sequences is None:
         return np.inf
-    combinations = sum(task.n_combinations(m) for m in task.mappings)
+    combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
     if n_sequences < combinations:
         raise InputError(
             "n_sequences",
@@ -97,7 +102,7 @@ def _per_combination(task: Task, n_sequences: int | None) -> float:
     return float(Fraction(n_sequences, combinations))
 
 
-def _covariance(task: Task, a: int, b: int, k: float) -> float:
+def _covariance(task: Task, a: int, b: int, k: float, held_out: bool) -> float:
     """Return E⟨P̂^a − P^a, P̂^b − P^b⟩; zero between anchors of different mappings."""
     mapping, other = task.mapping_of(a), task.mapping_of(b)
     for token, found in ((a, mapping), (b, other)):
@@ -109,5 +114,18 @@ def _covariance(task: Task, a: int, b: int, k: float) -> float:
     if mapping is not other:
         return 0.0
     domain = task.domain(mapping)
-    counted = Fraction(len(mapping.anchors), task.n_anchors) ** 2 / domain.n_combinations
-    return mapping.rule.mean_variance(domain, a, b, k) * float(counted)
+    n, mean = domain.n_combinations, mapping.rule.mean_variance(domain, a, b, k)
+    occurrences = [Fraction(domain.n_anchors, len(mapping.anchors))] * 2
+    for combination in mapping.held_out if held_out else ():
+        counts = [combination.count(token) for token in (a, b)]
+        occurrences = [whole - Fraction(own, n) for whole, own in zip(occurrences, counts, strict=True)]
+        mean -= float(Fraction(counts[0] * counts[1], n)) * _label_variance(mapping, domain, combination, k)
+    return mean * float(1 / (occurrences[0] * occurrences[1] * n)) if all(occurrences) else 0.0
+
+
+def _label_variance(mapping: Mapping, domain: Domain, combination: tuple[int, ...], k: float) -> float:
+    """Return F of one held-out combination; only a deterministic rule has any, so that keys alone vary."""
+    rows = np.tile(combination, (len(domain.keys), 1))
+    labels = mapping.rule.evaluate(domain, np.array(domain.keys), rows)
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return float((1 - shares @ shares) / k)

@@ -8,13 +8,14 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal, overload
+from typing import Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import as_integer, checked
+from theory.checked import Integers, as_integer, checked
 from theory.errors import InputError
+from theory.memory import check_memory
 from theory.statistics.distributions import Array
 from theory.task.rule import Given
 from theory.task.task import Mapping, Task
@@ -33,18 +34,31 @@ def label_distribution(
 def label_distribution(
     task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
 ) -> list[Fraction]: ...
+@overload
+def label_distribution(
+    task: Task, token: Integers, *, role: Role = ..., held_out: bool = ..., exact: Literal[False] = ...
+) -> FloatArray: ...
+@overload
+def label_distribution(
+    task: Task, token: Integers, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
+) -> list[list[Fraction]]: ...
 @checked
 def label_distribution(
-    task: Task, token: int, *, role: Role = "any", held_out: bool = False, exact: bool = False
-) -> FloatArray | list[Fraction]:
+    task: Task,
+    token: int | Integers,
+    *,
+    role: Role = "any",
+    held_out: bool = False,
+    exact: bool = False,
+) -> FloatArray | list[Fraction] | list[list[Fraction]]:
     r"""Return P^s, the label distribution of the token s (eq. 7, 8, 21-25).
 
     Parameters
     ----------
     task : Task
         The task.
-    token : int
-        s, any token of the vocabulary. For a token that never occurs P^s is the uniform u by
+    token : int or array_like of int, shape (n,)
+        s, any token of the vocabulary, or several. For a token that never occurs P^s is the uniform u by
         convention, so that its drive :math:`r_s (P^s - u)` vanishes as it should.
     role : {"any", "anchor", "key", "noise"}, optional
         Count the token's occurrences in this role only.
@@ -56,7 +70,8 @@ def label_distribution(
     Returns
     -------
     ndarray of float64, shape (vocab_size,), or list of Fraction
-        Non-negative, with sum 1. In float64 every entry keeps its relative accuracy.
+        For several tokens shape (n, vocab_size), or a list of lists, one row a token. Non-negative,
+        with sum 1. In float64 every entry keeps its relative accuracy.
 
     Raises
     ------
@@ -64,6 +79,20 @@ def label_distribution(
         If the token lies outside the vocabulary, the role is unknown, or a rule without a closed form has
         more than ten million pairs of key and combination: ``sample_label_distribution`` goes further.
     """
+    if np.ndim(token) == 0:
+        return _one_distribution(task, int(np.asarray(token)), role, held_out, exact)
+    tokens = np.asarray(token)
+    if tokens.ndim != 1 or not tokens.size:
+        raise InputError("token", tokens.shape, "not a token or a list of tokens", "give shape (n,)")
+    needed = 8 * tokens.size * task.vocab_size
+    check_memory("token", tokens.size, needed, "the table", "ask for fewer tokens at a time")
+    rows = [_one_distribution(task, int(s), role, held_out, exact) for s in tokens]
+    return cast("list[list[Fraction]]", rows) if exact else np.stack(cast("list[FloatArray]", rows))
+
+
+def _one_distribution(
+    task: Task, token: int, role: Role, held_out: bool, exact: bool
+) -> FloatArray | list[Fraction]:
     _check_token(task, token)
     weights = _occurrence_weights(task, token, role, held_out, exact)
     total = token_ratio(task, token, role=role, held_out=held_out, exact=True)

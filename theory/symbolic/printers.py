@@ -33,10 +33,10 @@ class _Text(StrPrinter):  # type: ignore[misc]
     """Formulas in one line as the paper writes them: r_s (P − 𝟏/d) W₂ᵀ W₁ᵀ."""
 
     def _print_Symbol(self, symbol: sp.Symbol) -> str:
-        return pretty_symbol(symbol.name)
+        return str(pretty_symbol(symbol.name))
 
     def _print_MatrixSymbol(self, matrix: sp.MatrixSymbol) -> str:
-        return pretty_symbol(matrix.name)
+        return str(pretty_symbol(matrix.name))
 
     def _print_MatrixElement(self, entry: sp.Expr) -> str:
         row, column = (str(int(n) + 1).translate(_SUBSCRIPTS) for n in (entry.i, entry.j))

@@ -7,23 +7,18 @@ attention matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Numbers, checked, checked_fields
+from theory.checked import Integers, Numbers, Rate, Size, checked, checked_fields
+from theory.emb_mlp.activation import TANH, ActivationLike, as_activation
 from theory.errors import InputError
+from theory.memory import check_memory
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Activation = Literal["tanh", "linear"]
-_ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
-    "linear": (lambda z: z, np.ones_like),
-}
 _SHAPES = {
     "W_emb": "dd",
     "W_Q": "dk",
@@ -74,6 +69,30 @@ class OneLayerParameters:
                     f"give ({letters[0]}, {letters[1]}) with one value for each of d, k and f",
                 )
 
+    @classmethod
+    @checked
+    def draw(
+        cls, vocab_size: Size, *, d_k: Size, d_f: Size, gamma: Rate, rng: np.random.Generator
+    ) -> OneLayerParameters:
+        r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
+
+        Parameters
+        ----------
+        vocab_size : int
+            d, which is also the embedding's width d_m and its fan-in.
+        d_k, d_f : int
+            The width of the head and of the hidden layer.
+        gamma : float
+            γ; 0.5 is the usual scale, larger is smaller.
+        rng : numpy.random.Generator
+            Draws the matrices in the order of the attributes.
+        """
+        sizes = {"d": vocab_size, "k": d_k, "f": d_f}
+        shapes = [tuple(sizes[letter] for letter in letters) for letters in _SHAPES.values()]
+        numbers = sum(rows * columns for rows, columns in shapes)
+        check_memory("d_k, d_f", (d_k, d_f), 8 * numbers, "the draw", "give a narrower model")
+        return cls(*(float(shape[0]) ** -gamma * rng.standard_normal(shape) for shape in shapes))
+
 
 @dataclass(frozen=True)
 class _Pass:
@@ -90,7 +109,7 @@ class _Pass:
 
 @checked
 def one_layer_logits(
-    parameters: OneLayerParameters, sequences: Integers, *, activation: Activation = "tanh"
+    parameters: OneLayerParameters, sequences: Integers, *, activation: ActivationLike = TANH
 ) -> FloatArray:
     """Return f(X) of Definition 2 (eq. 9) for every sequence.
 
@@ -100,8 +119,8 @@ def one_layer_logits(
         The model.
     sequences : array_like of int, shape (n, L)
         Tokens.
-    activation : {"tanh", "linear"}, optional
-        σ; both meet Assumption 1.
+    activation : Activation or {"tanh", "identity"}, optional
+        σ.
 
     Returns
     -------
@@ -116,7 +135,7 @@ def lemma3_flow(
     sequences: Integers,
     targets: Numbers,
     *,
-    activation: Activation = "tanh",
+    activation: ActivationLike = TANH,
 ) -> FloatArray:
     r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
 
@@ -152,7 +171,7 @@ def lemma4_flow(
     sequences: Integers,
     targets: Numbers,
     *,
-    activation: Activation = "tanh",
+    activation: ActivationLike = TANH,
 ) -> FloatArray:
     r"""Return dW_V/dt = :math:`\frac1n \sum (A_L X)^\top \delta\, W_O^\top` (Lemma 4), shape (d, d_k).
 
@@ -165,22 +184,22 @@ def lemma4_flow(
     return state.mixed.T @ delta @ parameters.W_O.T / len(tokens)
 
 
-def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: Activation) -> _Pass:
+def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: ActivationLike) -> _Pass:
     X = parameters.W_emb[tokens]
     K, q = X @ parameters.W_K, X[:, -1] @ parameters.W_Q
     A = _softmax(np.einsum("nk,nlk->nl", q, K) / np.sqrt(q.shape[1]))
     mixed = np.einsum("nl,nld->nd", A, X)
     h = mixed @ parameters.W_V @ parameters.W_O + X[:, -1]
     z = h @ parameters.W_f1
-    return _Pass(X, K, q, A, mixed, z, _ACTIVATIONS[activation][0](z) @ parameters.W_f2 + h)
+    return _Pass(X, K, q, A, mixed, z, as_activation(activation).value(z) @ parameters.W_f2 + h)
 
 
 def _delta(
-    parameters: OneLayerParameters, state: _Pass, targets: FloatArray, activation: Activation
+    parameters: OneLayerParameters, state: _Pass, targets: FloatArray, activation: ActivationLike
 ) -> FloatArray:
     """Return δ, what reaches h, shape (n, d)."""
     g = targets - _softmax(state.logits)
-    through_f = (g @ parameters.W_f2.T) * _ACTIVATIONS[activation][1](state.z)
+    through_f = (g @ parameters.W_f2.T) * as_activation(activation).derivative(state.z)
     return np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
 
 
