@@ -44,7 +44,7 @@ def show(derivation: Derivation) -> str:
 
 def _indented(head: str, text: str, indent: int = 4) -> list[str]:
     body = [" " * indent + line for line in text.splitlines()]
-    return [f"  {head}", *body] if head else body
+    return [*textwrap.wrap(head, WIDTH, initial_indent="  ", subsequent_indent="  "), *body]
 
 
 def _shown(step: Step) -> tuple[str, sp.Basic]:
