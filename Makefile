@@ -14,6 +14,7 @@ test: $(VENV)/.dev
 
 test-long: $(VENV)/.dev
 	$(BIN)/python -m pytest --long -m long
+	$(BIN)/python -m tests.fuzz
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

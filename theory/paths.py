@@ -24,6 +24,14 @@ def as_path(argument: str, value: PathLike) -> Path:
     return Path(value).expanduser()
 
 
+def is_folder(path: PathLike) -> bool:
+    """Return whether there is a folder of that name; a name that no system allows is none."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def paths_of(values: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return one path or several as a list."""
     several = [values] if isinstance(values, (str, os.PathLike)) else values

@@ -191,8 +191,9 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
         raise InputError(
             "predicted, observed", (p.shape, o.shape), "no pairs", "give two arrays of one shape"
         )
-    with np.errstate(invalid="ignore"):
-        error = p - o
+    if np.isinf(p).any() or np.isinf(o).any():
+        raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
+    error = p - o
     # Cosines that are equal but for rounding shall tie, not be ranked by their last digits.
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {

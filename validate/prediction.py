@@ -38,6 +38,9 @@ from validate.figures.cosines import draw_matrix
 from validate.predictors import Tokens, are_summed, task_cosines
 from validate.progress import track
 
+MOST_ENTRIES = 10_000_000
+"""Label probabilities of anchors that a prediction holds, draws and writes as text."""
+_BYTES_AN_ENTRY = 100
 FloatArray = npt.NDArray[np.float64]
 FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
 """What ``Prediction.write`` writes into a folder."""
@@ -75,7 +78,14 @@ class Prediction:
     @classmethod
     @checked
     def of(cls, task: Task) -> Prediction:
-        """Compute everything from a task."""
+        """Compute everything from a task.
+
+        Raises
+        ------
+        InputError
+            If the label distributions are more than could be shown.
+        """
+        _check_entries(task)
         keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])
         shown = [*task.anchors, *dict.fromkeys(keys)]
         groups = groups_of(task)
@@ -183,6 +193,14 @@ class Prediction:
             EmbeddingPCA.from_task(self.task, self.task.keys, "w̃, keys").plot(axes[2])
             found[f"fig5cd_geometry_{mapping.name}"] = figure
         return found
+
+
+def _check_entries(task: Task) -> None:
+    entries = len(task.anchors) * task.vocab_size
+    if entries > MOST_ENTRIES:
+        size = f"{entries:.2g} label probabilities, {entries * _BYTES_AN_ENTRY / 2**30:.3g} GiB as a report"
+        remedy = "ask theory.label_distribution for the tokens you need"
+        raise InputError("vocab_size", task.vocab_size, f"its anchors have {size}", remedy)
 
 
 def _statistics(task: Task, token: int) -> TokenStatistics:

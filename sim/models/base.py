@@ -18,6 +18,7 @@ from torch import Tensor
 
 from sim.config.model import ModelSection
 from sim.models.layers import Parameters
+from theory import InputError
 
 SectionT = TypeVar("SectionT", bound=ModelSection)
 
@@ -113,6 +114,8 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 def model_of(section: ModelSection) -> Model[ModelSection]:
     """Return the model of a section."""
+    if not isinstance(section, ModelSection):
+        raise InputError("section", section, "no model's section", "give e.g. EmbMLPConfig()")
     made: Model[ModelSection] = _class(section.implementation)(section)
     return made
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfc, gamma, ndtr, ndtri
 
+from theory.checked import Rate, Share, checked
 from theory.errors import InputError
 from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
 from theory.shapes.summand import Summand
@@ -55,14 +56,15 @@ class InnerProductBound:
         return self.shape + self.noise
 
 
+@checked
 def inner_product_bound(
     task: Task,
     anchors: Sequence[int],
     *,
     learning_rate: float = 1.0,
-    init_rate: float | None = None,
-    confidence: float = 0.99,
-    max_lost_mass: float = MAX_LOST_MASS,
+    init_rate: Rate | None = None,
+    confidence: Share = 0.99,
+    max_lost_mass: Share = MAX_LOST_MASS,
 ) -> InnerProductBound:
     r"""Return a proven right side of (13), with all constants.
 
@@ -89,7 +91,7 @@ def inner_product_bound(
         If the anchors do not share a mapping that adds, the vocabulary is too small for the normal, or
         the confidence is no probability.
     """
-    _check(task, anchors, confidence)
+    _check(task, anchors)
     shapes = [
         gaussian_shape(task, s, learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in anchors
     ]
@@ -209,11 +211,9 @@ def _edges(shapes: list[GaussianShape], d: int) -> float:
     return _poisson(shape.sigma_P) / (2 * shape.sigma_P * ROOT_PI) + shape.C2 * outside + 2 * mass / d
 
 
-def _check(task: Task, anchors: Sequence[int], confidence: float) -> None:
+def _check(task: Task, anchors: Sequence[int]) -> None:
     mappings = {id(task.mapping_of(s)) for s in anchors}
     if len(mappings) != 1:
         raise InputError(
             "anchors", list(anchors), "not of one mapping", f"choose from {list(task.reasoning_anchors)}"
         )
-    if not 0 < confidence < 1:
-        raise InputError("confidence", confidence, "no probability between 0 and 1", "give e.g. 0.99")

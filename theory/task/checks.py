@@ -11,6 +11,9 @@ from theory.task.rule import Domain
 MOST_ANCHORS = 100_000
 """The most anchors in a sequence: beyond it even the number of combinations takes long to compute."""
 
+MOST_TOKENS = 200_000
+"""Tokens in a sequence: the number of sequences has twice as many digits, and is counted exactly."""
+
 
 def check_lengths(n_anchors: int, length: int) -> None:
     """Refuse a task without anchors, or one whose sequences do not hold key and anchors."""
@@ -25,6 +28,8 @@ def check_lengths(n_anchors: int, length: int) -> None:
             f"too short for a key and n_anchors = {n_anchors} anchors",
             f"give at least {n_anchors + 1}",
         )
+    if length > MOST_TOKENS:
+        raise InputError("length", length, "too many positions", f"give at most {MOST_TOKENS}")
 
 
 def check_tokens(keys: tuple[int, ...], mappings: Sequence[Mapping], vocab_size: int) -> None:

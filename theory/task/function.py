@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import as_integer
+from theory.checked import as_integer, checked_fields
 from theory.errors import InputError
 from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels, magnitude
 
@@ -81,6 +81,7 @@ class Tabulated(Deterministic):
         return np.array(self.labels_, dtype=np.int64)
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class Function(Deterministic):
     """The label is ``function(key, anchors)``.

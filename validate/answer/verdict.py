@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sim.runs.run import Run
+from theory.checked import checked
 from theory.paths import PathLike
 from validate.answer import conditions as on
 from validate.claims.statements import LARGE, SMALL, Condition
@@ -68,6 +69,7 @@ class Answer:
         return next(o for o in self.outcomes if o.condition is condition)
 
 
+@checked
 def answers(runs: PathLike | Iterable[Setting | Run | PathLike]) -> list[Answer]:
     """Return whether the theory predicts the embedding, once for each task and model.
 

@@ -15,6 +15,7 @@ from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
+from theory.paths import is_folder
 from validate.commands.options import CommandOptions, Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
 
@@ -85,7 +86,7 @@ COMMAND = Command(
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     options, keys = COMMAND.parse_with_keys(arguments)
-    if options.config and options.resume and Path(options.config).is_dir():
+    if options.config and options.resume and is_folder(options.config):
         return _resume(Path(options.config), options, keys)
     from validate.training import train_with_progress
 

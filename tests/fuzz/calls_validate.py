@@ -1,0 +1,78 @@
+"""One small valid call of every public callable of ``validate``."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sim
+import validate
+from tests.validate.conftest import tiny_config
+
+Call = tuple[Callable[..., Any], dict[str, Any]]
+RESULTS = frozenset(
+    {
+        "Answer",
+        "Claim",
+        "Condition",
+        "Estimate",
+        "Finding",
+        "GivenRuns",
+        "Observations",
+        "Outcome",
+        "PaperFigure",
+        "Prediction",
+        "Report",
+        "Row",
+        "RungDistance",
+        "Setting",
+        "Study",
+    }
+)
+"""What functions return, or what the package's own tables are made of."""
+
+
+@functools.cache
+def runs() -> list[sim.Run]:
+    """Return tiny runs, trained once."""
+    config = tiny_config(epochs=2, snapshot_epochs=[1])
+    few = config.model_copy(update={"init_rates": (0.3, 0.8), "seeds": (0,)})
+    return sim.train(few, tempfile.mkdtemp(prefix="anchorflow-fuzz-"))
+
+
+def calls() -> dict[str, Call]:
+    """Return the callables of ``validate``, each with the arguments of a valid call."""
+    made = runs()
+    settings = validate.group_runs(made)
+    tokens = (11, 12, 13)
+    cosines: dict[str, Any] = {"runs": made, "epoch": 1, "tokens": tokens}
+    few = np.array([[0.1, 0.4, 0.2], [0.3, 0.1, 0.9]])
+    return {
+        "answers": (validate.answers, {"runs": settings[:1]}),
+        "compare_runs": (validate.compare_runs, {"runs": settings[:1], "epochs": [1]}),
+        "draw_figure": (validate.draw_figure, {"number": 2, "observations": []}),
+        "equations_behind": (validate.equations_behind, {"functions": ["theory.label_distribution"]}),
+        "fitted_widths": (validate.fitted_widths, cosines),
+        "group_runs": (validate.group_runs, {"runs": made}),
+        "judge": (validate.judge, {"settings": settings}),
+        "judge_claims": (
+            validate.judge_claims,
+            {"claims": validate.ledger([1]), "find": validate.GivenRuns(()).find},
+        ),
+        "ledger": (validate.ledger, {"numbers": (1, 2)}),
+        "load_study": (validate.load_study, {"source": "emb-mlp"}),
+        "measures": (validate.measures, {"predicted": few, "observed": few}),
+        "observe_path": (validate.observe_path, {"path": made[0].path}),
+        "observed_cosines": (validate.observed_cosines, {"run": made[0], "epoch": 1, "tokens": tokens}),
+        "over_seeds": (validate.over_seeds, {"values": [0.1, 0.2], "within": (0.0, 1.0), "level": 0.95}),
+        "predicted_cosines": (validate.predicted_cosines, cosines),
+        "Prediction.of": (validate.Prediction.of, {"task": made[0].task}),
+        "run_study": (validate.run_study, {"study": [], "root": Path("runs"), "workers": 1, "resume": True}),
+        "rung_distances": (validate.rung_distances, {"settings": settings[:1]}),
+        "study_names": (validate.study_names, {}),
+    }

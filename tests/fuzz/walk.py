@@ -1,0 +1,94 @@
+"""Call every public function with one bad argument after another, and say how each call ended."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from tests.fuzz.variants import ALLOWED, must_refuse, variants
+from theory import InputError, IntegrationError
+
+SECONDS = 5.0
+"""A call of these sizes that takes longer hangs."""
+
+
+class Hang(BaseException):
+    """Raised in a call that takes too long; no ``except Exception`` swallows it."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How one call with one bad argument ended.
+
+    Attributes
+    ----------
+    name, argument, variant : str
+    how : str
+        "refused", "accepted", "taken" (accepted though it makes no sense), "hang", or the name of an
+        exception that was not promised.
+    message : str
+    """
+
+    name: str
+    argument: str
+    variant: str
+    how: str
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call broke the promise."""
+        return self.how not in ("refused", "accepted")
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.argument} = {self.variant}): {self.how} {self.message}"
+
+
+@contextlib.contextmanager
+def limited(seconds: float = SECONDS) -> Iterator[None]:
+    """Raise ``Hang`` in the block once it has taken too long."""
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def endings(
+    name: str, function: Callable[..., Any], arguments: dict[str, Any], every: int = 1
+) -> Iterator[Ending]:
+    """Return how the calls end that differ from a valid one in one argument; of them, one in ``every``."""
+    for position, (argument, value) in enumerate(arguments.items()):
+        # Another start for each argument, so that a small share still has every variant somewhere.
+        start = (position + len(name)) % every
+        for variant, bad in itertools.islice(variants(value), start, None, every):
+            how, message = _ending(function, arguments | {argument: bad})
+            if how == "accepted" and must_refuse(variant, value) and (name, argument) not in ALLOWED:
+                how = "taken"
+            yield Ending(name, argument, variant, how, message)
+
+
+def _ending(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, str]:
+    try:
+        with limited(), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            function(**arguments)
+    except (InputError, IntegrationError) as error:
+        return "refused", str(error)
+    except Hang:
+        return "hang", ""
+    except Exception as error:
+        return type(error).__name__, str(error)[:100]
+    return "accepted", ""
