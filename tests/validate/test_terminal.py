@@ -48,7 +48,7 @@ def _epochs(n: int) -> list[str]:
 def test_a_training_is_interrupted_and_resumed_in_a_terminal(folder: Path, columns: int) -> None:
     stopped = in_terminal(_epochs(100_000), folder, columns, interrupt_at=r"epochs: [1-9]\d*/200000")
     assert stopped.code == 130, stopped.raw
-    assert "continue with the same command and --resume" in stopped.text
+    assert "continue them with the same command and --resume" in stopped.text
     assert "Traceback" not in stopped.raw
     resumed = in_terminal(
         ["train", "--resume", "runs", "--workers", "1"], folder, columns, interrupt_at=r"epochs: [1-9]\d*/\d+"
