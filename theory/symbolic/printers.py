@@ -51,6 +51,9 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_Identity(self, matrix: sp.Identity) -> str:
         return "I"
 
+    def _print_DiagMatrix(self, matrix: sp.DiagMatrix) -> str:
+        return f"diag({self._print(matrix.arg)})"
+
     def _print_Transpose(self, matrix: sp.Transpose) -> str:
         return f"{self.parenthesize(matrix.arg, PRECEDENCE['Pow'])}ᵀ"
 
