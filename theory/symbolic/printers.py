@@ -52,7 +52,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
         return "I"
 
     def _print_DiagMatrix(self, matrix: sp.DiagMatrix) -> str:
-        return f"diag({self._print(matrix.arg)})"
+        return f"diag({self._print(matrix.args[0])})"
 
     def _print_Transpose(self, matrix: sp.Transpose) -> str:
         return f"{self.parenthesize(matrix.arg, PRECEDENCE['Pow'])}ᵀ"
