@@ -32,6 +32,14 @@ def is_folder(path: PathLike) -> bool:
         return False
 
 
+def is_file(path: PathLike) -> bool:
+    """Return whether there is a file of that name; a name that no system allows is none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def paths_of(values: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return one path or several as a list."""
     several = [values] if isinstance(values, (str, os.PathLike)) else values

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from theory import InputError, Task
 from theory.errors import unknown_key
+from theory.paths import is_file
 from theory.reading import load_json
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS, load_toml
@@ -43,7 +44,7 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if value in PRESETS:
         return task_to_dict(Task.paper(length=PRESETS[value]))
     file = Path(value)
-    if file.suffix != ".toml" and not file.is_file():
+    if file.suffix != ".toml" and not is_file(file):
         raise InputError(
             "task",
             value,
@@ -53,7 +54,12 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     described = read_description(file)
     if "task" not in described:
         raise InputError("task", value, "a configuration without a task", "add task = ... or a [task] table")
-    return task_table(described["task"])
+    inner = described["task"]
+    named = isinstance(inner, str) and inner not in PRESETS and not inner.endswith(".json")
+    if named and "task" in load_toml(Path(inner)):
+        # Else a file could name itself.
+        raise InputError("task", inner, "a configuration in place of a task", "name a task file")
+    return task_table(inner)
 
 
 def read_description(file: Path | str) -> dict[str, Any]:

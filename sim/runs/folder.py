@@ -31,6 +31,7 @@ from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics,
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.checked import checked
+from theory.paths import is_folder
 
 FORMAT_VERSION = 2
 """Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
@@ -340,7 +341,7 @@ def _remove(path: Path) -> None:
 
 def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
-    if not path.is_dir():
+    if not is_folder(path):
         raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
     folder = RunFolder(path)
     data = folder.read_json("config.json")

@@ -19,7 +19,7 @@ from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_ten
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
-from theory.paths import PathLike, as_path, paths_of
+from theory.paths import PathLike, as_path, is_folder, paths_of
 from theory.statistics.sample import matrix_of_counts
 
 _SHOWN_FOLDERS = 8
@@ -175,7 +175,7 @@ def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths_of(paths):
-        if not path.is_dir() or (path / "config.json").exists():
+        if not is_folder(path) or (path / "config.json").exists():
             found.append(path)
             continue
         inside = sorted(p.parent for p in path.glob("*/config.json"))

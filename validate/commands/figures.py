@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from theory import InputError
+from theory.paths import is_file, is_folder
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
@@ -104,9 +105,11 @@ def read_observations(paths: Sequence[Path]) -> list[Observations]:
 
 
 def _inside(path: Path) -> list[Path]:
-    if path.is_file() or (path / "config.json").exists():
+    if is_file(path) or is_file(path / "config.json"):
         return [path]
     # A study's runs lie one folder down, those of its variants two.
+    if not is_folder(path):
+        return []
     folders = [f.parent for depth in ("*", "*/*") for f in path.glob(f"{depth}/config.json")]
     return sorted([*folders, *path.glob("*.safetensors")])
 

@@ -100,9 +100,12 @@ def _study(name: str, data: dict[str, Any]) -> Study:
         raise InputError("study", name, "says no purpose", 'add purpose = "..." to its file')
     if not isinstance(keep, list) or not all(isinstance(pattern, str) for pattern in keep):
         raise InputError("keep", keep, "not a list of names of observables", 'write e.g. ["singular/*"]')
+    variants = data.get("variants", {})
+    if not isinstance(variants, dict):
+        raise InputError("variants", variants, "not a table", "write [variants.NAME] for each")
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
     base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
-    return Study(name, purpose, dict(_configs(name, base, data.get("variants", {}))), tuple(keep))
+    return Study(name, purpose, dict(_configs(name, base, variants)), tuple(keep))
 
 
 def _configs(
