@@ -4,6 +4,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
 from theory import InputError
 from validate.figures.paper import FIGURES, kept_of
 
@@ -57,3 +61,15 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "within_subsection_order": "FileNameSortKey",
 }
+
+
+def unlink_shapes(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the word "shape" in a type such as "ndarray, shape (n, n)" from linking to an attribute."""
+    for reference in doctree.findall(addnodes.pending_xref):
+        if reference["reftarget"] == "shape":
+            reference.replace_self(reference.children)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is above with Sphinx."""
+    app.connect("doctree-read", unlink_shapes)

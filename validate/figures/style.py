@@ -72,7 +72,8 @@ class _Figure(Figure):
 @cache
 def _is_math(text: str) -> bool:
     try:
-        MathTextParser("path").parse(text)
+        for line in text.splitlines():  # As matplotlib does: to the parser a line break is a missing glyph.
+            MathTextParser("path").parse(line)
     except ValueError:
         return False
     return True
