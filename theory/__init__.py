@@ -20,7 +20,7 @@ from theory.emb_mlp.rank_steps import (
     rank_steps_from_labels,
 )
 from theory.emb_mlp.validity import Horizon, cosine_errors, validity_horizon
-from theory.errors import InputError, IntegrationError
+from theory.errors import InputError, IntegrationError, TooManyEntriesError
 from theory.integrate.solve import EXACT, STABILISED, Solver
 from theory.integrate.trajectory import SolverStatistics, Trajectory
 from theory.shapes.cosines import PrincipalComponents, cosine_matrix, off_diagonal, principal_components
@@ -50,6 +50,7 @@ from theory.statistics.labels import (
 )
 from theory.statistics.sample import token_label_counts, token_label_matrix
 from theory.statistics.sampled import SampledDistribution, sample_label_distribution
+from theory.statistics.sampled_labels import LabelMoments, SampledLabels, SampledValue, sample_labels
 from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
 from theory.task.additive import Shift, Sum
 from theory.task.expression import Expression
@@ -108,6 +109,7 @@ __all__ = [
     "InnerProductBound",
     "InputError",
     "IntegrationError",
+    "LabelMoments",
     "Lookup",
     "Mapping",
     "NormalDistance",
@@ -116,12 +118,15 @@ __all__ = [
     "PrincipalComponents",
     "RankSteps",
     "SampledDistribution",
+    "SampledLabels",
+    "SampledValue",
     "Shift",
     "Solver",
     "SolverStatistics",
     "Sum",
     "Tabulated",
     "Task",
+    "TooManyEntriesError",
     "Trajectory",
     "ValueGrowth",
     "Window",
@@ -190,6 +195,7 @@ __all__ = [
     "reasoning_anchor_law",
     "sample_attention_rows",
     "sample_label_distribution",
+    "sample_labels",
     "sample_last_place_matrix",
     "smallest_drop",
     "smallest_init_rate",

@@ -25,6 +25,10 @@ class InputError(ValueError):
         return type(self), (self.argument, self.value, self.problem, self.remedy)
 
 
+class TooManyEntriesError(InputError):
+    """A label distribution has no closed form, and too many pairs of key and combination to count."""
+
+
 def shown(value: object) -> str:
     """Return a value as a message shows it: on one line, and cut in the middle where it is long."""
     shape = getattr(value, "shape", None)

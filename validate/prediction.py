@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 from sim.runs.outputs import OutputFolder, file_name
 from theory import (
     InputError,
+    Mapping,
     Task,
+    TooManyEntriesError,
     cosine_matrix,
     eq14_embedding,
     finite_sample_cosine,
@@ -22,8 +24,9 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
-from theory.checked import checked
+from theory.checked import Size, checked
 from theory.paths import PathLike, as_path
+from theory.task.rule import MAX_ENTRIES, magnitude
 from theory.task.task import task_to_dict
 from validate.compare import groups_of
 from validate.figures import (
@@ -44,6 +47,7 @@ _BYTES_AN_ENTRY = 100
 FloatArray = npt.NDArray[np.float64]
 FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
 """What ``Prediction.write`` writes into a folder."""
+ONE_DATA_SET = "expected in one data set"
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,17 @@ class Prediction:
 
     @classmethod
     @checked
-    def of(cls, task: Task) -> Prediction:
-        """Compute everything from a task.
+    def of(cls, task: Task, *, n_samples: Size = 100_000, seed: int = 0) -> Prediction:
+        """Compute everything from a task: exactly, or as a ``SampledPrediction`` where labels are too many.
+
+        Parameters
+        ----------
+        task : Task
+        n_samples : int, optional
+            The sequences drawn for each token whose label distribution has to be sampled, at least 40;
+            rounded up to a multiple of 20.
+        seed : int, optional
+            Of the draws, 0 or more.
 
         Raises
         ------
@@ -86,14 +99,31 @@ class Prediction:
             If the label distributions are more than could be shown.
         """
         _check_entries(task)
-        keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])
-        shown = [*task.anchors, *dict.fromkeys(keys)]
+        if seed < 0:
+            raise InputError("seed", seed, "negative", "give 0 or more")
+        # It builds on this module.
+        from validate.sampled_prediction import SampledPrediction
+
+        try:
+            tokens = [_statistics(task, s) for s in shown_tokens(task)]
+        except TooManyEntriesError:
+            return SampledPrediction.draw(task, n_samples, seed)
         groups = groups_of(task)
-        return cls(
-            task,
-            [_statistics(task, s) for s in shown],
-            {name: _predicted(task, tokens) for name, tokens in groups.items()},
-        )
+        cosines = {
+            name: task_cosines(task, found) | finite_sample(task, found) for name, found in groups.items()
+        }
+        return cls(task, tokens, cosines)
+
+    def token_rows(self) -> list[list[str]]:
+        """Return one line a token: its kind, r_s, and its label distribution in numbers."""
+        return [
+            [str(t.token), t.kind, f"{t.ratio:.4g}", f"{t.mean:.2f}", f"{t.std:.2f}", f"{t.norm2:.3g}"]
+            for t in self.tokens
+        ]
+
+    def notes(self) -> list[str]:
+        """Return sentences on how the numbers were found."""
+        return []
 
     def cosine_rows(self) -> list[list[str]]:
         """Return one line a group and predictor: mean, extremes, and the mean at each distance."""
@@ -107,13 +137,20 @@ class Prediction:
         return rows
 
     def left_out(self) -> list[str]:
-        """Return a sentence for each rule that eq. 14 and Theorem 1 say nothing of."""
-        return [
+        """Return a sentence for each rule outside eq. 14 and Theorem 1, and for what cannot be counted."""
+        sentences = [
             f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, "
             f"and its rule is {m.rule.description}."
             for m in self.task.mappings
             if not m.is_table and not are_summed(self.task, m.anchors)
         ]
+        missing = [group for group, found in self.cosines.items() if ONE_DATA_SET not in found]
+        if missing:
+            sentences.append(
+                f"The cosines {ONE_DATA_SET} are left out for {', '.join(map(repr, missing))}: they need "
+                f"every key with every combination, and the limit is {magnitude(MAX_ENTRIES)} of these pairs."
+            )
+        return sentences
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -121,16 +158,17 @@ class Prediction:
             "schema": "anchorflow/prediction/1",
             "task": task_to_dict(self.task),
             "tokens": [asdict(t) for t in self.tokens],
-            "cosines": {
-                group: {name: matrix.tolist() for name, matrix in matrices.items()}
-                for group, matrices in self.cosines.items()
-            },
-            "label_distributions": {
-                str(s): label_distribution(self.task, s, held_out=True).tolist() for s in self.task.anchors
-            },
+            "cosines": plain_cosines(self.cosines),
+            "label_distributions": self._by_anchor(),
             "left_out": self.left_out(),
-            "marginal": marginal_distribution(self.task, held_out=True).tolist(),
+            "marginal": self._marginal(),
         }
+
+    def _by_anchor(self) -> dict[str, list[float]]:
+        return {str(s): label_distribution(self.task, s, held_out=True).tolist() for s in self.task.anchors}
+
+    def _marginal(self) -> list[float]:
+        return list(marginal_distribution(self.task, held_out=True).tolist())
 
     def write(self, out: PathLike) -> None:
         """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 speaks.
@@ -156,7 +194,7 @@ class Prediction:
         found = {}
         figure, axes = new_axes(1, len(self.task.mappings))
         for ax, m in zip(axes, self.task.mappings, strict=True):
-            LabelDistributions.from_task(self.task, m.anchors, f"{m.name} anchors", held_out=True).plot(ax)
+            self._label_distributions(m).plot(ax)
         found["fig4b_label_distributions"] = figure
         for group, tokens in groups_of(self.task).items():
             panels = list(self.cosines[group].items())
@@ -164,6 +202,11 @@ class Prediction:
             CosineMatrices(tokens, panels).plot(axes)
             found[f"fig4c_cosines_{group.replace(' ', '_')}"] = figure
         return found
+
+    def _label_distributions(self, mapping: Mapping) -> LabelDistributions:
+        return LabelDistributions.from_task(
+            self.task, mapping.anchors, f"{mapping.name} anchors", held_out=True
+        )
 
     def _embedding_figures(self) -> dict[str, Figure]:
         """Draw Fig. 5C, 5D and 9 for every mapping that adds, if the vocabulary holds its normal law."""
@@ -203,26 +246,48 @@ def _check_entries(task: Task) -> None:
         raise InputError("vocab_size", task.vocab_size, f"its anchors have {size}", remedy)
 
 
-def _statistics(task: Task, token: int) -> TokenStatistics:
-    law = label_distribution(task, token, held_out=True)
-    labels = np.arange(task.vocab_size)
-    mean = float(law @ labels)
+def plain_cosines(cosines: dict[str, dict[str, FloatArray]]) -> dict[str, dict[str, list[list[Any]]]]:
+    """Return matrices as lists, NaN as None."""
+    return {
+        group: {
+            name: [[None if np.isnan(x) else x for x in row] for row in matrix.tolist()]
+            for name, matrix in matrices.items()
+        }
+        for group, matrices in cosines.items()
+    }
+
+
+def shown_tokens(task: Task) -> list[int]:
+    """Return every anchor, and the first, middle and last key."""
+    keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])
+    return [*task.anchors, *dict.fromkeys(keys)]
+
+
+def mean_and_std(distribution: FloatArray) -> tuple[float, float]:
+    """Return the mean and the standard deviation of a label."""
+    labels = np.arange(len(distribution))
+    mean = float(distribution @ labels)
+    return mean, float(np.sqrt(distribution @ (labels - mean) ** 2))
+
+
+def kind_of(task: Task, token: int) -> str:
+    """Return what tables call a token of this kind."""
     mapping = task.mapping_of(token)
-    return TokenStatistics(
-        token,
-        "key" if mapping is None else f"{mapping.name} anchor",
-        token_ratio(task, token, held_out=True),
-        mean,
-        float(np.sqrt(law @ (labels - mean) ** 2)),
-        float(((law - 1 / task.vocab_size) ** 2).sum()),
-    )
+    return "key" if mapping is None else f"{mapping.name} anchor"
 
 
-def _predicted(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
-    return task_cosines(task, tokens) | {"expected in one data set": _finite_sample(task, tokens)}
+def _statistics(task: Task, token: int) -> TokenStatistics:
+    distribution = label_distribution(task, token, held_out=True)
+    mean, std = mean_and_std(distribution)
+    norm2 = float(((distribution - 1 / task.vocab_size) ** 2).sum())
+    ratio = token_ratio(task, token, held_out=True)
+    return TokenStatistics(token, kind_of(task, token), ratio, mean, std, norm2)
 
 
-def _finite_sample(task: Task, tokens: Tokens) -> FloatArray:
-    """Return the cosines expected of P̂ − u when each table entry is drawn once."""
-    cosines = [[finite_sample_cosine(task, a, b).cosine for b in tokens] for a in tokens]
-    return np.array(cosines)
+def finite_sample(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
+    """Return the cosines expected of P̂ − u when each table entry is drawn once, where they can be counted."""
+    try:
+        cosines = [[finite_sample_cosine(task, a, b).cosine for b in tokens] for a in tokens]
+    except TooManyEntriesError:
+        return {}
+    return {ONE_DATA_SET: np.array(cosines)}

@@ -149,9 +149,10 @@ def are_summed(task: Task, tokens: Sequence[int]) -> bool:
     return all(mapping is not None and isinstance(mapping.rule, Sum) for mapping in mappings)
 
 
+UNIFORM, MARGINAL = "P^s - u", "P^s - mean P"
 PREDICTORS = (
     Predictor(
-        "P^s - u",
+        UNIFORM,
         "$P^s - u$ (eq. 5, 8)",
         "eq. 5, 7, 8",
         ("theory.label_distribution",),
@@ -159,7 +160,7 @@ PREDICTORS = (
         uniform_cosines,
     ),
     Predictor(
-        "P^s - mean P",
+        MARGINAL,
         r"$P^s - \bar P$",
         "eq. 5 once the marginal label distribution is fitted",
         ("theory.label_distribution",),
@@ -207,12 +208,15 @@ FUNCTIONS = {p.name: p.functions for p in PREDICTORS} | {
 """The functions behind each predictor, as the table of equations names them."""
 
 
-def task_cosines(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
-    """Return what every predictor says that needs the task alone, each a matrix of shape (n, n)."""
+def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, FloatArray]:
+    """Return what every predictor says that needs the task alone, each a matrix of shape (n, n).
+
+    With ``sums_only``, only of those that know sums of anchors in closed form and count no labels.
+    """
     return {
         p.name: p.of_task(task, tokens)
         for p in PREDICTORS
-        if p.of_task is not None and p.speaks_of(task, tokens)
+        if p.of_task is not None and p.speaks_of(task, tokens) and p.sums_only >= sums_only
     }
 
 

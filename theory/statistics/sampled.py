@@ -116,7 +116,9 @@ class _Draw:
     def _combinations(self, domain: Domain, mapping: Mapping, n: int, anchor: int | None) -> IntArray:
         """Draw combinations, shape (n, q), that hold ``anchor``, the more often the more they do."""
         held_out = mapping.held_out if self.held_out else frozenset()
-        if held_out and domain.n_combinations <= MAX_ENTRIES:
+        # Where most of an anchor's combinations may be held out, rejecting them one by one would not end.
+        scarce = 2 * len(held_out) > domain.n_combinations // len(domain.anchors)
+        if held_out and (domain.n_combinations <= n or (scarce and domain.n_combinations <= MAX_ENTRIES)):
             weights = times_counted(domain, Given(anchor, held_out=held_out))
             return domain.combinations()[self.rng.choice(len(weights), size=n, p=weights / weights.sum())]
         # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.

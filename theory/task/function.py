@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.checked import as_integer, checked_fields
-from theory.errors import InputError
+from theory.errors import InputError, TooManyEntriesError
 from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels, magnitude
 
 MAX_KEPT = 100_000
@@ -152,7 +152,7 @@ class Function(Deterministic):
     def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
         """Return all labels, or refuse more calls than a function that takes no arrays allows."""
         if not self.takes_arrays and domain.n_entries > _MAX_CALLS:
-            raise InputError(
+            raise TooManyEntriesError(
                 "rule",
                 self.name,
                 f"{magnitude(domain.n_entries)} calls one by one are too many",

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from theory.errors import InputError
+from theory.errors import InputError, TooManyEntriesError
 from theory.statistics.distributions import Law
 
 IntArray = npt.NDArray[np.int64]
@@ -228,6 +228,7 @@ class Deterministic(RuleDefaults):
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F] with F = (1 − Σ_i (share of keys with label i)²) / k."""
+        check_enumerable(domain)
         combinations = domain.combinations()
         both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
         return float((both @ (1 - _concentration(self, domain))) / len(both) / k)
@@ -251,9 +252,9 @@ def magnitude(count: int) -> str:
 
 
 def check_enumerable(domain: Domain) -> None:
-    """Raise InputError if a rule cannot be evaluated for every key and combination."""
+    """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""
     if domain.n_entries > MAX_ENTRIES:
-        raise InputError(
+        raise TooManyEntriesError(
             "task",
             f"{len(domain.keys)} keys, {len(domain.anchors)} anchors, n_anchors {domain.n_anchors}",
             f"a rule without a closed form needs {magnitude(domain.n_entries)} evaluations, and the limit is "

@@ -27,6 +27,10 @@ class Options(CommandOptions):
     """The same, as an option."""
     out: Path | None = None
     """Write prediction.json, the task and the figures here."""
+    samples: int = 100_000
+    """Sequences drawn for each token, for a rule with too many labels to count."""
+    seed: int = 0
+    """The seed of these draws."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
@@ -46,7 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         )
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    prediction = Prediction.of(as_task(options.file or options.task or ""))
+    task = as_task(options.file or options.task or "")
+    prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
@@ -63,12 +68,8 @@ def print_prediction(prediction: Prediction) -> None:
     from validate.console import print_table
 
     header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]
-    rows = [
-        [str(t.token), t.kind, f"{t.ratio:.4g}", f"{t.mean:.2f}", f"{t.std:.2f}", f"{t.norm2:.3g}"]
-        for t in prediction.tokens
-    ]
-    print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, rows)
+    print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, prediction.token_rows())
     header = ["anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart"]
     print_table("predicted cosine similarity, all pairs", header, prediction.cosine_rows())
-    for sentence in prediction.left_out():
+    for sentence in [*prediction.notes(), *prediction.left_out()]:
         print(sentence)

@@ -1,0 +1,230 @@
+"""Predictions for tasks whose labels are too many to count: estimates with their standard errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from theory import (
+    Expression,
+    Lookup,
+    Mapping,
+    Sum,
+    Task,
+    cosine_matrix,
+    label_distribution,
+    marginal_distribution,
+    off_diagonal,
+    sample_labels,
+)
+from theory.task.rule import _labels
+from validate.cli import main
+from validate.commands.predict import print_prediction
+from validate.prediction import Prediction
+from validate.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
+from validate.sampled_cosines import FloatArray, known_digits, with_error
+from validate.sampled_prediction import SampledPrediction
+
+LARGE = """
+keys = "50..89"
+n_anchors = 5
+length = 6
+vocab_size = 97
+
+[[mappings]]
+name = "own"
+anchors = "1..13"
+label = "(key * min(a1, a2) + a3 * a4 + 3 * a5) // 30 % 97"
+held_out = [[1, 2, 3, 4, 5]]
+
+[[mappings]]
+name = "memory"
+anchors = "21..23"
+rule = "lookup"
+"""
+"""40 keys with 13^5 combinations: 14.9 million pairs."""
+
+
+def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
+    """Return a task that can be counted: what is sampled of it can be compared."""
+    mappings = [
+        Mapping(range(1, 8), Expression(label), "own", [(1, 2)]),
+        Mapping((10, 11), Lookup(), "memory"),
+    ]
+    return Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
+
+
+def mean_pair(matrix: FloatArray) -> float:
+    return float(off_diagonal(matrix).mean())
+
+
+def sampled(
+    task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int
+) -> list[SampledPrediction]:
+    """Predict with a limit so low that even a small task has to be sampled."""
+    _labels.cache_clear()
+    with monkeypatch.context() as lowered:
+        lowered.setattr("theory.task.rule.MAX_ENTRIES", 100)
+        found = [Prediction.of(task, n_samples=n_samples, seed=seed) for seed in range(seeds)]
+    return [prediction for prediction in found if isinstance(prediction, SampledPrediction)]
+
+
+def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "large.toml"
+    file.write_text(LARGE)
+    command = ["predict", str(file), "--samples", "2000", "--seed", "3"]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "Sampled: the task has more than 1e+07 pairs" in printed
+    assert "2000 sequences were drawn for each token but 21, 22, 23 (seed 3)" in printed
+    assert "expected in one data set are left out for 'own', 'all anchors'" in printed
+    assert "Eq. 14 and Theorem 1 are left out for 'own'" in printed
+    anchors = [line for line in printed.splitlines() if " own anchor " in line]
+    assert len(anchors) == 13
+    assert all(line.count("±") == 3 for line in anchors)
+    exact = [line for line in printed.splitlines() if " memory anchor " in line]
+    assert len(exact) == 3
+    assert not any("±" in line for line in exact)
+
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_samples"], found["seed"], found["exact_tokens"]) == (2000, 3, [21, 22, 23])
+    errors = found["standard_error"]
+    assert len(errors["label_distributions"]["4"]) == len(found["label_distributions"]["4"]) == 97
+    assert max(errors["label_distributions"]["4"]) > 0 == max(errors["label_distributions"]["21"])
+    assert np.shape(errors["cosines"]["own"][UNIFORM]) == (13, 13)
+    assert sum(found["marginal"]) == pytest.approx(1)
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("n_samples", [4000, 20_000])
+def test_sampled_numbers_lie_within_their_errors(
+    n_samples: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = small()
+    (drawn,) = sampled(task, monkeypatch, n_samples, 1)
+    print_prediction(drawn)
+    assert "nan" not in capsys.readouterr().out
+    exact = Prediction.of(task)
+    for found, error, wanted in zip(drawn.tokens, drawn.token_errors, exact.tokens, strict=True):
+        assert (found.token, found.kind, found.ratio) == (wanted.token, wanted.kind, wanted.ratio)
+        for name in ("mean", "std", "norm2"):
+            distance = abs(getattr(found, name) - getattr(wanted, name))
+            assert distance <= 5 * getattr(error, name) + 1e-12, (found.token, name)
+    for name in (UNIFORM, MARGINAL):
+        value = drawn.estimates["own"][name].over(lambda m: m)
+        scores = off_diagonal(value.value - exact.cosines["own"][name]) / off_diagonal(value.standard_error)
+        assert np.abs(scores).max() < 5
+    shares = np.array(list(drawn.to_json()["label_distributions"].values()))
+    wanted_shares = [label_distribution(task, s, held_out=True) for s in task.anchors]
+    np.testing.assert_allclose(shares, wanted_shares, atol=4 / np.sqrt(n_samples))
+    marginal = marginal_distribution(task, held_out=True)
+    np.testing.assert_allclose(drawn.to_json()["marginal"], marginal, atol=4 / np.sqrt(n_samples))
+
+
+@pytest.mark.statistical
+def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over ten seeds the mean lies within its error of the exact value; that of plain cosines does not."""
+    task, tokens = small(), tuple(range(1, 8))
+    draws = sampled(task, monkeypatch, 4000, 10)
+    wanted = {UNIFORM: uniform_cosines(task, tokens), MARGINAL: marginal_cosines(task, tokens)}
+    shares = [drawn.labels.moments.shares[:7] for drawn in draws]
+    plain = [off_diagonal(cosine_matrix(rows - 1 / 97)).mean() for rows in shares]
+    for name, matrix in wanted.items():
+        exact = off_diagonal(matrix).mean()
+        means = np.array([off_diagonal(drawn.cosines["own"][name]).mean() for drawn in draws])
+        error = means.std(ddof=1) / np.sqrt(len(means))
+        assert abs(means.mean() - exact) < 3.5 * error, name
+        stated = [d.estimates["own"][name].over(mean_pair).standard_error for d in draws]
+        assert 0.5 < np.mean(stated) / means.std(ddof=1) < 2, name
+    assert np.mean(plain) < off_diagonal(wanted[UNIFORM]).mean() - 10 * np.std(plain) / np.sqrt(len(plain))
+    norms = np.array([drawn.tokens[0].norm2 for drawn in draws])
+    exact_norm = Prediction.of(task).tokens[0].norm2
+    assert abs(norms.mean() - exact_norm) < 3.5 * norms.std(ddof=1) / np.sqrt(len(norms))
+
+
+def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Multiplied by an anchor, 97 keys give each of 97 labels once: P^s is uniform."""
+    rule = Expression("(key - 10) * a1 * a2 % 97")
+    mapping = Mapping(range(1, 5), rule, "uniform")
+    task = Task(keys=range(10, 107), n_anchors=2, length=3, vocab_size=107, mappings=[mapping])
+    (prediction,) = sampled(task, monkeypatch, 400, 1)
+    flat = next(iter(prediction.cosines.values()))[MARGINAL]
+    assert np.isnan(flat).all()
+    found = prediction.to_json()
+    assert found["cosines"]["uniform"][MARGINAL][0] == [None] * 4
+    assert any("4 of the 4 anchors of 'uniform'" in sentence for sentence in prediction.notes())
+    assert prediction.cosine_rows()[1][2:] == ["-", "-", "-", "- - -"]
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_large_task_is_written_with_its_figures(tmp_path: Path) -> None:
+    task = Task.from_toml(LARGE)
+    prediction = Prediction.of(task, n_samples=200)
+    assert set(prediction.figures()) == {
+        "fig4b_label_distributions",
+        "fig4c_cosines_own",
+        "fig4c_cosines_memory",
+        "fig4c_cosines_all_anchors",
+    }
+
+
+def test_sums_beside_a_large_rule_keep_what_is_exact() -> None:
+    large = Task.from_toml(LARGE).mappings[0]
+    mappings = [Mapping(large.anchors, large.rule, "own"), Mapping((14, 15, 16), Sum(), "sum")]
+    task = Task(keys=range(50, 90), n_anchors=5, length=6, vocab_size=200, mappings=mappings)
+    found = Prediction.of(task, n_samples=40).cosines
+    assert set(found["sum"]) == {UNIFORM, MARGINAL, "eq. 14", "expected in one data set"}
+    assert set(found["own"]) == {UNIFORM, MARGINAL}
+    np.testing.assert_allclose(found["sum"][UNIFORM], uniform_cosines(task, (14, 15, 16)), atol=1e-12)
+
+
+def test_a_rule_in_total_alone_is_exact_but_for_one_data_set() -> None:
+    """Its distributions are convolutions; 10^30 combinations are never listed."""
+    mapping = Mapping(range(1, 11), Expression("(key + total) % 700"), "own")
+    task = Task(keys=range(100, 110), n_anchors=30, length=31, vocab_size=700, mappings=[mapping])
+    prediction = Prediction.of(task)
+    assert not isinstance(prediction, SampledPrediction)
+    assert set(prediction.cosines["own"]) == {UNIFORM, MARGINAL}
+    assert any("expected in one data set are left out for 'own'" in s for s in prediction.left_out())
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [(["--samples", "39"], "n_samples"), (["--seed", "-1"], "seed")]
+)
+def test_bad_numbers_are_refused(
+    options: list[str], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "large.toml"
+    file.write_text(LARGE)
+    assert main(["predict", str(file), *options]) == 2
+    assert name in capsys.readouterr().err
+
+
+def test_a_token_that_never_occurs_has_the_uniform_distribution() -> None:
+    found = sample_labels(Task.from_toml(LARGE), [0, 3], np.random.default_rng(0), n_samples=40)
+    np.testing.assert_allclose(found.moments.shares[0], 1 / 97)
+    assert found.n_samples.tolist() == [0, 40]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "shown", "digits"),
+    [
+        (0.89496, 0.00041, "0.89496±0.00041", "0.895"),
+        (16.07, 0.03, "16.070±0.030", "16.07"),
+        (1.234e-4, 1.1e-6, "(1.234±0.011)e-4", "0.000"),
+        (-0.0114, 0.29, "-0.01±0.29", "-0.0"),
+        (1.0, 0.0, "1", "1.000"),
+        (float("nan"), float("nan"), "-", "-"),
+    ],
+)
+def test_numbers_are_shown_in_the_digits_that_they_have(
+    value: float, error: float, shown: str, digits: str
+) -> None:
+    assert with_error(value, error) == shown
+    assert known_digits(value, error) == digits
