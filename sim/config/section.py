@@ -11,7 +11,7 @@ from theory import InputError
 from theory.errors import unknown_key
 
 MANY = 1_000_000_000
-"""The largest count of anything: what does not fit into memory is refused with an estimate (``sim.size``)."""
+"""The largest count of anything: what exceeds memory is refused with an estimate (``sim.training.size``)."""
 Item = TypeVar("Item")
 Several = Annotated[tuple[Item, ...], Strict(False)]
 """A tuple, or the list that a TOML file has in its stead; its items are as strict as any value."""
