@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import erfc, gamma, ndtr, ndtri
 
-from theory.checked import Rate, Share, checked
+from theory.checked import Between, Rate, Share, checked
 from theory.errors import InputError
 from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
 from theory.shapes.summand import Summand
@@ -62,7 +63,7 @@ def inner_product_bound(
     task: Task,
     anchors: Sequence[int],
     *,
-    learning_rate: float = 1.0,
+    learning_rate: Annotated[float, Between(0, 1e100)] = 1.0,
     init_rate: Rate | None = None,
     confidence: Share = 0.99,
     max_lost_mass: Share = MAX_LOST_MASS,
