@@ -3,8 +3,9 @@
     python -m pytest --equation-errors=docs/equation_errors.json
     python docs/make_equations.py
 
-The rows stand in docs/equations.toml; the errors are those that the tests recorded. The page is for readers,
-the JSON file goes with the package: reports print the rows of the equations that they used.
+The rows are in docs/equations.toml; the tests and the errors are those that the first command recorded. It
+runs every test that records an error; with the names of test files it runs those, and keeps what others
+recorded. The page is for readers, the JSON file goes with the package: reports print the rows used.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "equations.md"
 PACKAGED = DOCS.parent / "validate" / "equations.json"
+Recorded = dict[str, dict[str, float]]
 HEAD = """# Equations
 
-Equation → function → derivation → test → largest error seen. The errors are the largest that any test
-recorded; what such an error means (exact, or asymptotic at a finite scale) stands beside it. Generated:
+Equation → function → derivation → test → largest error seen. A row's tests are those that recorded an error
+for it, and its error is the largest of theirs; what such an error means (exact, or asymptotic at a finite
+scale) stands beside it. Generated:
 
 ```console
 $ python -m pytest --equation-errors=docs/equation_errors.json
@@ -38,9 +41,9 @@ def rows() -> list[dict[str, Any]]:
     return found
 
 
-def errors() -> dict[str, float]:
-    """Return the largest error that the tests recorded for each key."""
-    found: dict[str, float] = json.loads((DOCS / "equation_errors.json").read_text())
+def errors() -> Recorded:
+    """Return the largest error that each test file recorded for each key."""
+    found: Recorded = json.loads((DOCS / "equation_errors.json").read_text())
     return found
 
 
@@ -60,7 +63,7 @@ def packaged() -> str:
             "says": row["says"],
             "functions": row["functions"],
             "derivation": row.get("derivation"),
-            "largest_error": max((recorded[key] for key in row["errors"]), default=None),
+            "largest_error": max(recorded_by(row, recorded).values(), default=None),
             "standing": row["standing"],
         }
         for row in rows()
@@ -68,16 +71,25 @@ def packaged() -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _line(row: dict[str, Any], recorded: dict[str, float]) -> str:
-    largest = [recorded[key] for key in row["errors"]]
+def recorded_by(row: dict[str, Any], recorded: Recorded) -> dict[str, float]:
+    """Return the test files that recorded an error for a row, each with its largest."""
+    found: dict[str, float] = {}
+    for key in row["errors"]:
+        for file, error in recorded[key].items():
+            found[file] = max(error, found.get(file, 0.0))
+    return found
+
+
+def _line(row: dict[str, Any], recorded: Recorded) -> str:
+    found = recorded_by(row, recorded)
     derivation = f'`derive "{row["derivation"]}"`' if "derivation" in row else "–"
     cells = [
         row["equation"],
         row["says"],
         ", ".join(f"`{f}`" for f in row["functions"]),
         derivation,
-        ", ".join(f"`{Path(t).name}`" for t in row["tests"]),
-        f"{max(largest):.1e}" if largest else "–",
+        ", ".join(f"`{Path(file).name}`" for file in sorted(found)) or "–",
+        f"{max(found.values()):.1e}" if found else "–",
         row["standing"],
     ]
     return "| " + " | ".join(cells) + " |"

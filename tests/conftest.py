@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.equation_errors import Errors, add, update, why_refused
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-_LARGEST = pytest.StashKey[dict[str, float]]()
+_ERRORS = pytest.StashKey[Errors]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,12 +22,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--equation-errors",
         type=Path,
         default=None,
-        help="write the largest error that the tests saw for each equation to this JSON file",
+        help="run only the tests that record errors, and write the largest of each test file to this JSON"
+        " file; what other test files recorded there stays",
     )
     parser.addoption("--long", action="store_true", help="run the tests that take minutes too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--equation-errors") is not None:
+        items[:] = [item for item in items if "record_error" in getattr(item, "fixturenames", ())]
     if not config.getoption("--long"):
         for item in items:
             if item.get_closest_marker("long"):
@@ -33,21 +38,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_LARGEST] = {}
+    config.stash[_ERRORS] = {}
+    if config.getoption("--equation-errors") is not None:
+        refused = why_refused(config.option)
+        if refused is not None:
+            raise pytest.UsageError(f"--equation-errors: {refused}")
 
 
 @pytest.fixture
 def record_error(request: pytest.FixtureRequest) -> Callable[[str, float], None]:
     """Remember the largest error seen for an equation, for the table in docs/equations.md."""
-    largest = request.config.stash[_LARGEST]
-
-    def record(equation: str, error: float) -> None:
-        largest[equation] = max(float(error), largest.get(equation, 0.0))
-
-    return record
+    return partial(_record, request.config.stash[_ERRORS], _file(request.node))
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def _record(errors: Errors, file: str, equation: str, error: float) -> None:
+    add(errors, equation, file, error)
+
+
+def _file(node: pytest.Item) -> str:
+    """Return the path of a test's file from the project's root."""
+    return node.path.relative_to(node.config.rootpath).as_posix()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     path = session.config.getoption("--equation-errors")
-    if path is not None:
-        path.write_text(json.dumps(session.config.stash[_LARGEST], indent=2, sort_keys=True) + "\n")
+    # A run that failed or was stopped may have missed a file's largest error.
+    if path is not None and exitstatus == pytest.ExitCode.OK:
+        update(path, session.config.stash[_ERRORS], {_file(item) for item in session.items})

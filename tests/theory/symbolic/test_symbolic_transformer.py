@@ -176,7 +176,9 @@ def test_exact_propositions_hold_and_the_papers_do_not(data: Data, kind: str, re
         forms = _paper_and_exact(token, weights)
         paper.append(relative(forms[0], flow))
         exact.append(relative(forms[1], flow))
-    record_error("Prop. 2" if kind == "memory anchor" else "Prop. 3", exact[-1])
+    equation = "Prop. 2" if kind == "memory anchor" else "Prop. 3"
+    record_error(equation, exact[-1])
+    record_error(f"{equation}, printed form", paper[-1])
     assert np.polyfit(np.log(SCALES), np.log(exact), 1)[0] == pytest.approx(1, abs=0.05)
     assert paper[-1] > 0.05
     assert paper[-1] == pytest.approx(paper[0], rel=0.1)
