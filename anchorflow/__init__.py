@@ -7,11 +7,11 @@ message of the ``ImportError`` says which folder stands in the way.
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
-
+# In place of typing's: the command imports this first, and cannot answer Ctrl-C before it is done.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import sim as sim
     import theory as theory
     import validate as validate
@@ -22,7 +22,9 @@ __all__ = ["sim", "theory", "validate"]
 def __getattr__(name: str) -> ModuleType:
     if name not in __all__:
         raise AttributeError(f"module 'anchorflow' has no attribute {name!r}")
-    return importlib.import_module(f"anchorflow.{name}")
+    from importlib import import_module
+
+    return import_module(f"anchorflow.{name}")
 
 
 def __dir__() -> list[str]:

@@ -1,14 +1,32 @@
-"""The command ``anchorflow``, also as ``python -m anchorflow``."""
+"""The command ``anchorflow``, also as ``python -m anchorflow``.
+
+Importing what a command needs takes a second or more. So this module imports next to nothing until it has
+said what a signal is to do in that time.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from anchorflow._packages import load
+from anchorflow import _signals
 
 
 def main() -> int:
     """Run the command; a folder that hides one of the packages is refused in one sentence."""
+    _signals.stop_at_once()
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        # A second one, while the first was answered, or one just before the command began.
+        _signals.stop()
+        raise
+    finally:
+        _signals.as_the_system_does()
+
+
+def _run() -> int:
+    from anchorflow._packages import load
+
     try:
         load("validate")
     except ImportError as error:
@@ -16,7 +34,7 @@ def main() -> int:
         return 2
     from validate.cli import main as run
 
-    return run()
+    return run(begin=_signals.as_python_does)
 
 
 if __name__ == "__main__":

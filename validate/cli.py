@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -41,15 +41,15 @@ waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
 _GO_ON = "; runs that had begun have a checkpoint: continue them with the same command and --resume"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code."""
+def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
+    """Run a command, after calling ``begin`` when all that it needs is imported; return its exit code."""
     if arguments is not None:
-        return _main(list(arguments))
+        return _main(list(arguments), begin)
     # Figures go to files alone; matplotlib would refuse to be imported under a backend that it does not know.
     os.environ["MPLBACKEND"] = "agg"
     try:
         prepare_streams()
-        code = _main(sys.argv[1:])
+        code = _main(sys.argv[1:], begin)
         sys.stdout.flush()
     except (InputError, OutputError) as error:
         say(f"anchorflow: {error}")
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _main(given: list[str]) -> int:
+def _main(given: list[str], begin: Callable[[], None]) -> int:
     if not given or given[0] in ("-h", "--help"):
         print(_HELP)
         return 0 if given else 2
@@ -65,7 +65,7 @@ def _main(given: list[str]) -> int:
         print(f"anchorflow {version('anchorflow')}")
         return 0
     try:
-        return _run(given[0], given[1:])
+        return _run(given[0], given[1:], begin)
     except InputError as error:
         say(f"anchorflow: {error}")
         return 2
@@ -77,7 +77,7 @@ def _main(given: list[str]) -> int:
         return 130
 
 
-def _run(name: str, arguments: list[str]) -> int:
+def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:
     if name == "--print-completion":
         from validate.commands.completion import print_completion
 
@@ -88,6 +88,7 @@ def _run(name: str, arguments: list[str]) -> int:
     command: Any = importlib.import_module(f"validate.commands.{name}")
     from validate.progress import show_progress
 
+    begin()
     with show_progress():
         return int(command.run(arguments))
 

@@ -6,8 +6,6 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +17,7 @@ import pytest
 from sim import MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
 from sim.training import workers
+from tests.processes import command, group, is_alive, is_empty
 from theory import InputError
 from validate.cli import main
 
@@ -48,13 +47,6 @@ def _contents(path: Path) -> dict[str, bytes]:
 def _holder(path: Path) -> int:
     """Return the process that trains a run."""
     return int(path.with_name(f".{path.name}.lock").read_text())
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.fixture
@@ -98,7 +90,7 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
         str(paths[1]): f"its process, {stopped}, was asked to stop (SIGTERM)",
     }
     assert len(shouted_at) == 3
-    assert not any(map(_is_alive, shouted_at))
+    assert not any(map(is_alive, shouted_at))
     assert Run.open(paths[2]).provenance["status"] == "complete"
     assert json.loads((paths[1] / "provenance.json").read_text())["status"] == "interrupted"
     train_members(members, paths, resume=True)
@@ -118,7 +110,7 @@ def test_a_signal_while_workers_start_leaves_no_process(
     with pytest.raises(KeyboardInterrupt):
         train_members(members, _paths(members, tmp_path), workers=2)
     assert len(shouted_at) == 2
-    assert not any(map(_is_alive, shouted_at))
+    assert not any(map(is_alive, shouted_at))
     assert {n: signal.getsignal(n) for n in workers.SIGNALS} == before
 
 
@@ -172,40 +164,7 @@ def test_a_failing_report_leaves_no_process(
     with pytest.raises(ZeroDivisionError):
         train_members(members, _paths(members, tmp_path), workers=2, report=report)
     assert shouted_at
-    assert not any(map(_is_alive, shouted_at))
-
-
-def _command(*arguments: str) -> subprocess.Popen[str]:
-    """Start the program in a group of its own, as a shell does."""
-    code = "import sys; from validate.cli import main; sys.exit(main())"
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-
-
-def _group(leader: int) -> list[int]:
-    """Return the processes of a group that are alive."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and _is_alive(int(entry.name)):
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            found += [int(entry.name)] if int(fields[2]) == leader else []
-    return found
-
-
-def _is_empty(leader: int, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while _group(leader) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not _group(leader)
+    assert not any(map(is_alive, shouted_at))
 
 
 @pytest.mark.long
@@ -214,25 +173,25 @@ def _is_empty(leader: int, seconds: float) -> bool:
 def test_the_command_ends_cleanly_whenever_it_is_asked(
     number: signal.Signals, delay: float, tmp_path: Path
 ) -> None:
-    process = _command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
+    process = command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
     time.sleep(delay)
     os.killpg(process.pid, number)
     _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
     assert process.returncode in (130, -number)
-    assert _is_empty(process.pid, 5)
+    assert is_empty(process.pid, 5)
 
 
 @pytest.mark.long
 def test_a_killed_parent_leaves_no_process(tmp_path: Path) -> None:
-    process = _command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
+    process = command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
     for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
         while not (tmp_path / "runs" / name / "metrics.jsonl").exists():
             assert process.poll() is None
             time.sleep(0.05)
-    assert len(_group(process.pid)) >= 3
+    assert len(group(process.pid)) >= 3
     process.kill()
     process.wait()
-    assert _is_empty(process.pid, 30)
+    assert is_empty(process.pid, 30)
     for path in (tmp_path / "runs").glob("*/provenance.json"):
         assert json.loads(path.read_text())["status"] == "interrupted"

@@ -11,7 +11,7 @@ import pexpect
 import pyte
 
 REPOSITORY = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "validate.cli"]
+COMMAND = [sys.executable, "-m", "anchorflow"]
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")} | {
     "PYTHONPATH": str(REPOSITORY),
     "OMP_NUM_THREADS": "1",

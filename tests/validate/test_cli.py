@@ -285,7 +285,7 @@ def test_demo_exits_with_its_verdicts(
 def test_the_installed_command_reports_without_traceback(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
-        [sys.executable, "-m", "validate.cli", "compare", str(tmp_path)],
+        [sys.executable, "-m", "anchorflow", "compare", str(tmp_path)],
         capture_output=True,
         text=True,
         env=environment,

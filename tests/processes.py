@@ -1,0 +1,59 @@
+"""The program as a process with a group of its own, as a shell starts it, and what is left of the group."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def command(*arguments: str) -> subprocess.Popen[str]:
+    """Start the program."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "anchorflow", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process exists and is more than an exit code that nobody has read."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def group(leader: int) -> list[int]:
+    """Return the processes of a group that are alive."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and is_alive(int(entry.name)):
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            found += [int(entry.name)] if int(fields[2]) == leader else []
+    return found
+
+
+def is_empty(leader: int, seconds: float) -> bool:
+    """Return whether nothing is left of a group, after waiting for so long at most."""
+    end = time.monotonic() + seconds
+    while group(leader) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not group(leader)
+
+
+def catches(process: int, number: int) -> bool:
+    """Return whether a process has a handler of its own for a signal."""
+    status = Path(f"/proc/{process}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
