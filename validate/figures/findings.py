@@ -41,7 +41,8 @@ def memory_anchors(setting: Members, epochs: Sequence[int]) -> str:
         f"{direction(pairs.mean)} at epoch {epoch} (mean cosine {pairs})"
         for epoch, pairs in zip(epochs, seen, strict=True)
     ]
-    return f"Memory anchors, which P^s − u has {direction(said)} ({said:.3f}), are {', '.join(parts)}."
+    predicted = f"P^s − u predicts to be {direction(said)} ({said:.3f})"
+    return f"Memory anchors, which {predicted}, are {' and '.join(parts)}."
 
 
 def first_attention(setting: Members, epochs: Sequence[int]) -> str:

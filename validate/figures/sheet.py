@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
@@ -148,7 +149,7 @@ class Sheet:
         width = min(PAGE_WIDTH, max(LEAST_WIDTH, self.width * columns, titles))
         self.figure_ = figure = new_figure(width, sum(heights) + 0.3)
         # Room between a colour bar's label and the next panel's.
-        figure.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr, call-arg]
+        figure.get_layout_engine().set(wspace=0.09)  # type: ignore[union-attr, call-arg]
         parts: Any = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
         self.axes_ = [_draw_row(part, row, width) for part, row in zip(parts[:, 0], self.rows, strict=True)]
         _share_axes(self.rows, self.axes_)
@@ -261,3 +262,5 @@ def _share_axes(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> Non
         limits = [ax.get_ylim() for ax in drawn]
         for ax in drawn:
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+            if ax.get_yscale() == "linear":  # By default the ticks also depend on the height of the row.
+                ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))

@@ -41,7 +41,7 @@ def test_fig_5_says_what_memory_anchors_do() -> None:
     for epoch in (2, 9):
         mean = np.mean([c[pairs].mean() for c in setting.cosines(setting.task.memory_anchors, epoch)])
         assert f"{direction(mean)} at epoch {epoch} (mean cosine {mean:.3f}" in sentence
-    assert "which P^s − u has nearly parallel (1.000)" in sentence
+    assert "which P^s − u predicts to be nearly parallel (1.000)" in sentence
 
 
 def test_the_first_attention_is_called_an_average_where_it_is_one() -> None:

@@ -80,7 +80,7 @@ def test_fig_9_has_one_vertical_axis_and_says_what_it_shows() -> None:
     every = [ax for row in sheet.axes_ for ax in row]
     assert len(every) == 6
     assert len(_limits(every)) == 1
-    assert [bool(ax.get_ylabel()) for row in sheet.axes_ for ax in row] == [True, *[False] * 4, True]
+    assert [bool(ax.get_ylabel()) for row in sheet.axes_ for ax in row] == [True, False, False] * 2
     assert sheet.rows[0].title == "Reasoning anchors, Transformer (post-norm), γ = 0.8, epoch 2"
     assert "γ = 0.8, epoch 2" in sheet.caption
 
@@ -128,3 +128,39 @@ def test_fig_4_shows_the_differences_between_its_matrices() -> None:
             ]
             if abs(means[0] - means[1]) > 0.05:
                 assert np.abs(np.subtract(*colours)).max() > 0.05
+
+
+@pytest.mark.parametrize("number", sorted(FIGURES))
+def test_no_label_of_an_axis_is_close_to_another(number: int) -> None:
+    figure = drawn(number).figure_
+    assert figure is not None
+    for part in figure.subfigs:
+        labels = [label for ax in part.axes for label in (ax.xaxis.label, ax.yaxis.label) if label.get_text()]
+        boxes = [
+            label.get_window_extent().padded(figure.dpi * label.get_fontsize() / 72 / 4) for label in labels
+        ]
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_rows_that_share_an_axis_have_the_same_ticks() -> None:
+    panels = drawn(9).rows[0].panels[:2]
+    rows = [
+        PanelRow("", [panel], height=h, share_y="cosine") for panel, h in zip(panels, (1.4, 3), strict=True)
+    ]
+    (low,), (high,) = Sheet("name", "", "", rows).plot().axes_
+    assert low.bbox.height < 0.7 * high.bbox.height
+    assert [*low.get_yticks()] == [*high.get_yticks()]
+
+
+def test_the_matrices_of_every_layer_stand_in_one_order() -> None:
+    runs = runs_for(13)
+    for run in runs:  # The order of a file's arrays means nothing.
+        names = sorted(run.arrays, reverse=True)
+        run.arrays.update([(name, run.arrays.pop(name)) for name in names])
+    order = [f"$W_{{\\mathrm{{{index}}}}}$" for index in ("Q", "K", "V", "O", "in", "out")]
+    layers = [[ax.get_title() for ax in row] for row in draw_figure(13, runs).axes_[:2]]
+    assert layers == [order, order]
+
+
+def test_six_rows_of_cosines_fill_two_rows_of_three() -> None:
+    assert [len(row) for row in drawn(9).axes_] == [3, 3]

@@ -91,7 +91,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     tokens = reasoning_group(setting.task)
     epoch = shown_epochs(setting)[0]
     rows = CosineRows.from_runs(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
-    columns = min(5, len(rows))
+    columns = -(-len(rows) // -(-len(rows) // 5))  # At most five, and rows of nearly equal length.
     starts = range(0, len(rows), columns)
     title = f"Reasoning anchors, {model_name(setting)}, γ = {setting.init_rate:g}, epoch {epoch}"
     sheet_rows = [

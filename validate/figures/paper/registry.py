@@ -89,7 +89,7 @@ def find_figure(number: int) -> PaperFigure:
                 "needs the language runs, GPT-2 trained on PrOntoQA and TinyStories, which are not here yet",
                 f"choose one of {known}",
             )
-        raise InputError("figure", number, "not one that is drawn from these runs", f"choose one of {known}")
+        raise InputError("figure", number, "no such figure among those drawn here", f"choose one of {known}")
     return FIGURES[number]
 
 

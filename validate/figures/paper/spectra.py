@@ -14,6 +14,7 @@ from validate.figures.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.observe import Observations
 
 MOST_MATRICES = 16
+IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 
 
 @paper_figure(13, "Singular values over γ", "scan", "transformer")
@@ -65,7 +66,13 @@ def _matrices(settings: Sequence[Members]) -> list[str]:
     ]
     if not names:
         raise InputError("runs", len(settings), "hold no singular values", "observe the runs again")
-    return names[:MOST_MATRICES]
+    return sorted(names, key=_order)[:MOST_MATRICES]
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """Return where a matrix stands in its layer: in the order in which the layer applies them."""
+    layer, _, matrix = name.rpartition(".")
+    return layer, IN_A_LAYER.index(matrix) if matrix in IN_A_LAYER else -1, matrix
 
 
 def _by_layer(names: Sequence[str]) -> dict[str, list[str]]:
