@@ -15,19 +15,19 @@ from theory.errors import unknown_name
 from validate.terminal import OutputError, prepare_streams, say
 
 COMMANDS = {
-    "demo": "train the Emb-MLP at two scales, compare with the theory, and judge (about two minutes)",
-    "predict": "what the label distributions of a task say about its embedding, without training",
+    "demo": "train the Emb-MLP at two scales and judge the theory (two minutes)",
+    "predict": "what a task's label distributions say about its embedding",
     "train": "train every γ and seed of a configuration into run folders",
-    "study": "the named sets of runs behind claims and figures: how far they are, train them, keep them",
+    "study": "the runs behind claims and figures: status, training, keeping",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",
-    "compare": "a report on finished runs: predictions against training, claims, figures, error budget",
-    "table": "the metrics of finished runs as a tidy table: CSV, JSON, or their last lines",
+    "compare": "does the theory predict what these runs did? a verdict and a report",
+    "table": "the metrics of finished runs as a table: CSV, JSON or a summary",
     "figures": "the figures of the paper, from kept or given runs",
 }
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
        anchorflow --version
-       anchorflow --print-completion bash|zsh|tcsh
+       anchorflow --print-completion bash|zsh|tcsh|fish|powershell
 
 {chr(10).join(f"  {name:8} {what}" for name, what in COMMANDS.items())}
 
@@ -35,8 +35,10 @@ Each command's --help shows its options and a working example.
 
 example: anchorflow demo --out runs/demo
 
-Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and its run
-waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
+Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
+its run waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
+
+OPTIONS = ("--help", "--version", "--print-completion")
 
 _GO_ON = "; runs that had begun have a checkpoint: continue them with the same command and --resume"
 
@@ -83,6 +85,8 @@ def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:
 
         print_completion(arguments)
         return 0
+    if name.startswith("-"):
+        raise unknown_name("option", name, OPTIONS)
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS)
     command: Any = importlib.import_module(f"validate.commands.{name}")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from validate.terminal import printable, terminal_width
 from validate.terminal import say as say
+from validate.terminal import tell as tell
 
 _GAP = 2
 _STYLES = {

@@ -61,11 +61,19 @@ def printable(text: str) -> str:
 
 def say(text: str) -> None:
     """Print a line on standard error, between words on several where the terminal is too narrow."""
-    text = printable(text)
-    if is_live(sys.stderr):
-        width = terminal_width(sys.stderr)
-        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-    print(text, file=sys.stderr, flush=True)
+    print(_wrapped(text, sys.stderr), file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """Print lines on standard output, each between words on several where the terminal is too narrow."""
+    print("\n".join(_wrapped(line, sys.stdout) for line in text.split("\n")))
+
+
+def _wrapped(line: str, stream: TextIO) -> str:
+    line = printable(line)
+    if not is_live(stream):
+        return line
+    return textwrap.fill(line, terminal_width(stream), break_long_words=False, break_on_hyphens=False)
 
 
 def _is_byte(character: str) -> bool:

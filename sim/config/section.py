@@ -58,6 +58,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         return InputError(argument, inner.value, inner.problem, inner.remedy)
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)
+    if problem["type"] == "too_short" and not given:
+        return InputError(position, given, "no value", "give at least one")
     message = problem["msg"].removeprefix("Value error, ")
     remedy = "correct it in the configuration"
     return InputError(position or "configuration", given, message[0].lower() + message[1:], remedy)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from theory import InputError, Task
-from theory.errors import unknown_key
+from theory.errors import nearest, unknown_key
 from theory.paths import is_file
 from theory.reading import load_json
 from theory.task.task import task_from_dict, task_to_dict
@@ -45,11 +45,14 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
         return task_to_dict(Task.paper(length=PRESETS[value]))
     file = Path(value)
     if file.suffix != ".toml" and not is_file(file):
+        near = nearest(value, PRESETS)
+        hint = f"did you mean {near!r}? choose" if near else "choose"
+        known = ", ".join(PRESETS)
         raise InputError(
             "task",
             value,
             "neither a preset nor a TOML file",
-            f"choose one of {', '.join(PRESETS)}, or give the path of a task file",
+            f"{hint} one of {known}, or give the path of a task file",
         )
     described = read_description(file)
     if "task" not in described:

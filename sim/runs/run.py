@@ -193,5 +193,5 @@ def _refuse_folder_of_folders(path: Path) -> None:
     if folders:
         shown = ", ".join(folders[:_SHOWN_FOLDERS]) + ", ..." * (len(folders) > _SHOWN_FOLDERS)
         raise InputError(
-            "run", str(path), "holds no run itself, but folders of runs", f"name some of {shown}"
+            "run", str(path), "holds no run itself, but folders of runs", f"name one or more of {shown}"
         )

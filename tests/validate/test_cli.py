@@ -150,6 +150,10 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["train", "--model.kind"], ["--model.kind"]),
         (["train", "--model.kind", "one-layer", "--model.d-m", "3"], ["--model.d-m"]),
         (["trian"], ["unknown command", "did you mean 'train'"]),
+        (["--versoin"], ["unknown option", "did you mean '--version'"]),
+        (["predict", "papr"], ["'papr'", "did you mean 'paper'"]),
+        (["train", "--seeds"], ["seeds = (): no value; give at least one"]),
+        (["figures", "99"], ["figure = 99: no such figure", "2, 3, 4"]),
         (["train", "--training.epoch", "3"], ["'--training.epoch'", "did you mean --training.epochs?"]),
         (["train", "--epochs", "3"], ["'--epochs'", "did you mean --training.epochs?"]),
         (["train", "--preset", "cup"], ["unknown preset", "did you mean 'cpu'", "paper"]),
@@ -325,7 +329,7 @@ def test_a_folder_of_folders_of_runs_is_refused_with_their_names(
         assert main(["train", str(config), "--out", str(tmp_path / name), "--workers", "1"]) == 0
     capsys.readouterr()
     assert main(["compare", str(tmp_path)]) == 2
-    assert f"name some of {tmp_path / 'one'}, {tmp_path / 'two'}." in capsys.readouterr().err
+    assert f"name one or more of {tmp_path / 'one'}, {tmp_path / 'two'}." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("number", "words"), [("7", "needs the language runs"), ("99", "choose one of")])

@@ -239,3 +239,25 @@ def test_a_name_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) ->
     error = capsys.readouterr().err
     assert "\x1b" not in error
     assert "control character" in error
+
+
+def test_the_page_of_commands_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_sentences_are_wrapped_between_words(folder: Path) -> None:
+    """An expression's task makes ``predict`` say what it leaves out, in more than 80 characters."""
+    task = (folder / "task.toml").read_text()
+    (folder / "own.toml").write_text(
+        "\n".join(
+            line for line in task.splitlines() if not re.match(r"(reasoning|memory)_anchors|held_out", line)
+        )
+        + '\n[[mappings]]\nname = "larger"\nanchors = "1..4"\nlabel = "max(key, a1)"\n'
+    )
+    shown = in_terminal(["predict", "own.toml"], folder)
+    assert "Eq. 14 and Theorem 1 are left out for 'larger'" in shown.text
+    written = [line for line in shown.raw.splitlines() if "\x1b" not in line]
+    assert max(map(len, written)) <= 80
+    piped = _pipe(["predict", "own.toml"], folder)
+    assert any(line.startswith("Eq. 14") and line.endswith(".") for line in piped.stdout.splitlines())

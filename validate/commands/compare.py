@@ -75,10 +75,10 @@ def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
     from validate.answer.ranking import RANKED_HEADER, ranking
     from validate.answer.words import condition_rows, epochs_text
-    from validate.console import print_table
+    from validate.console import print_table, tell
 
     for answer in answers:
-        print(answer)
+        tell(str(answer))
         if verbose and answer.outcomes:
             header = ["state", "measure", "mean [95 %]", "threshold"]
             print_table("every condition", header, [row[:-1] for row in condition_rows(answer)])
@@ -111,14 +111,12 @@ def print_comparison(report: Report) -> None:
 def print_claims(report: Report, *, verbose: bool) -> None:
     """Print the claims that these runs say anything of, or how many they are."""
     from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
-    from validate.console import print_table
+    from validate.console import print_table, tell
 
     tested = [c for c in report.claims() if is_measured(c)]
     if not verbose:
         if tested:
-            print(
-                f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them"
-            )
+            tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")
         return
     rows = [
         [str(c["number"]), c["name"], c["verdict"] + qualification(c), states_text(c), *measured(headline(c))]
@@ -127,4 +125,4 @@ def print_claims(report: Report, *, verbose: bool) -> None:
     header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
     if rows:
         print_table("the paper's claims by these runs alone", header, rows)
-    print(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+    tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")

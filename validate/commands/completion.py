@@ -35,10 +35,10 @@ def _name_one() -> str:
 
 def _whole_parser() -> argparse.ArgumentParser:
     """Return one parser of all commands; only completion needs them at once."""
-    from validate.cli import COMMANDS
+    from validate.cli import COMMANDS, OPTIONS
 
     parser = argparse.ArgumentParser(prog="anchorflow", add_help=False)
-    for option in ("--help", "--version", "--print-completion"):
+    for option in OPTIONS:
         parser.add_argument(option, action="store_true")
     commands = parser.add_subparsers()
     for name, what in COMMANDS.items():

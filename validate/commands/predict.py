@@ -65,11 +65,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def print_prediction(prediction: Prediction) -> None:
     """Print one line a token kind, and the cosines of each mapping's anchors."""
-    from validate.console import print_table
+    from validate.console import print_table, tell
 
     header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]
     print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, prediction.token_rows())
     header = ["anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart"]
     print_table("predicted cosine similarity, all pairs", header, prediction.cosine_rows())
     for sentence in [*prediction.notes(), *prediction.left_out()]:
-        print(sentence)
+        tell(sentence)

@@ -127,4 +127,4 @@ def _line(state: MemberState) -> dict[str, Any]:
 def _time(seconds: float | None) -> str:
     from validate.training import duration
 
-    return "name it to measure" if seconds is None else "" if seconds == 0 else duration(seconds)
+    return "measured if you name the study" if seconds is None else "" if seconds == 0 else duration(seconds)
