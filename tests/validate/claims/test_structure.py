@@ -114,6 +114,17 @@ def test_eq14_shape() -> None:
     assert all(math.isnan(v) for v in explained_by_others_width({("", 0.8): runs[:1]}))
 
 
+def test_a_row_correlates_without_its_own_cosine(large: Observations) -> None:
+    """By hand, for orthogonal anchors: the ones on both diagonals would correlate by themselves."""
+    predicted = from_eq14(large, REASONING, early_epoch(large))
+    observed = large.cosines(REASONING, early_epoch(large))
+    pairs = list(enumerate(zip(predicted, observed, strict=True)))
+    by_hand = min(np.corrcoef(np.delete(p, i), np.delete(o, i))[0, 1] for i, (p, o) in pairs)
+    with_diagonal = min(np.corrcoef(p, o)[0, 1] for _, (p, o) in pairs)
+    assert by_hand < 0 < with_diagonal
+    assert lowest_row_correlation(large, from_eq14) == pytest.approx(by_hand, rel=1e-12)
+
+
 def test_the_width_is_fitted_on_the_other_seeds() -> None:
     """One run of three is orthogonal: its own width would fit it, the others' does not."""
     odd = looks(0.8, 7, small=False)
