@@ -94,13 +94,13 @@ TASKS = {
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", list(TASKS))
 def test_spread_against_drawn_tables(name: str) -> None:
-    """Expected squared spread and inner products within 4 standard errors of 2000 drawn tables."""
+    """Expected squared spread and inner products within 4 standard errors of 600 drawn tables."""
     task = TASKS[name]
     population = enumerate_population(task)
     rng = np.random.default_rng(1)
     a, b = task.anchors[:2]
     norms, inners = [], []
-    for _ in range(2000):
+    for _ in range(600):
         C = token_label_matrix(population.sequences, labels_of(task, population, draw_tables(task, rng)), 40)
         counts = np.bincount(population.sequences.ravel(), minlength=40)[:, None] / len(population)
         excess = C[[a, b]] / counts[[a, b]]
@@ -127,7 +127,7 @@ def test_spread_of_drawn_sequences(name: str) -> None:
         for c in range(task.n_combinations(task.mappings[m]))
     ]
     norms = []
-    for _ in range(2000):
+    for _ in range(600):
         rows = np.concatenate([rng.choice(group, each) for group in by_combination])
         labels = labels_of(task, population, draw_tables(task, rng))[rows]
         counts = token_label_counts(population.sequences[rows], labels, 40)[a]
@@ -163,7 +163,7 @@ def test_held_out_combinations_are_left_out_of_a_training_set(pair: tuple[int, i
     assert len(groups) == 9 + 4 - 3
     laws = label_distribution(HELD_OUT, [a, b], held_out=True)
     products, inners = [], []
-    for _ in range(2000):
+    for _ in range(1000):
         rows = np.concatenate([rng.choice(group, each) for group in groups])
         labels = labels_of(HELD_OUT, population, draw_tables(HELD_OUT, rng))[rows]
         counts = token_label_counts(population.sequences[rows], labels, 40)[[a, b]]
