@@ -63,11 +63,11 @@ def average(expression: sp.Expr, varying: Sequence[sp.Basic], means: Mapping[sp.
 
     Every monomial is replaced by its mean; a monomial whose mean is not given is an error of ours.
     """
-    total = sp.S.Zero
+    averaged = []
     for term in sp.Add.make_args(sp.expand(expression)):
         fixed, monomial = term.as_independent(*varying, as_Add=False)
-        total += fixed * (means[monomial] if monomial != 1 else 1)
-    return total
+        averaged.append(fixed * (means[monomial] if monomial != 1 else 1))
+    return sp.Add(*averaged)
 
 
 def taylor(expression: sp.Expr, variable: sp.Symbol, order: int) -> sp.Expr:
@@ -113,28 +113,33 @@ def symbolic(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
 
 
 def difference(result: sp.Matrix, statement: sp.Basic, sizes: Mapping[sp.Symbol, int]) -> sp.Matrix:
-    """Return result minus statement, every entry simplified."""
+    """Return result minus statement, every entry simplified, unless one is not 0 at some point."""
     stated = at_sizes(statement, sizes).applyfunc(lambda entry: entry.rewrite(sp.Sum))
-    return (result - stated).applyfunc(settled)
+    rest = result - stated
+    return rest if any(map(_differs_somewhere, rest)) else rest.applyfunc(_simplified)
 
 
 def settled(rest: sp.Expr) -> sp.Expr:
     """Simplify a difference; one that is not 0 at some point is not 0, and is returned as it is."""
-    if rest == 0 or _differs_somewhere(rest):
-        return rest
+    return rest if _differs_somewhere(rest) else _simplified(rest)
+
+
+def _simplified(rest: sp.Expr) -> sp.Expr:
     expanded = sp.expand(rest)
     return expanded if expanded == 0 else sp.simplify(expanded)
 
 
 def _differs_somewhere(rest: sp.Expr) -> bool:
     """Put small numbers in for everything, some times over, and see whether something is left for certain."""
+    if rest == 0:
+        return False
     draw = random.Random(0)
     entries = sorted(rest.atoms(MatrixElement), key=str)
     numbers = rest.xreplace({entry: sp.Rational(n + 3, n + 2) for n, entry in enumerate(entries)})
     symbols = sorted(numbers.free_symbols, key=str)
     for _ in range(3):
-        point = {s: draw.randint(2, 5) if s.is_positive else draw.randint(-3, 5) for s in symbols}
-        value = sp.N(numbers.subs(point, simultaneous=True).doit())
+        point = {s: sp.Integer(draw.randint(2 if s.is_positive else -3, 5)) for s in symbols}
+        value = sp.N(numbers.xreplace(point).doit())
         if value.is_number and value.is_finite and abs(value) > 1e-9:
             return True
     return False

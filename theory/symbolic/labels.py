@@ -201,7 +201,7 @@ def key_law() -> Derivation:
         further_checks=(
             Check(
                 "Without noise (L = q + 1) only the key's role is left.",
-                sp.simplify(result.subs(short) - (memory + as_key) / 2),
+                settled(result.subs(short) - (memory + as_key) / 2),
             ),
         ),
         arguments=(
