@@ -29,6 +29,12 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return rf"\left({self._print(matrix.lamda.expr)}\right)_{{i}}"
 
 
+def _function_name(name: str) -> str:
+    """Return a function's name in the paper's letters: σ' for sigma'."""
+    plain = name.rstrip("'")
+    return str(pretty_symbol(plain)) + name[len(plain) :]
+
+
 class _Text(StrPrinter):  # type: ignore[misc]
     """Formulas in one line as the paper writes them: r_s (P − 𝟏/d) W₂ᵀ W₁ᵀ."""
 
@@ -73,6 +79,9 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_MatAdd(self, total: sp.MatAdd) -> str:
         terms = sorted((self._print(term) for term in total.args), key=lambda term: term.startswith("−"))
         return " + ".join(terms).replace("+ −", "− ")
+
+    def _print_Function(self, function: sp.Function) -> str:
+        return f"{_function_name(function.func.__name__)}({self.stringify(function.args, ', ')})"
 
     def _print_FunctionMatrix(self, matrix: sp.FunctionMatrix) -> str:
         return str(self._print(matrix.lamda.expr))

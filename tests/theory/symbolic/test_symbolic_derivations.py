@@ -131,9 +131,10 @@ def test_statements_are_printed_as_the_paper_writes_them(name: str) -> None:
     """No SymPy code on the terminal, no index walls, and nothing longer than a few lines for a step."""
     shown = show(derivations()[name])
     statement = shown.split("Assumptions")[0]
-    for code in ("**", ".T*", "Matrix(", "CutBinomial", "[0, 0]", "epsilon", "sigma_P", "MatMul"):
+    for code in ("**", ".T*", "Matrix(", "CutBinomial", "[0, 0]", "epsilon", "sigma", "MatMul"):
         assert code not in statement, code
     assert "[0, 0]" not in shown
+    assert "sigma(" not in shown
 
 
 def test_the_leading_flow_reads_as_in_the_paper() -> None:
