@@ -31,7 +31,7 @@ from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics,
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.checked import checked
-from theory.paths import is_folder
+from theory.paths import as_path, is_folder
 
 FORMAT_VERSION = 2
 """Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
@@ -47,6 +47,9 @@ class RunFolder:
     """A run folder: what is written into it is listed, what is read from it is verified."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", as_path("path", self.path))  # A string serves as well.
 
     @property
     def manifest(self) -> Manifest:

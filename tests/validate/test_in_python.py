@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from sim import Run, find_runs
+from sim.config.presets import FOLDER as PRESETS
+from sim.config.presets import load_preset
+from sim.runs.folder import RunFolder
 from sim.runs.table import COLUMNS, frame
 from tests.validate.page import Page
 from theory import InputError, Task
@@ -22,7 +25,8 @@ from validate.cli import main
 from validate.compare import compare_runs
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet
-from validate.observe import observe_path
+from validate.observe import kept, observe_path, read_kept
+from validate.observe.store import KEPT
 from validate.prediction import Prediction
 from validate.report import Report
 from validate.settings import Setting, group_runs
@@ -74,6 +78,13 @@ def test_strings_are_paths(runs: list[Run], runs_folder: Path, tmp_path: Path) -
     assert Run.open(str(paths[0])).config == runs[0].config
     assert observe_path(str(paths[0])).epochs == runs[0].snapshot_epochs
     assert [s.label for s in group_runs(text)] == ["γ = 0.3", "γ = 0.8"]
+    assert RunFolder(str(paths[0])) == RunFolder(paths[0])
+    assert load_preset("cpu", str(PRESETS)) == load_preset("cpu")
+    assert len(kept("causal", folder=str(KEPT))) == len(kept("causal"))
+    file = next((KEPT / "causal").glob("*.safetensors"))
+    assert read_kept(str(file)).config == read_kept(file).config
+    with pytest.raises(InputError, match=f"no runs of it in {tmp_path}"):
+        kept("causal", root=str(tmp_path))
     task_file = tmp_path / "task.toml"
     task_file.write_text(runs[0].task.to_toml())
     assert (

@@ -33,7 +33,7 @@ CHECKSUMS = "checksums.json"
 
 
 def kept(
-    study: str, variant: str | None = None, *, root: Path | None = None, folder: Path = KEPT
+    study: str, variant: str | None = None, *, root: PathLike | None = None, folder: PathLike = KEPT
 ) -> list[Observations]:
     """Return the kept observations of a study, by variant, γ and seed.
 
@@ -43,9 +43,9 @@ def kept(
         A study's name.
     variant : str, optional
         One of its variants; all of them if not given.
-    root : Path, optional
+    root : str or Path, optional
         Observe the complete run folders under ``root/study`` instead of reading what is kept.
-    folder : Path, optional
+    folder : str or Path, optional
         The folder with the kept files.
 
     Raises
@@ -53,7 +53,9 @@ def kept(
     InputError
         If there is none, with the command that makes them, or if a file is not what was kept.
     """
+    folder = as_path("folder", folder)
     if root is not None:
+        root = as_path("root", root)
         found = [observe(run) for run in _complete_runs(root / study, variant)]
     else:
         pattern = "*.safetensors" if variant is None else f"{variant}__*.safetensors"
@@ -129,7 +131,7 @@ def kept_files(study: str, folder: Path = KEPT) -> list[Path]:
     return [folder / name for name in listed if PurePosixPath(name).parent == PurePosixPath(study)]
 
 
-def read_kept(file: Path) -> Observations:
+def read_kept(file: PathLike) -> Observations:
     """Read kept observations.
 
     Raises
@@ -137,6 +139,7 @@ def read_kept(file: Path) -> Observations:
     InputError
         If the file is missing, unreadable, of another version, or not the one whose checksum is listed.
     """
+    file = as_path("file", file)
     content = _verified(file)
     try:
         header = _header(content)

@@ -9,20 +9,21 @@ from typing import Any
 from sim.config.model import kind_of
 from theory.checked import checked
 from theory.errors import unknown_name
+from theory.paths import PathLike, as_path
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
 
 
 @checked
-def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
     """Return what a preset's file holds: the keys of a configuration, to be overridden with ``merge``.
 
     Parameters
     ----------
     name : str
         The name of a file in the folder, without its suffix.
-    folder : Path, optional
+    folder : str or Path, optional
         Where to look.
 
     Raises
@@ -30,6 +31,7 @@ def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     InputError
         If there is no preset of that name.
     """
+    folder = as_path("folder", folder)
     known = preset_names(folder)
     if name not in known:
         raise unknown_name("preset", name, known)
@@ -37,9 +39,9 @@ def load_preset(name: str, folder: Path = FOLDER) -> dict[str, Any]:
 
 
 @checked
-def preset_names(folder: Path = FOLDER) -> list[str]:
+def preset_names(folder: PathLike = FOLDER) -> list[str]:
     """Return the names of all presets, sorted."""
-    return sorted(file.stem for file in folder.glob("*.toml"))
+    return sorted(file.stem for file in as_path("folder", folder).glob("*.toml"))
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
