@@ -18,7 +18,7 @@ def machine_memory() -> int:
         return 16 * 2**30
     for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
-            found = min(found, int(Path(file).read_text(encoding="ascii")))
+            found = min(found, int(Path(file).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             continue
     return found

@@ -71,23 +71,22 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
 ) -> None:
     """One is killed, one is asked to stop; the third run, of a worker started for it, is complete."""
-    paths, sent = _paths(members, tmp_path / "broken"), {}
+    paths, holders = _paths(members, tmp_path / "broken"), {}
     signals = dict(zip((str(path) for path in paths), (signal.SIGKILL, signal.SIGTERM), strict=False))
 
     def report(progress: Progress) -> None:
         path = next(path for path in paths if path.name == progress.name)
         if progress.epoch == 5 and str(path) in signals:
-            sent[_holder(path)] = signals[str(path)]
-            os.kill(_holder(path), signals[str(path)])
+            holders[path] = _holder(path)
+            os.kill(holders[path], signals[str(path)])
 
     with pytest.raises(
         UnfinishedRunsError, match=r"2 of 3 runs did not finish.*Continue with --resume"
     ) as seen:
         train_members(members, paths, workers=2, report=report)
-    killed, stopped = sent
     assert seen.value.reasons == {
-        str(paths[0]): f"its process, {killed}, was killed (SIGKILL)",
-        str(paths[1]): f"its process, {stopped}, was asked to stop (SIGTERM)",
+        str(paths[0]): f"its process, {holders[paths[0]]}, was killed (SIGKILL)",
+        str(paths[1]): f"its process, {holders[paths[1]]}, was asked to stop (SIGTERM)",
     }
     assert len(shouted_at) == 3
     assert not any(map(is_alive, shouted_at))

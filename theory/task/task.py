@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -117,8 +118,10 @@ class Task:
     def from_toml(cls, source: PathLike) -> Task:
         """Read a task from a TOML file (a path, or a string that ends in ".toml") or from TOML text."""
         # No line of TOML ends so outside of quotes.
-        is_file = not isinstance(source, str) or (source.endswith(".toml") and "\n" not in source)
-        return task_from_dict(read_toml(as_path("source", source) if is_file else str(source)))
+        named = isinstance(source, str) and source.endswith(".toml") and "\n" not in source
+        if named or isinstance(source, os.PathLike):
+            return task_from_dict(read_toml(as_path("source", source)))
+        return task_from_dict(read_toml(source))
 
     def __repr__(self) -> str:
         described = "; ".join(f"{name}: {what}" for name, what in self._described())
