@@ -55,34 +55,46 @@ def track(items: Collection[Item], what: str) -> Iterator[Item]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Advance]:
-    """Show how far a piece of work is that says itself when a part is done."""
+def progress(what: str, total: int, *, loads_first: bool = False) -> Iterator[Advance]:
+    """Show how far a piece of work is that says itself when a part is done.
+
+    With ``loads_first`` the time until the first part is done is not counted: it says nothing of the others.
+    """
+    pace = _Pace(loads_first)
     if not _shown.get():
         yield lambda: None
     elif Console().is_jupyter:
-        yield _Lines(what, total, _notebook_line(), _NOTEBOOK_EVERY).advance
+        yield _Lines(what, total, _notebook_line(), _NOTEBOOK_EVERY, pace).advance
     elif is_live(sys.stderr):
         with _running_bar() as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda: bar.advance(task)
+            task = bar.add_task(what, total=total, pace=pace)
+
+            def advance() -> None:
+                pace.advance()
+                bar.advance(task)
+
+            yield advance
             bar.remove_task(task)
     else:
-        yield _Lines(what, total, say, _PLAIN_EVERY).advance
+        yield _Lines(what, total, say, _PLAIN_EVERY, pace).advance
 
 
 @contextmanager
 def training_progress(total: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show how many of all epochs are done, whoever trains."""
-    with show_progress(), progress("training epochs", total) as advance:
+    with show_progress(), progress("training epochs", total, loads_first=True) as advance:
         yield lambda _: advance()
 
 
-def state_of(what: str, done: int, total: int, seconds: float) -> str:
-    """Return how far a piece of work is: what is done, how fast, and the time left."""
+def state_of(what: str, done: int, total: int, seconds: float, uncounted: int = 0) -> str:
+    """Return how far a piece of work is: what is done, how fast, and the time left.
+
+    ``seconds`` is the time that all but the ``uncounted`` parts of what is done took.
+    """
     text = f"{what}: {done}/{total}"
-    if not done or seconds <= 0:
+    if done <= uncounted or seconds <= 0:
         return text
-    rate = done / seconds
+    rate = (done - uncounted) / seconds
     pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
     return f"{text}, {pace}, {_time((total - done) / rate)} left"
 
@@ -91,23 +103,37 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
+class _Pace:
+    """Since when parts are timed: from the start, or from the end of the first one."""
+
+    def __init__(self, loads_first: bool) -> None:
+        self.loads_first, self.uncounted = loads_first, 0
+        self.started = time.monotonic()
+
+    def advance(self) -> None:
+        """Count one part as done."""
+        if self.loads_first and not self.uncounted:
+            self.uncounted, self.started = 1, time.monotonic()
+
+
 class _Lines:
     """Progress in lines: the first after two seconds, then at a modest rate, and the last."""
 
-    def __init__(self, what: str, total: int, show: Callable[[str], None], every: float) -> None:
-        self.what, self.total, self.show, self.every = what, total, show, every
+    def __init__(self, what: str, total: int, show: Callable[[str], None], every: float, pace: _Pace) -> None:
+        self.what, self.total, self.show, self.every, self.pace = what, total, show, every, pace
         self.done = 0
-        self.started = time.monotonic()
-        self.due = self.started + min(_FIRST_AFTER, every)
+        self.due = pace.started + min(_FIRST_AFTER, every)
         self.silent = True
 
     def advance(self) -> None:
         """Count one part as done."""
         self.done += 1
+        self.pace.advance()
         now = time.monotonic()
         if now >= self.due or (self.done == self.total and not self.silent):
             self.due, self.silent = now + self.every, False
-            self.show("  " + state_of(self.what, self.done, self.total, now - self.started))
+            seconds = now - self.pace.started
+            self.show("  " + state_of(self.what, self.done, self.total, seconds, self.pace.uncounted))
 
 
 class _StateColumn(ProgressColumn):
@@ -116,7 +142,9 @@ class _StateColumn(ProgressColumn):
     def render(self, task: Task) -> Text:
         """Return the state of a task."""
         done, total = int(task.completed), int(task.total or 0)
-        return Text(state_of(task.description, done, total, task.elapsed or 0), no_wrap=True)
+        pace: _Pace = task.fields["pace"]
+        seconds = time.monotonic() - pace.started
+        return Text(state_of(task.description, done, total, seconds, pace.uncounted), no_wrap=True)
 
 
 @contextmanager

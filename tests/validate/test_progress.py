@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sim import Progress as RunProgress
 from validate import progress as module
-from validate.progress import progress, show_progress, state_of, track
+from validate.progress import progress, show_progress, state_of, track, training_progress
 
 
 @pytest.fixture
@@ -42,6 +43,19 @@ def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[
     for _ in track(range(10), "judging claims"):
         clock[0] += 10
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_in_which_workers_load_is_no_epochs_time(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_progress(100) as report:
+        for seconds in (20, *[0.5] * 99):
+            clock[0] += seconds
+            report(RunProgress("run", 1, 100))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  training epochs: 1/100"
+    assert lines[1] == "  training epochs: 31/100, 2.0 per second, 34 s left"
+    assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
 
 
 def test_slow_parts_are_timed_apart() -> None:
