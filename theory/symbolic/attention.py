@@ -49,7 +49,7 @@ def lemma_1() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "An entry of a softmax of two is steepest at 1/2, with |∇a|² = 1/8.",
                 steepest[-1].expression - _steepest_of_two(),

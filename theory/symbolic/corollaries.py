@@ -125,7 +125,9 @@ def cor_1() -> Derivation:
         result=steps[-1].expression,
         statement=statement,
         compare=entrywise(SIZES),
-        further_checks=(Check("The weight, averaged over all 27 tables of three keys.", tables_residual()),),
+        further_checks=lambda: (
+            Check("The weight, averaged over all 27 tables of three keys.", tables_residual()),
+        ),
         arguments=(RATIO_ARGUMENT, *MEMORY_ARGUMENTS, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
     )
 

@@ -90,8 +90,8 @@ class Derivation:
         The same in the paper's form; for matrices, of any size.
     compare : callable
         From ``result`` and ``statement`` to the differences between them, which have to vanish.
-    further_checks : tuple of Check
-        Other differences that vanish, of the result with independent routes.
+    further_checks : callable
+        Returns other differences that vanish, of the result with independent routes.
     arguments : tuple of Argument
         The arguments of ``function()``, in order.
     modules : tuple
@@ -110,13 +110,13 @@ class Derivation:
     statement: sp.Basic
     compare: Compare = field(repr=False)
     arguments: tuple[Argument, ...]
-    further_checks: tuple[Check, ...] = ()
+    further_checks: Callable[[], tuple[Check, ...]] = field(default=tuple, repr=False)
     modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every difference that has to vanish, those between result and statement first."""
-        return (*self.compare(self.result, self.statement), *self.further_checks)
+        return (*self.compare(self.result, self.statement), *self.further_checks())
 
     @property
     def passed(self) -> bool:

@@ -95,7 +95,7 @@ def _conserved(
         result=result,
         statement=first.T * first - second * second.T,
         compare=_conserved_by(dict(zip(matrices, flows, strict=True))),
-        further_checks=(Check("The rate of change, entry by entry at the small sizes.", explicit),),
+        further_checks=lambda: (Check("The rate of change, entry by entry at the small sizes.", explicit),),
         arguments=(arguments[first], arguments[second]),
     )
 
@@ -137,7 +137,7 @@ def linearised() -> Derivation:
         result=result,
         statement=statement,
         compare=entrywise({D: SIZES[D]}),
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "Every row of the drive has the row sum of C: labels and softmax both sum to one.",
                 _row_sums(result),

@@ -50,7 +50,7 @@ def gaussian_inner_product() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "With the height 1/(σ√(2π)) of a normal density it is C1² (e^{−Δ²/4σ²}/(2σ√π) − 1/d_m).",
                 sp.simplify(statement.subs(C2, NORMALISED) - short),
@@ -131,7 +131,7 @@ def gaussian_cosine() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "With the height of a normal density and κ = d_m/(2σ√π) it is (κ e^{−Δ²/4σ²} − 1)/(κ − 1).",
                 sp.simplify(statement.subs(C2, NORMALISED) - short),

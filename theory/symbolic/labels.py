@@ -81,7 +81,7 @@ def label_law() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             *_sums_back(),
             *(_polynomial_check(result, q) for q in (1, 2, 3, 4)),
         ),
@@ -130,7 +130,9 @@ def trapezoid() -> Derivation:
         result=result,
         statement=statement,
         compare=_trapezoid_checks,
-        further_checks=(Check("Exchanging N_Z and N_A changes nothing.", sp.simplify(result - swapped)),),
+        further_checks=lambda: (
+            Check("Exchanging N_Z and N_A changes nothing.", sp.simplify(result - swapped)),
+        ),
         arguments=(R_ARGUMENT, *SIZE_ARGUMENTS),
         modules=INTEGER_MODULES,
     )
@@ -198,7 +200,7 @@ def key_law() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "Without noise (L = q + 1) only the key's role is left.",
                 settled(result.subs(short) - (memory + as_key) / 2),

@@ -38,7 +38,7 @@ def label_variance() -> Derivation:
         result=result,
         statement=statement,
         compare=symbolic,
-        further_checks=(
+        further_checks=lambda: (
             Check("The second cumulant from the moment generating function.", sp.simplify(_cumulant() - one)),
         ),
         arguments=(*SIZE_ARGUMENTS, Q_ARGUMENT),

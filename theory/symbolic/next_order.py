@@ -72,7 +72,7 @@ def next_order() -> Derivation:
         result=result,
         statement=statement,
         compare=entrywise(SIZES),
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "With σ''(0) = 0 (tanh) the ε⁴ term is absent: the error of eq. 5 is relatively ε³, "
                 "otherwise ε².",

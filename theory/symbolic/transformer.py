@@ -141,7 +141,7 @@ def lemma_3() -> Derivation:
         result=result,
         statement=statement,
         compare=entrywise(SIZES),
-        further_checks=(constant,),
+        further_checks=lambda: (constant,),
         arguments=(
             Argument(C_S, "how often the sequence holds s"),
             Argument(LAST, "1 if the last token is s, else 0"),
@@ -184,7 +184,7 @@ def eq_29() -> Derivation:
         result=result,
         statement=statement,
         compare=entrywise(SIZES),
-        further_checks=(
+        further_checks=lambda: (
             Check(
                 "The paper's form r_s/L (P − u)(W_fᵀ + I)(W_VOᵀ + I) is the case rho_s = 1/L, P_L = P.",
                 difference(special, paper, SIZES),

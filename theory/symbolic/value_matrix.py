@@ -151,7 +151,9 @@ def theorem_2() -> Derivation:
         result=result.expression,
         statement=RATE / LENGTH * centred.T * weights * weights * centred * RIGHT,
         compare=entrywise(SIZES),
-        further_checks=(Check("vᵀ(left factor)v is Σ_s r_s² ⟨P^s − u, v⟩², for any v.", _quadratic_form()),),
+        further_checks=lambda: (
+            Check("vᵀ(left factor)v is Σ_s r_s² ⟨P^s − u, v⟩², for any v.", _quadratic_form()),
+        ),
         arguments=(
             Argument(RATE, "η"),
             LENGTH_ARGUMENT,
