@@ -118,3 +118,11 @@ def _luminance(colour: str) -> float:
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_a_phone_shows_every_column_of_the_ranked_predictors(written: Path) -> None:
+    """The verdict is about the skill, which a table that scrolls sideways would hide."""
+    page = (written / "report.html").read_text()
+    ranked = re.search(r'<table class="(\w+)">\s*<thead><tr><th scope="col">predictor</th>[^\n]*skill', page)
+    assert ranked is not None
+    assert ranked[1] == "cards"
