@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Options(CommandOptions):
     """Show how far studies are, the named sets of runs that claims and figures need.
 
-    --run trains what is missing, in one pool of processes for all the studies named, and goes on with what
+    --run trains what is missing, in one pool of processes for all the studies named, and continues what
     was interrupted; --keep writes the observations of complete runs to the folder that claims and figures
     read. Without either, nothing is changed.
     """
