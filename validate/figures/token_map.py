@@ -94,7 +94,7 @@ class EmbeddingMap:
                 str(key), self._of((key,))[0], (3, 3), textcoords="offset points", fontsize=7, zorder=4
             )
         first, second = 100 * self.explained
-        ax.set_title(f"{self.title}\norder of keys |ρ|: {self.order}")
+        ax.set_title(f"{self.title}\norder of keys |ρ|:\n{self.order}")
         ax.set(xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)")
         return self
 
