@@ -353,7 +353,7 @@ def read_config(path: Path) -> MemberConfig:
         raise InputError(
             "run",
             str(path),
-            f"has format version {version}, this program reads 1 and {FORMAT_VERSION}",
+            f"has format version {version!r}, this program reads 1 and {FORMAT_VERSION}",
             "train it again, or use the program that made it",
         )
     if version > 1 and not folder.manifest.exists:

@@ -30,7 +30,8 @@ def members(small: Make) -> list[MemberConfig]:
     """Two kinds of model, float64 so that equal configurations give equal bytes."""
     common = {"dtype": "float64", "epochs": 30, "snapshot_epochs": [7]}
     mlp = small(seeds=[0, 1], **common).members()
-    return [*mlp, *small(model=TRANSFORMER, init_rates=[0.3], **common).members()]
+    transformer = small(model=TRANSFORMER, init_rates=[0.3], seeds=[0, 1], **common).members()
+    return [mlp[0], transformer[0], mlp[1], transformer[1]]
 
 
 def _paths(members: list[MemberConfig], out: Path) -> list[Path]:
@@ -70,28 +71,29 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
 ) -> None:
-    """One is killed, one is asked to stop; the third run, of a worker started for it, is complete."""
-    paths, holders = _paths(members, tmp_path / "broken"), {}
-    signals = dict(zip((str(path) for path in paths), (signal.SIGKILL, signal.SIGTERM), strict=False))
+    """Of each kind one is killed, one is asked to stop; the last run, in a new worker, is complete."""
+    paths, sent = _paths(members, tmp_path / "broken"), {}
+    order = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)
+    signals = dict(zip((str(path) for path in paths), order, strict=False))
 
     def report(progress: Progress) -> None:
         path = next(path for path in paths if path.name == progress.name)
         if progress.epoch == 5 and str(path) in signals:
-            holders[path] = _holder(path)
-            os.kill(holders[path], signals[str(path)])
+            sent[str(path)] = _holder(path)
+            os.kill(_holder(path), signals[str(path)])
 
     with pytest.raises(
-        UnfinishedRunsError, match=r"2 of 3 runs did not finish.*Continue with --resume"
+        UnfinishedRunsError, match=r"3 of 4 runs did not finish.*Continue with --resume"
     ) as seen:
         train_members(members, paths, workers=2, report=report)
+    how = ("was killed (SIGKILL)", "was killed (SIGKILL)", "was asked to stop (SIGTERM)")
     assert seen.value.reasons == {
-        str(paths[0]): f"its process, {holders[paths[0]]}, was killed (SIGKILL)",
-        str(paths[1]): f"its process, {holders[paths[1]]}, was asked to stop (SIGTERM)",
+        str(path): f"its process, {sent[str(path)]}, {what}" for path, what in zip(paths, how, strict=False)
     }
-    assert len(shouted_at) == 3
+    assert len(shouted_at) == 4
     assert not any(map(is_alive, shouted_at))
-    assert Run.open(paths[2]).provenance["status"] == "complete"
-    assert json.loads((paths[1] / "provenance.json").read_text())["status"] == "interrupted"
+    assert Run.open(paths[3]).provenance["status"] == "complete"
+    assert json.loads((paths[2] / "provenance.json").read_text())["status"] == "interrupted"
     train_members(members, paths, resume=True)
     whole = _paths(members, tmp_path / "whole")
     train_members(members, whole)
@@ -122,12 +124,15 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(small: Make, tmp_p
     process = forked.Process(target=workers._work, args=(theirs,))
     process.start()
     theirs.close()
-    ours.send((member, path, {}))
-    assert ours.recv() == "begun"
-    assert isinstance(ours.recv(), Progress)
-    ours.close()
-    process.join(60)
-    assert process.exitcode == 0
+    try:
+        ours.send((member, path, {}))
+        assert ours.recv() == "begun"
+        assert isinstance(ours.recv(), Progress)
+        ours.close()
+        process.join(30)
+        assert process.exitcode == 0
+    finally:
+        process.kill()
     assert json.loads((path / "provenance.json").read_text())["status"] == "interrupted"
     assert list((path / "checkpoints").iterdir())
 
@@ -190,7 +195,7 @@ def test_a_killed_parent_leaves_no_process(tmp_path: Path) -> None:
             time.sleep(0.05)
     assert len(group(process.pid)) >= 3
     process.kill()
-    process.wait()
+    process.communicate(timeout=30)  # The workers have its pipes as well.
     assert is_empty(process.pid, 30)
     for path in (tmp_path / "runs").glob("*/provenance.json"):
         assert json.loads(path.read_text())["status"] == "interrupted"
