@@ -71,14 +71,16 @@ def _functions() -> dict[str, Any]:
         presentation.qualification,
         presentation.states_text,
         ranking.ranking,
-        words.condition_rows,
+        words.answer_rows,
         words.epochs_text,
         words.missing_command,
         words.sentence,
         words.verdict_line,
         *html_rows.FUNCTIONS,
     )
-    return {function.__name__: function for function in functions}
+    named = {function.__name__: function for function in functions}
+    assert len(named) == len(functions), "two functions of the templates share a name"
+    return named
 
 
 def _base64(data: bytes) -> str:

@@ -18,7 +18,7 @@ from validate.answer.picture import PredictedBesideObserved
 from validate.answer.ranking import ranking
 from validate.answer.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.answer.verdict import Answer, state
-from validate.answer.words import condition_rows, missing_command, sentence, to_json, verdict_line
+from validate.answer.words import answer_rows, missing_command, sentence, to_json, verdict_line
 from validate.figures.members import Members
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
@@ -255,5 +255,5 @@ def test_one_rule_for_early_in_everything_that_is_shown(report: Report, settings
         shown = {row.epoch for row in report.early if row.setting == setting.label}
         assert shown == {report.early_epoch(setting.label)}
     assert {row.epoch for row in report.rows} == {0, 2, 4, 6}
-    assert all(len(row) == 5 for row in condition_rows(answer))
+    assert all(len(row) == 5 for row in answer_rows(answer))
     assert dataclasses.replace(answer, verdict="holds").why == answer.why

@@ -77,7 +77,7 @@ def to_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def condition_rows(answer: Answer) -> list[list[str]]:
+def answer_rows(answer: Answer) -> list[list[str]]:
     """Return a line for each condition: state, measure, estimate, threshold and its reason."""
     words = {"met": "met", "missed": "missed", "open": "not clear"}
     return [

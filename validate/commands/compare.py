@@ -74,14 +74,14 @@ def run(arguments: Sequence[str]) -> int:
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
     from validate.answer.ranking import RANKED_HEADER, ranking
-    from validate.answer.words import condition_rows, epochs_text
+    from validate.answer.words import answer_rows, epochs_text
     from validate.console import print_table, tell
 
     for answer in answers:
         tell(str(answer))
         if verbose and answer.outcomes:
             header = ["state", "measure", "mean [95 %]", "threshold"]
-            print_table("every condition", header, [row[:-1] for row in condition_rows(answer)])
+            print_table("every condition", header, [row[:-1] for row in answer_rows(answer)])
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {epochs_text(answer.small)}, all anchors"
             print_table(title, list(RANKED_HEADER), [r.cells() for r in ranked])
