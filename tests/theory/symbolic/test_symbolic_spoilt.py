@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -81,6 +82,18 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "conserved 2": ("flows.flow_of_product", lambda right: lambda: (*right()[:2], -right()[2])),
     "linearised": ("flows.taylor", lambda right: lambda e, variable, order: right(e, variable, order - 1)),
 }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_spoilt_is_kept() -> Iterator[None]:
+    """Empty every cache of the derivations afterwards: another test of this process may read them."""
+    yield
+    for name, module in list(sys.modules.items()):
+        if name.startswith("theory.symbolic"):
+            for value in vars(module).values():
+                clear = getattr(value, "cache_clear", None)
+                if callable(clear):
+                    clear()
 
 
 @pytest.mark.parametrize("name", NAMES)
