@@ -6,6 +6,7 @@ that code for several kinds may ask any of them. A section of your own joins wit
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -47,13 +48,13 @@ class ModelSection(Section):
     tensor_init_rates: dict[str, Annotated[float, Field(ge=-5, le=5)]] = tagged("chosen", {})
     """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
 
+    @abstractmethod
     def matrix_names(self) -> list[str]:
         """Return the names under which matrices can be given a γ of their own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def width(self, vocab_size: int) -> int:
         """Return d_m, the width of the embedding."""
-        raise NotImplementedError
 
     @property
     def first_attention_reads(self) -> Source | None:
