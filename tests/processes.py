@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +21,14 @@ def command(*arguments: str) -> subprocess.Popen[str]:
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         start_new_session=True,
+        preexec_fn=_with_no_signal_ignored,
     )
+
+
+def _with_no_signal_ignored() -> None:
+    """Undo what ``nohup`` and the background of a shell leave to their children: the program respects it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def is_alive(process: int) -> bool:
