@@ -26,7 +26,7 @@ from theory import (
 )
 from theory.checked import Size, checked
 from theory.paths import PathLike, as_path
-from theory.task.rule import MAX_ENTRIES, magnitude
+from theory.task.domain import MAX_ENTRIES, magnitude
 from theory.task.task import task_to_dict
 from validate.compare import groups_of
 from validate.figures import (

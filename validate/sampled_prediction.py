@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, token_ratio
-from theory.task.rule import MAX_ENTRIES, magnitude
+from theory.task.domain import MAX_ENTRIES, magnitude
 from validate.compare import groups_of
 from validate.figures import LabelDistributions
 from validate.prediction import (

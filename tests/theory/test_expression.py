@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theory import Expression, InputError, Mapping, Task
-from theory.task.expression_nodes import MAX_BITS, Bounds, Interval
+from theory.task.domain import Domain
+from theory.task.expression_nodes import Bounds
 from theory.task.expression_parser import MAX_DEPTH, MAX_LENGTH, parse
-from theory.task.rule import Domain
+from theory.task.intervals import MAX_BITS, Interval
 
 TABLE = {-3: 7, 0: 1, 1: 5, 2: -4, 3: 0}
 NAMES = ("key", "a1", "a2", "total")

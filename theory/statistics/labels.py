@@ -17,7 +17,7 @@ from theory.checked import Integers, as_integer, checked
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.statistics.distributions import Array
-from theory.task.rule import Given
+from theory.task.domain import Given
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]

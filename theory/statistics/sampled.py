@@ -10,8 +10,8 @@ import numpy.typing as npt
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import Role, token_ratio
+from theory.task.domain import MAX_ENTRIES, Domain, Given, IntArray, times_counted
 from theory.task.mapping import Mapping
-from theory.task.rule import MAX_ENTRIES, Domain, Given, IntArray, times_counted
 from theory.task.task import Task
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,7 +13,8 @@ import numpy as np
 from theory.checked import as_integer
 from theory.errors import InputError
 from theory.statistics.distributions import Law, uniform
-from theory.task.rule import Deterministic, Domain, Given, IntArray
+from theory.task.domain import Domain, Given, IntArray
+from theory.task.rule import Deterministic
 from theory.task.totals import mean_over_pairs, total_distribution
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")

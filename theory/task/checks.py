@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory.errors import InputError
+from theory.task.domain import Domain
 from theory.task.mapping import Mapping
-from theory.task.rule import Domain
 
 MOST_ANCHORS = 100_000
 """The most anchors in a sequence: beyond it even the number of combinations takes long to compute."""

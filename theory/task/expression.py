@@ -13,9 +13,11 @@ import numpy as np
 from theory.errors import InputError
 from theory.statistics.distributions import Law
 from theory.task.additive import integer_keys, shift_table
-from theory.task.expression_nodes import INT64, Array, Bounds, Interval, Number, Rows
+from theory.task.domain import MAX_ENTRIES, Domain, Given, IntArray, check_labels, magnitude
+from theory.task.expression_nodes import Array, Bounds, Number, Rows
 from theory.task.expression_parser import ANCHOR, Table, parse
-from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, Given, IntArray, check_labels, magnitude
+from theory.task.intervals import INT64, Interval
+from theory.task.rule import Deterministic
 from theory.task.totals import total_distribution
 
 

@@ -1,4 +1,4 @@
-"""The parts of a label expression: what each is worth, and within which bounds it stays.
+"""The parts of a label expression: the value of each, and the bounds of that value.
 
 ``bounds`` decides the arithmetic before any number is computed. Where every part stays within 64 bits
 the expression is evaluated in int64; otherwise in Python integers, so that nothing ever wraps around.
@@ -15,24 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.errors import InputError
+from theory.task.intervals import INT64, INTERVALS, LONGEST, MAX_BITS, Interval
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-MAX_BITS = 4096
-"""The longest integer that a part of an expression may reach."""
-_LONGEST = 2**MAX_BITS
-INT64 = np.iinfo(np.int64)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """All integers from low to high."""
-
-    low: int
-    high: int
-
-    def __or__(self, other: Interval) -> Interval:
-        return Interval(min(self.low, other.low), max(self.high, other.high))
 
 
 @dataclass
@@ -47,7 +33,7 @@ class Bounds:
         found = node.bounds(self)
         if found.low < INT64.min or found.high > INT64.max:
             self.fits = False
-        return Interval(max(found.low, -_LONGEST), min(found.high, _LONGEST))
+        return Interval(max(found.low, -LONGEST), min(found.high, LONGEST))
 
 
 @dataclass(frozen=True)
@@ -201,7 +187,7 @@ class Binary:
     column: int
 
     def bounds(self, env: Bounds) -> Interval:  # noqa: D102
-        return _BOUNDS[self.operator](env.of(self.left), env.of(self.right))
+        return INTERVALS[self.operator](env.of(self.left), env.of(self.right))
 
     def values(self, rows: Rows) -> Array:  # noqa: D102
         left, right = self.left.values(rows), self.right.values(rows)
@@ -220,51 +206,6 @@ class Binary:
             rows.refuse(bits > MAX_BITS, self.column, problem, "reduce with % earlier, or use smaller powers")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """``a < b``, or a chain such as ``0 < a <= b``."""
-
-    operators: tuple[str, ...]
-    operands: tuple[Number, ...]
-
-    def visit(self, env: Bounds) -> None:  # noqa: D102
-        for operand in self.operands:
-            env.of(operand)
-
-    def holds(self, rows: Rows) -> Mask:  # noqa: D102
-        true = np.ones(len(rows), np.bool_)
-        left = self.operands[0].values(rows)
-        for name, operand in zip(self.operators, self.operands[1:], strict=True):
-            # As in Python, an operand is not evaluated once the chain is false.
-            right = left.copy()
-            right[true] = operand.values(rows.where(true))
-            true = true & COMPARISONS[name](left, right).astype(np.bool_)
-            left = right
-        return true
-
-
-@dataclass(frozen=True)
-class Connective:
-    """``and``, ``or`` or ``not``; a later part is evaluated only where it decides."""
-
-    connective: str
-    parts: tuple[Condition, ...]
-
-    def visit(self, env: Bounds) -> None:  # noqa: D102
-        for part in self.parts:
-            part.visit(env)
-
-    def holds(self, rows: Rows) -> Mask:  # noqa: D102
-        if self.connective == "not":
-            return ~self.parts[0].holds(rows)
-        open_value = self.connective == "and"
-        out = np.full(len(rows), open_value)
-        for part in self.parts:
-            undecided = out == open_value
-            out[undecided] = part.holds(rows.where(undecided))
-        return out
-
-
 def _bits(values: Array) -> Array:
     return np.array([int(v).bit_length() for v in values], dtype=np.int64)
 
@@ -276,50 +217,6 @@ def _power_bits(base: Array, exponent: Array) -> Array:
     return np.array([min(n, MAX_BITS + 1) for n in bits], dtype=np.int64)
 
 
-def _product(a: Interval, b: Interval) -> Interval:
-    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(corners), max(corners))
-
-
-def _signed_parts(divisor: Interval) -> list[Interval]:
-    """Return the negative and the positive part of a divisor; 0 is refused when it occurs."""
-    parts = []
-    if divisor.low < 0:
-        parts.append(Interval(divisor.low, min(divisor.high, -1)))
-    if divisor.high > 0:
-        parts.append(Interval(max(divisor.low, 1), divisor.high))
-    return parts
-
-
-def _quotient(a: Interval, b: Interval) -> Interval:
-    ends = [y for part in _signed_parts(b) for y in (part.low, part.high)]
-    corners = [x // y for x in (a.low, a.high) for y in ends] or [0]
-    return Interval(min(corners), max(corners))
-
-
-def _remainder(a: Interval, b: Interval) -> Interval:
-    found = []
-    for part in _signed_parts(b):
-        if part.low > 0:
-            found.append(Interval(0, min(a.high, part.high - 1) if a.low >= 0 else part.high - 1))
-        else:
-            found.append(Interval(part.low + 1, 0))
-    return Interval(min(i.low for i in found), max(i.high for i in found)) if found else Interval(0, 0)
-
-
-def _power(a: Interval, b: Interval) -> Interval:
-    first, last = max(b.low, 0), max(b.high, 0)
-    base = max(abs(a.low), abs(a.high))
-    if base <= 1:
-        return Interval(min(a.low, 0), 1)
-    too_long = (base.bit_length() - 1) * last > MAX_BITS
-    top = _LONGEST if too_long else base**last
-    if a.low < 0:
-        return Interval(-top, top)
-    smallest_too_long = a.low > 1 and (a.low.bit_length() - 1) * first > MAX_BITS
-    return Interval(_LONGEST if smallest_too_long else a.low**first if a.low else 0, top)
-
-
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -327,20 +224,4 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
     "**": operator.pow,
-}
-_BOUNDS: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "+": lambda a, b: Interval(a.low + b.low, a.high + b.high),
-    "-": lambda a, b: Interval(a.low - b.high, a.high - b.low),
-    "*": _product,
-    "//": _quotient,
-    "%": _remainder,
-    "**": _power,
-}
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
 }

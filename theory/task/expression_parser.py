@@ -10,19 +10,18 @@ import re
 import warnings
 
 from theory.errors import InputError
+from theory.task.expression_conditions import Comparison, Connective
 from theory.task.expression_nodes import (
-    INT64,
     Binary,
     Call,
     Choice,
-    Comparison,
     Condition,
-    Connective,
     Constant,
     Name,
     Number,
     Shifted,
 )
+from theory.task.intervals import INT64
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 100

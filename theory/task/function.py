@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from theory.checked import as_integer, checked_fields
 from theory.errors import InputError, TooManyEntriesError
-from theory.task.rule import MAX_ENTRIES, Deterministic, Domain, IntArray, Rule, check_labels, magnitude
+from theory.task.domain import MAX_ENTRIES, Domain, IntArray, check_labels, magnitude
+from theory.task.rule import Deterministic, Rule
 
 MAX_KEPT = 100_000
 """The most labels of a function that a task keeps, and writes into its TOML."""

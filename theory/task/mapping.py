@@ -9,7 +9,8 @@ from typing import Any
 
 from theory.checked import as_integer, checked
 from theory.errors import InputError
-from theory.task.rule import Combination, Rule
+from theory.task.domain import Combination
+from theory.task.rule import Rule
 from theory.task.rules import as_rule
 
 RESERVED = ("mem", "rsn_train", "rsn_test", "training", "all anchors")

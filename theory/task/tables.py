@@ -11,7 +11,8 @@ import numpy as np
 from theory.checked import as_integer
 from theory.errors import InputError
 from theory.statistics.distributions import Law, spread_over_window, uniform
-from theory.task.rule import Domain, FloatArray, Given, IntArray, RuleDefaults, magnitude
+from theory.task.domain import Domain, FloatArray, Given, IntArray, magnitude
+from theory.task.rule import RuleDefaults
 from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
 
 _MAX_TABLE = 100_000_000

@@ -14,8 +14,8 @@ from theory.errors import InputError
 from theory.paths import PathLike, as_path
 from theory.task.additive import Additive, Sum
 from theory.task.checks import check_held_out, check_lengths, check_tokens
+from theory.task.domain import Combination, Domain, check_labels
 from theory.task.mapping import Mapping, distinct_integers
-from theory.task.rule import Combination, Domain, check_labels
 from theory.task.tables import Lookup
 from theory.task.toml import dump_toml, mapping_to_dict, read_toml, task_arguments, tokens_to_toml
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from theory.statistics.distributions import Law, total_of, uniform
-from theory.task.rule import Domain, Given, IntArray
+from theory.task.domain import Domain, Given, IntArray
 
 Shifts = tuple[int, ...]
 """g of each anchor of the domain, in order."""

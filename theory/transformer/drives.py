@@ -22,7 +22,7 @@ from theory.checked import Integers, Numbers, Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import marginal_distribution, token_ratio
 from theory.statistics.sample import token_label_matrix
-from theory.task.rule import Given
+from theory.task.domain import Given
 from theory.task.task import Mapping, Task
 
 FloatArray = npt.NDArray[np.float64]
