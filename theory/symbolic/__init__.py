@@ -3,8 +3,10 @@
 SymPy is imported when a derivation is first built, not when this package is.
 """
 
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
-from theory.symbolic.page import derivations_page, show
+from theory.symbolic.derivation import Derivation
+from theory.symbolic.display import show
+from theory.symbolic.page import derivations_page
+from theory.symbolic.parts import Argument, Check, Step
 from theory.symbolic.registry import derivations, find_derivation
 
 __all__ = [

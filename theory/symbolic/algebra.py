@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import sympy as sp
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from theory.symbolic.derivation import Check, Compare
+from theory.symbolic.parts import Check, Compare
 
 EPS = sp.Symbol("epsilon", positive=True)
 R_S = sp.Symbol("r_s", positive=True)

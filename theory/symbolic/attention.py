@@ -7,7 +7,8 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import D_K, D_M, EPS, symbolic
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
+from theory.symbolic.parts import Argument, Check, Step
 
 GAMMA = sp.Symbol("gamma", real=True)
 LENGTH, ROW = sp.symbols("L i", integer=True, positive=True)

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, entrywise, replaced, written_out
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
     LAW,
     RATIO_ARGUMENT,
@@ -31,6 +31,7 @@ from theory.symbolic.labels import (
     label_law,
     tables_residual,
 )
+from theory.symbolic.parts import Argument, Check, Step
 from theory.symbolic.stated import anchor_distribution
 
 IS_KEY = sp.MatrixSymbol("z", 1, D)

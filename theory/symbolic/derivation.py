@@ -7,65 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from theory.symbolic.display import Displayed
+from theory.symbolic.parts import Argument, Check, Compare, Step
+
 if TYPE_CHECKING:
     import sympy as sp
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step: a sentence, and the expression that SymPy made of the steps before.
-
-    Attributes
-    ----------
-    sentence : str
-        What was done and why it may be done.
-    expression : sympy.Basic
-        What came out: an expression, an equation or an explicit matrix.
-    numerical : bool
-        True where SymPy could not do the step and random points were compared instead.
-    """
-
-    sentence: str
-    expression: sp.Basic
-
-    def __post_init__(self) -> None:
-        if hasattr(self.expression, "as_immutable"):
-            object.__setattr__(self, "expression", self.expression.as_immutable())
-
-    numerical: bool = False
-
-
-@dataclass(frozen=True)
-class Check:
-    """Something that has to vanish: ``residual`` is the simplified difference of two routes."""
-
-    sentence: str
-    residual: sp.Basic
-
-    @property
-    def passed(self) -> bool:
-        """Whether the difference is identically zero."""
-        import sympy as sp
-
-        if isinstance(self.residual, sp.MatrixBase):
-            return bool(self.residual.is_zero_matrix)
-        return bool(self.residual == 0 or isinstance(self.residual, sp.ZeroMatrix))
-
-
-Compare = Callable[[Any, Any], tuple[Check, ...]]
-"""From the last step and the statement to the differences between them, which have to vanish."""
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a derivation's function: its symbol, and what to pass for it."""
-
-    symbol: sp.Basic
-    description: str
-
-
 @dataclass(frozen=True, repr=False)
-class Derivation:
+class Derivation(Displayed):
     """One statement of the theory, derived.
 
     Attributes
@@ -135,33 +85,9 @@ class Derivation:
         made: Callable[..., Any] = sp.lambdify(
             [a.symbol for a in self.arguments], formula, modules=list(self.modules)
         )
-        lines = [f"{_name(a)} : {a.description}" for a in self.arguments]
+        lines = [f"{a.name} : {a.description}" for a in self.arguments]
         made.__name__ = self.name.replace(" ", "_").replace(".", "_")
         made.__doc__ = "\n".join(
             [f"{self.equation}: {self.title}.", "", f"Returns {self.quantity}.", "", *lines]
         )
         return made
-
-    def to_latex(self) -> str:
-        """Return the whole derivation as a section in MyST Markdown with LaTeX mathematics."""
-        from theory.symbolic.page import section
-
-        return section(self)
-
-    def __repr__(self) -> str:
-        return f"Derivation({self.name!r}: {self.equation}, {self.title})"
-
-    def _repr_html_(self) -> str:
-        from theory.symbolic.page import notebook
-
-        return notebook(self)
-
-    def __str__(self) -> str:
-        """Return what the terminal shows."""
-        from theory.symbolic.page import show
-
-        return show(self)
-
-
-def _name(argument: Argument) -> str:
-    return str(getattr(argument.symbol, "name", argument.symbol))

@@ -21,7 +21,8 @@ from theory.symbolic.algebra import (
     softmax,
     written_out,
 )
-from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.derivation import Derivation
+from theory.symbolic.parts import Argument, Step
 
 SIGMA = sp.Function("sigma")
 SLOPE = sp.Function("sigma'")

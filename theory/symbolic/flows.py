@@ -20,8 +20,9 @@ from theory.symbolic.algebra import (
     taylor,
     written_out,
 )
-from theory.symbolic.derivation import Argument, Check, Compare, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import W1, W1_ARGUMENT, W2, W2_ARGUMENT
+from theory.symbolic.parts import Argument, Check, Compare, Step
 
 DRIVE = sp.MatrixSymbol("R", D, D)
 W_EMB = sp.MatrixSymbol("W_emb", D, D_M)

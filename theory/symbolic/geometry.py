@@ -7,7 +7,8 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import symbolic
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
+from theory.symbolic.parts import Argument, Check, Step
 
 C1, C2 = sp.symbols("C1 C2", positive=True)
 WIDTH = sp.Symbol("sigma", positive=True)

@@ -8,7 +8,7 @@ import itertools
 import sympy as sp
 
 from theory.symbolic.algebra import settled, symbolic
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.generating import (
     A_MIN,
     INTEGER_MODULES,
@@ -27,6 +27,7 @@ from theory.symbolic.generating import (
     of_sum,
     one_uniform,
 )
+from theory.symbolic.parts import Argument, Check, Step
 from theory.symbolic.stated import (
     anchor_distribution,
     key_distribution,

@@ -7,9 +7,10 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import symbolic
-from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.generating import N_Z, Q
 from theory.symbolic.labels import Q_ARGUMENT
+from theory.symbolic.parts import Argument, Step
 
 LENGTH = sp.Symbol("L", integer=True, positive=True)
 START = sp.Symbol("t", integer=True, positive=True)

@@ -7,9 +7,10 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import symbolic
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.generating import N_A, N_Z, K, Q
 from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, UNIFORMS
+from theory.symbolic.parts import Argument, Check, Step
 
 N = sp.Symbol("N", integer=True, positive=True)
 

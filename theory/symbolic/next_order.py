@@ -19,7 +19,7 @@ from theory.symbolic.algebra import (
     taylor,
     written_out,
 )
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
     C_S,
     HIDDEN,
@@ -39,6 +39,7 @@ from theory.symbolic.emb_mlp import (
     Y,
     lemma_2,
 )
+from theory.symbolic.parts import Argument, Check, Step
 
 CURVATURE = sp.Symbol("sigma_2", real=True)
 THIRD = sp.Symbol("sigma_3", real=True)

@@ -8,10 +8,11 @@ import sympy as sp
 
 from theory.symbolic.algebra import D_M, R_S, settled, symbolic
 from theory.symbolic.attention import GAMMA
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.generating import A_MIN, N_A, N_Z, Z_MIN, Q
 from theory.symbolic.labels import Q_ARGUMENT, SIZE_ARGUMENTS, UNIFORMS, S
 from theory.symbolic.moments import label_mean, label_variance
+from theory.symbolic.parts import Argument, Check, Step
 
 T, X = sp.symbols("t x", real=True)
 COORDINATE = sp.Symbol("j", real=True)

@@ -1,103 +1,9 @@
-"""How a derivation is shown: on a terminal, as a section, and all of them as one documentation page."""
+"""All derivations as one documentation page."""
 
 from __future__ import annotations
 
-import textwrap
-from html import escape
-from typing import TYPE_CHECKING
-
+from theory.symbolic.display import anchor, escaped, section
 from theory.symbolic.registry import derivations
-
-if TYPE_CHECKING:
-    import sympy as sp
-
-    from theory.symbolic.derivation import Derivation, Step
-
-WIDTH = 78
-_LONGEST_LATEX = 220
-
-
-def show(derivation: Derivation) -> str:
-    """Return a derivation as text for a terminal of 80 columns."""
-    from theory.symbolic.printers import to_text
-
-    lines = [*textwrap.wrap(f"{derivation.equation}: {derivation.title}", WIDTH), "=" * WIDTH, ""]
-    lines += [
-        "Statement",
-        *_indented(f"{derivation.quantity} =", to_text(derivation.statement)),
-        "",
-        "Assumptions",
-    ]
-    for assumption in derivation.assumptions:
-        lines += textwrap.wrap(assumption, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-    lines += ["", "Steps"]
-    for number, step in enumerate(derivation.steps, 1):
-        sentence, expression = _shown(step)
-        lines += textwrap.wrap(f"{number}. {sentence}", WIDTH, initial_indent="  ", subsequent_indent="     ")
-        lines += _indented("", to_text(expression), indent=7)
-    lines += ["", *textwrap.wrap(f"Scope: {derivation.scope}", WIDTH), "", "Checks"]
-    for check in derivation.checks:
-        mark = "0 " if check.passed else "NOT ZERO "
-        lines += textwrap.wrap(mark + check.sentence, WIDTH, initial_indent="  ", subsequent_indent="    ")
-    return "\n".join(lines) + "\n"
-
-
-def _indented(head: str, text: str, indent: int = 4) -> list[str]:
-    body = [" " * indent + line for line in text.splitlines()]
-    return [*textwrap.wrap(head, WIDTH, initial_indent="  ", subsequent_indent="  "), *body]
-
-
-def _shown(step: Step) -> tuple[str, sp.Basic]:
-    """Return a step's sentence and what of its expression is shown: of a long matrix the first entry."""
-    import sympy as sp
-
-    from theory.symbolic.printers import to_latex
-
-    matrix = step.expression
-    if not isinstance(matrix, sp.MatrixBase) or len(to_latex(matrix)) <= _LONGEST_LATEX:
-        return step.sentence, matrix
-    rows, columns = matrix.shape
-    return f"{step.sentence} (First entry of {rows} × {columns}.)", matrix[0, 0]
-
-
-def notebook(derivation: Derivation) -> str:
-    """Return a derivation as HTML with LaTeX between dollars, which notebooks typeset; the steps folded."""
-    from theory.symbolic.printers import in_lines
-
-    steps = "".join(
-        f"<li>{escape(sentence)}$${escape(in_lines(expression))}$$</li>"
-        for sentence, expression in map(_shown, derivation.steps)
-    )
-    return (
-        f"<p><strong>{escape(derivation.equation)}: {escape(derivation.title)}</strong></p>"
-        f"$${escape(derivation.quantity_latex)} = {escape(in_lines(derivation.statement))}$$"
-        f"<details><summary>{len(derivation.steps)} steps</summary><ol>{steps}</ol></details>"
-    )
-
-
-def section(derivation: Derivation) -> str:
-    """Return a derivation as a MyST section."""
-    from theory.symbolic.printers import in_lines
-
-    parts = [
-        f"({_anchor(derivation.name)})=\n## {derivation.equation}: {derivation.title}",
-        _display(f"{derivation.quantity_latex} = {in_lines(derivation.statement)}"),
-        "**Assumptions.**",
-        "\n".join(f"- {_escape(a)}" for a in derivation.assumptions),
-        "**Steps.**",
-    ]
-    for number, step in enumerate(derivation.steps, 1):
-        sentence, expression = _shown(step)
-        parts += [f"{number}. {_escape(sentence)}", textwrap.indent(_display(in_lines(expression)), "   ")]
-    parts += [
-        f"**Scope.** {_escape(derivation.scope)}",
-        "**Checks** (each difference simplifies to zero).",
-        "\n".join(f"- {_escape(c.sentence)}" for c in derivation.checks),
-        f"**As a function:** `find_derivation({derivation.name!r}).function()` of "
-        + ", ".join(f"`{a.symbol}` ({_escape(a.description)})" for a in derivation.arguments)
-        + ".",
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 def derivations_page() -> str:
@@ -109,7 +15,7 @@ def derivations_page() -> str:
 
     made = list(derivations().values())
     rows = [
-        f"| [{_escape(d.name)}](#{_anchor(d.name)}) | {_escape(d.equation)} | {_escape(d.title)} |"
+        f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
         for d in made
     ]
     head = [
@@ -121,18 +27,3 @@ def derivations_page() -> str:
         "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
     ]
     return "\n\n".join([*head, *(section(d) for d in made)])
-
-
-def _display(latex: str) -> str:
-    return f"$$\n{latex}\n$$"
-
-
-def _anchor(name: str) -> str:
-    return "derivation-" + name.replace(" ", "-").replace("_", "-")
-
-
-def _escape(text: str) -> str:
-    """Keep Markdown from reading the underscores, stars and bars of formulas in sentences."""
-    for character in "\\_*|<>":
-        text = text.replace(character, "\\" + character)
-    return text

@@ -16,11 +16,12 @@ from theory.symbolic.corollaries import (
     memory_steps,
     reasoning_steps,
 )
-from theory.symbolic.derivation import Argument, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import LAW, RATIO_ARGUMENT, UNIFORM
 from theory.symbolic.generating import Q
 from theory.symbolic.labels import Q_ARGUMENT
 from theory.symbolic.last_place import rho_anchor
+from theory.symbolic.parts import Argument, Step
 from theory.symbolic.transformer import (
     FEED_FORWARD,
     IDENTITY,

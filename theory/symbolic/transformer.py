@@ -21,7 +21,7 @@ from theory.symbolic.algebra import (
     softmax,
     written_out,
 )
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
     C_S,
     LAW,
@@ -34,6 +34,7 @@ from theory.symbolic.emb_mlp import (
     P,
     Y,
 )
+from theory.symbolic.parts import Argument, Check, Step
 
 SIZES = {D: 3, D_F: 2, D_K: 2}
 SCOPE = (

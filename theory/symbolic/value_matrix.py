@@ -7,8 +7,9 @@ import functools
 import sympy as sp
 
 from theory.symbolic.algebra import D_K, D, average, entrywise, replaced, written_out
-from theory.symbolic.derivation import Argument, Check, Derivation, Step
+from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import SLOPES, P, Y
+from theory.symbolic.parts import Argument, Check, Step
 from theory.symbolic.transformer import (
     FEED_FORWARD,
     LENGTH,
