@@ -94,10 +94,10 @@ def setting_rows(settings: Sequence[Setting]) -> Rows:
 
 
 def _values(setting: Setting) -> dict[str, tuple[str, str]]:
-    config = setting.runs[0].config
-    values = config.model_dump(mode="json")
+    run = setting.runs[0]
+    values = run.config.model_dump(mode="json")
     found = {}
-    for name, source in sources(config).items():
+    for name, source in sources(run.config, run.provenance.get("sources", {})).items():
         section, key = name.split(".")
         found[name] = json.dumps(values[section][key]), source
     return found

@@ -21,7 +21,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     Returns
     -------
     float
-        NaN where matrices have scales of their own: Lemma 1 has one for all.
+        NaN where the first attention does not start as Lemma 1 assumes: matrices at one scale, no biases.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     source = model.first_attention_reads
     if source is None:
         raise InputError("observable", "lemma1_share", "this model has no attention", "take a Transformer")
-    if model.tensor_init_rates or model.embedding_fan_in != "d_m":
+    if not model.one_initial_scale:
         return float("nan")
     width = model.width(task.vocab_size)
     rows = np.arange(2, task.length + 1)

@@ -232,7 +232,8 @@ def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:
 
 
 def _setting_json(setting: Setting) -> dict[str, Any]:
-    config = setting.runs[0].config
+    run = setting.runs[0]
+    config, recorded = run.config, run.provenance.get("sources", {})
     values = config.model_dump(mode="json")
     return {
         "setting": setting.label,
@@ -241,7 +242,7 @@ def _setting_json(setting: Setting) -> dict[str, Any]:
         "snapshot_epochs": setting.epochs(),
         "configuration": [
             {"name": name, "value": values[section][key], "source": source}
-            for name, source in sources(config).items()
+            for name, source in sources(config, recorded).items()
             for section, key in [name.split(".")]
         ],
     }

@@ -18,11 +18,13 @@ from theory.errors import unknown_name
 
 Activation = Literal["tanh", "relu", "gelu", "identity"]
 FanIn = Literal["d_m", "d_vob"]
-Norm = Literal["post", "pre", "none"]
+Norm = Literal["post", "pre", "pre-queries", "none"]
 Positions = Literal["learned", "none"]
 Loss = Literal["last-token", "next-token"]
 Embedding = Literal["random", "label-distributions"]
 Source = Literal["embedding", "position", "layer_norm"]
+PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
+"""Layer norm in front of attention, FFN and read-out."""
 LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 """The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
 
@@ -60,6 +62,11 @@ class ModelSection(Section):
     def first_attention_reads(self) -> Source | None:
         """What sets the scale of the first attention's input (Lemma 1); None without attention."""
         return None
+
+    @property
+    def one_initial_scale(self) -> bool:
+        """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
+        return not self.tensor_init_rates and self.embedding_fan_in == "d_m"
 
     @model_validator(mode="after")
     def _known_matrices(self) -> ModelSection:
@@ -104,6 +111,10 @@ class OneLayerConfig(ModelSection):
     norm: ClassVar[Norm] = "none"
     norm_epsilon: ClassVar[float] = 0.0
     biases: ClassVar[bool] = False
+    norm_biases: ClassVar[bool] = False
+    read_out_bias: ClassVar[bool] = False
+    bias_scale: ClassVar[float] = 0.0
+    scale_residual: ClassVar[bool] = False
     positions: ClassVar[Positions] = "none"
     loss: ClassVar[Loss] = "last-token"
 
@@ -149,13 +160,22 @@ class TransformerConfig(ModelSection):
     d_k: Width = tagged("paper", 64)
     """Width of queries, keys and values of each head."""
     norm: Norm = tagged("chosen", "post")
-    """Layer norm after each residual sum, before attention, FFN and read-out, or nowhere."""
+    """Layer norm after each residual sum, before attention, FFN and read-out, or nowhere; pre-queries is
+    pre with keys and values from the residual stream itself."""
     norm_epsilon: float = tagged("chosen", 1e-5, ge=0)
     """Added to the variance under a layer norm's root."""
     activation: Activation = tagged("chosen", "relu")
     """σ of the FFN."""
     biases: bool = tagged("chosen", False)
-    """Whether linear maps and layer norms have biases, which start at zero."""
+    """Whether all linear maps and layer norms have biases."""
+    norm_biases: bool = tagged("chosen", False)
+    """Whether layer norms have biases, whatever the linear maps have; they start at zero."""
+    read_out_bias: bool = tagged("chosen", False)
+    """Whether the read-out has a bias, whatever the other maps have."""
+    bias_scale: float = tagged("chosen", 0.0, ge=0, le=1000)
+    """Biases of linear maps start uniform within ± this / √fan-in: 0 at zero, 1 as torch's default."""
+    scale_residual: bool = tagged("chosen", False)
+    """Divide the initial W_O and W_out, which write to the residual stream, by √(2 n_layers)."""
     positions: Positions = tagged("paper", "learned")
     """Trained position vectors, or none."""
     loss: Loss = tagged("paper", "last-token")
@@ -173,9 +193,15 @@ class TransformerConfig(ModelSection):
     @property
     def first_attention_reads(self) -> Source:
         """What sets the scale of the first attention's input (Lemma 1)."""
-        if self.norm == "pre":
+        if self.norm in PRE_NORMS:
             return "layer_norm"
         return "position" if self.positions == "learned" else "embedding"
+
+    @property
+    def one_initial_scale(self) -> bool:
+        """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
+        biased = self.biases and self.bias_scale > 0
+        return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
 
 def _of_layers(n_layers: int) -> list[str]:

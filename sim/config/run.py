@@ -1,13 +1,15 @@
 """What a run is: a configuration that is checked before any work starts and saved with the run.
 
 Every default carries its source: ``paper`` (stated there), ``sibling`` (papers of the same group, where
-ours has lost the number) or ``chosen`` (by us, and therefore to be doubted).
+ours has lost the number, and their public code) or ``chosen`` (by us, and therefore to be doubted).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -17,12 +19,16 @@ from sim.config.section import MANY, Count, Section, Several, tagged
 from sim.config.task_files import PRESETS as PRESETS
 from sim.config.task_files import as_task as as_task
 from theory import InputError, Task
+from theory.errors import unknown_key
 from theory.task.task import task_to_dict
 
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]
 Epoch = Annotated[int, Field(ge=0, le=MANY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Source = Literal["paper", "sibling", "chosen", "user"]
+SECTIONS = ("model", "data", "training")
+"""The tables of a configuration."""
 Kernels = Literal["auto", "torch", "compiled"]
 """Which kernels training takes (``sim.fast.compiled``); here, so that reading options does not load torch."""
 
@@ -61,6 +67,10 @@ class TrainingConfig(Section):
     """Step size; the paper's text does not state its own."""
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
+    schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
+    """Whether the schedule changes the rate at every step, or once an epoch."""
+    schedule_epochs: Epoch = tagged("chosen", 0)
+    """Length of the schedule, 0 for that of the run; of a longer one the run follows the beginning."""
     warmup_epochs: Epoch = tagged("chosen", 10)
     """Length of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)
@@ -98,21 +108,45 @@ class TrainingConfig(Section):
 
     @model_validator(mode="after")
     def _warmup_fits(self) -> TrainingConfig:
-        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.epochs:
-            problem = f"leaves no room in {self.epochs} epochs"
+        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.schedule_length:
+            problem = f"leaves no room in {self.schedule_length} epochs"
             raise InputError("warmup_epochs", self.warmup_epochs, problem, "give fewer, or more epochs")
         if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
             several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
             raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
         return self
 
+    @property
+    def schedule_length(self) -> int:
+        """The schedule's length in epochs."""
+        return self.schedule_epochs or self.epochs
+
 
 class Settings(Section):
-    """All of a configuration but its task and members."""
+    """All of a configuration but its task and members.
+
+    Two are equal if they train the same, wherever their values come from.
+    """
 
     model: ModelConfig = EmbMLPConfig()
     data: DataConfig = DataConfig()
     training: TrainingConfig = TrainingConfig()
+    sources: dict[str, Source] = Field(default={}, exclude=True)
+    """Where values that a preset or a study sets come from, by names such as "model.norm"."""
+
+    @model_validator(mode="after")
+    def _known_sources(self) -> Settings:
+        known = [f"{name}.{key}" for name in SECTIONS for key in type(getattr(self, name)).model_fields]
+        for name in self.sources:
+            if name not in known:
+                raise unknown_key("sources", name, known)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._trained() == other._trained()
+
+    def _trained(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "sources"}
 
 
 class RunConfig(Settings):
@@ -185,16 +219,20 @@ def _with_text_keys(data: object) -> dict[str, Any]:
     return data
 
 
-def sources(config: Settings) -> dict[str, str]:
-    """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed."""
-    found = {}
-    for name in Settings.model_fields:
+def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed.
+
+    What a preset sets comes from where the preset says (``Settings.sources``). A configuration that is read
+    from a run folder does not know; the run's provenance does, and what it has ``recorded`` counts.
+    """
+    found: dict[str, str] = {}
+    for name in SECTIONS:
         section = getattr(config, name)
         for key, field in type(section).model_fields.items():
             extra = field.json_schema_extra
-            tag = extra["source"] if isinstance(extra, dict) else "chosen"
-            found[f"{name}.{key}"] = str(tag) if getattr(section, key) == field.default else "user"
-    return found
+            tag = str(extra["source"]) if isinstance(extra, dict) else "chosen"
+            found[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
+    return found | config.sources | dict(recorded)
 
 
 def sequences_per_epoch(n_train: int, batch_size: int | str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.config.presets import load_preset, merge
+from sim.config.presets import load_preset, merge, with_source
 from sim.config.run import TrainingConfig, sequences_per_epoch
 from theory import Task
 from theory.task.population import population_size
@@ -34,7 +34,8 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
     """
     if task.n_noise:
         preset = {key: value for key, value in load_preset(WITH_NOISE).items() if key != "task"}
-        return merge(preset, {"data": {"source": "draw", "n_sequences": sample_size(task)}})
+        sample = {"data": {"source": "draw", "n_sequences": sample_size(task)}}
+        return merge(preset, with_source(sample, "chosen"))
     data: dict[str, Any] = {"source": "enumerate"}
     size = population_size(task)
     if size > MOST_SEQUENCES:
@@ -48,7 +49,8 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
         "snapshot_epochs": sorted({epochs * i // _SNAPSHOTS for i in range(1, _SNAPSHOTS)}),
         "checkpoint_every": max(1, epochs // 2),
     }
-    return {"init_rates": [0.3, 0.8], "seeds": [0, 1, 2], "data": data, "training": training}
+    chosen = with_source({"data": data, "training": training}, "chosen")
+    return {"init_rates": [0.3, 0.8], "seeds": [0, 1, 2], **chosen}
 
 
 def sample_size(task: Task) -> int:

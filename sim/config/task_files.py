@@ -16,7 +16,7 @@ from theory.task.toml import TASK_KEYS, load_toml
 
 PRESETS = {"paper": 9, "emb-mlp": 3}
 """Named tasks: the paper's, by sequence length."""
-CONFIG_KEYS = ("init_rates", "seeds", "task", "model", "data", "training")
+CONFIG_KEYS = ("init_rates", "seeds", "task", "model", "data", "training", "sources")
 """The keys of a configuration file (the fields of ``RunConfig``)."""
 BOTH_LOOK_LIKE = (
     'a task file has keys such as keys = "30..59", n_anchors = 2, length = 3, vocab_size = 120 and '

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.maps import RowMaps
+from sim.fast.maps import QueryNormMaps, RowMaps
 from sim.fast.matmul import small_products
 from sim.fast.pieces import add_bias, input_gradient, weight_gradient
 from sim.fast.token_table import TableMaps
@@ -28,14 +28,14 @@ class Attention:
         M, B and L.
     n_heads : int
         H.
-    maps : RowMaps or TableMaps
+    maps : RowMaps, QueryNormMaps or TableMaps
         To queries, keys and values.
     """
 
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
-    maps: RowMaps | TableMaps
+    maps: RowMaps | QueryNormMaps | TableMaps
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""

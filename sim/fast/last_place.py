@@ -33,12 +33,15 @@ class LastPlaceAttention:
     n_heads : int
         H.
     norm : Norm or None
+    queries_alone : bool
+        Whether the norm is in front of the queries alone.
     """
 
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
     norm: Norm | None
+    queries_alone: bool = False
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B, d_m) for x of shape (M, B L, d_m), and what the derivative needs.
@@ -47,8 +50,8 @@ class LastPlaceAttention:
         take b_V through unchanged.
         """
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
-        x, normed = (x, ()) if self.norm is None else self.norm.forward(p, x)
-        q = self._heads(add_bias(member_product(last_rows(x, self.sizes), W_Q), p.get(f"{self.prefix}b_Q")))
+        x, asking, normed = self._normed(p, x)
+        q = self._heads(add_bias(member_product(asking, W_Q), p.get(f"{self.prefix}b_Q")))
         asked = self._sequences(input_gradient(q, self._heads(W_K)))
         places = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
@@ -57,11 +60,21 @@ class LastPlaceAttention:
         mixed = self._rows(member_product(self._by_head(read), self._heads(W_V)))
         mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
         y = add_bias(member_product(mixed, W_O), p.get(f"{self.prefix}b_O"))
-        return y, (normed, x, q, asked, weights, read, mixed)
+        return y, (normed, x, asking, q, asked, weights, read, mixed)
+
+    def _normed(self, p: Parameters, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        """Return what keys and values are made of, what queries are made of, and what the norm saved."""
+        if self.norm is None:
+            return x, last_rows(x, self.sizes), ()
+        if self.queries_alone:
+            asking, normed = self.norm.forward(p, last_rows(x, self.sizes).contiguous())
+            return x, asking, normed
+        x, normed = self.norm.forward(p, x)
+        return x, last_rows(x, self.sizes), normed
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
         """Return dx, shape (M, B L, d_m)."""
-        normed, x, q, asked, weights, read, mixed = saved
+        normed, x, asking, q, asked, weights, read, mixed = saved
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
         d_mixed = self._heads(input_gradient(dy, W_O))
         d_read = self._sequences(input_gradient(d_mixed, self._heads(W_V)))
@@ -72,7 +85,7 @@ class LastPlaceAttention:
             dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, asked], 1))
         dq = self._rows(member_product(d_asked, self._heads(W_K)))
         gradients = {
-            "W_Q": weight_gradient(last_rows(x, self.sizes), dq),
+            "W_Q": weight_gradient(asking, dq),
             "W_K": self._rows(weight_gradient(d_asked, q)),
             "W_V": self._rows(weight_gradient(self._by_head(read), d_mixed)),
             "W_O": weight_gradient(mixed, dy),
@@ -82,8 +95,13 @@ class LastPlaceAttention:
             gradients["b_K"] = torch.zeros_like(gradients["b_Q"])
         found |= {f"{self.prefix}{name}": gradient for name, gradient in gradients.items()}
         dx = dx.view(x.shape)
-        last_rows(dx, self.sizes).add_(input_gradient(dq, W_Q))
-        return dx if self.norm is None else self.norm.backward(p, normed, dx, found)
+        d_asking = input_gradient(dq, W_Q)
+        if self.norm is not None and self.queries_alone:
+            d_asking = self.norm.backward(p, normed, d_asking, found)
+        last_rows(dx, self.sizes).add_(d_asking)
+        if self.norm is None or self.queries_alone:
+            return dx
+        return self.norm.backward(p, normed, dx, found)
 
     def _heads(self, x: Tensor) -> Tensor:
         """Give every head a product of its own: (M, R, H w) → (M H, R, w)."""

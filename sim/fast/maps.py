@@ -39,6 +39,44 @@ class RowMaps:
         return dx if self.norm is None else self.norm.backward(p, tuple(normed), dx, found)
 
 
+@dataclass(frozen=True)
+class QueryNormMaps:
+    """The same with the norm in front of the queries alone: Norm(x) W_Q, and x (W_K, W_V).
+
+    Attributes
+    ----------
+    prefix : str
+        The layer's, "0." for the first.
+    norm : Norm
+    """
+
+    prefix: str
+    norm: Norm
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return (M, R, 3 H d_k) for x of shape (M, R, d_m), and what the derivative needs."""
+        seen, normed = self.norm.forward(p, x)
+        weight, bias = joined(p, self.prefix)
+        of_queries, others = _split(weight)
+        y = torch.cat([member_product(seen, of_queries), member_product(x, others)], dim=-1)
+        return add_bias(y, bias), (seen, x, weight, *normed)
+
+    def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, shape (M, R, d_m)."""
+        seen, x, weight, *normed = saved
+        (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
+        d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
+        put_apart(p, self.prefix, d_weight, dy, found)
+        dx = self.norm.backward(p, tuple(normed), input_gradient(d_queries, of_queries), found)
+        return dx.add_(input_gradient(d_others, others))
+
+
+def _split(joined_maps: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the columns of the queries, and those of keys and values."""
+    width = joined_maps.shape[-1] // 3
+    return joined_maps[..., :width], joined_maps[..., width:]
+
+
 def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
     """Return W_Q, W_K and W_V side by side, and their biases where there are any."""
     weight = torch.cat([p[f"{prefix}W_{name}"] for name in "QKV"], dim=-1)

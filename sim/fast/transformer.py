@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel
+from sim.config.model import PRE_NORMS, AttentionModel
 from sim.fast.attention import Attention
 from sim.fast.last_place import LastPlaceAttention
-from sim.fast.maps import RowMaps
+from sim.fast.maps import QueryNormMaps, RowMaps
 from sim.fast.pieces import (
     Norm,
     add_bias,
@@ -39,19 +39,25 @@ class _Layer:
         self.first, self.second = (
             Norm(f"{self.prefix}{name}", model.norm_epsilon) for name in ("ln1", "ln2")
         )
-        before = self.first if model.norm == "pre" else None
+        before = self.first if model.norm in PRE_NORMS else None
+        queries_alone = model.norm == "pre-queries"
         self.attention: Attention | LastPlaceAttention
         if self.last_only:
-            self.attention = LastPlaceAttention(self.prefix, self.sizes, model.n_heads, before)
+            self.attention = LastPlaceAttention(
+                self.prefix, self.sizes, model.n_heads, before, queries_alone=queries_alone
+            )
         else:
-            by_table = layer == 0 and pays(vocab_size, *self.sizes[1:])
-            maps = TableMaps(self.prefix, before, tokens) if by_table else RowMaps(self.prefix, before)
+            maps: RowMaps | QueryNormMaps | TableMaps = RowMaps(self.prefix, before)
+            if queries_alone:
+                maps = QueryNormMaps(self.prefix, self.first)
+            elif layer == 0 and pays(vocab_size, *self.sizes[1:]):
+                maps = TableMaps(self.prefix, before, tokens)
             self.attention = Attention(self.prefix, self.sizes, model.n_heads, maps)
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, list[Any]]:
         """Return the layer's output, (M, B L or B, d_m), and what its derivative needs."""
         saved: list[Any] = [None] * 4
-        pre, post = self.model.norm == "pre", self.model.norm == "post"
+        pre, post = self.model.norm in PRE_NORMS, self.model.norm == "post"
         h, saved[0] = self.attention.forward(p, x)
         h.add_(last_rows(x, self.sizes) if self.last_only else x)
         if post:
@@ -65,7 +71,7 @@ class _Layer:
 
     def backward(self, p: Parameters, saved: list[Any], dy: Tensor, found: Parameters) -> Tensor:
         """Return dx, (M, B L, d_m), less what went straight to the tables of a first layer."""
-        pre, post = self.model.norm == "pre", self.model.norm == "post"
+        pre, post = self.model.norm in PRE_NORMS, self.model.norm == "post"
         if post:
             dy = self.second.backward(p, saved[2], dy, found)
         dh = mlp_backward(p, self.prefix, saved[3], dy, self.model.activation, found)
@@ -109,7 +115,7 @@ def _read_out(
 ) -> tuple[Tensor, Tensor]:
     """Return the losses and the gradient of the last layer's output."""
     norm = Norm("ln_final", model.norm_epsilon)
-    pre = model.norm == "pre"
+    pre = model.norm in PRE_NORMS
     x, saved = norm.forward(p, x) if pre else (x, ())
     logits = add_bias(member_product(x, p["W_U"]), p.get("b_U")) if "W_U" in p else x
     losses, dy = cross_entropy(logits, targets)

@@ -32,14 +32,20 @@ class TensorSpec:
     shape : tuple of int
         Without the member axis.
     fan_in : int or None
-        d_in, the dimension that γ acts on; None for a tensor that starts constant.
+        d_in, the dimension that γ acts on; None for a tensor that is not drawn from a Gaussian.
+    scale : float
+        What the standard deviation d_in^-γ is multiplied by.
     start : float
-        The constant that it starts at, if it does.
+        Without a fan-in: the constant that it starts at,
+    half_width : float
+        or the centre of the uniform distribution that it is drawn from, and half the width of that.
     """
 
     shape: tuple[int, ...]
     fan_in: int | None = None
+    scale: float = 1.0
     start: float = 0.0
+    half_width: float = 0.0
 
 
 def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:

@@ -1,7 +1,8 @@
-"""Initial parameters: independent Gaussians of standard deviation d_in^-γ (Section 2.4)."""
+"""Initial parameters: matrices are Gaussian with standard deviation d_in^-γ (Section 2.4)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -23,7 +24,7 @@ def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]
 
 @checked
 def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
-    """Return d_in^-γ, the standard deviation that a tensor is drawn with; 0 if it starts constant."""
+    """Return the standard deviation that a tensor is drawn with: mostly d_in^-γ; 0 if it is constant."""
     specs = tensor_specs(member, vocab_size)
     if name not in specs:
         raise unknown_key("name", name, specs)
@@ -53,20 +54,29 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
 
 
 def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
-    """Return d_in^-γ, with the γ of the tensor, of its kind in every layer, or of the run."""
+    """Return the standard deviation, with the γ of the tensor, of its kind in every layer, or of the run."""
     if spec.fan_in is None:
-        return 0.0
+        return spec.half_width / math.sqrt(3)
     rates = member.model.tensor_init_rates
     rate = rates.get(name, rates.get(name.rpartition(".")[2], member.init_rate))
-    return float(spec.fan_in**-rate)
+    return float(spec.scale * spec.fan_in**-rate)
 
 
 def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
     if spec.fan_in is None:
-        return torch.full(spec.shape, spec.start, dtype=torch.float64)
+        return _uniform(spec, torch_stream(member.seed, f"init/{name}"))
     if name == member.model.embedding and member.model.initial_embedding == "label-distributions":
         return _predicted_embedding(member, _std(member, name, spec), spec.shape)
     return gaussian(spec.shape, _std(member, name, spec), torch_stream(member.seed, f"init/{name}"))
+
+
+def _uniform(spec: TensorSpec, generator: torch.Generator) -> Tensor:
+    """Draw a tensor about its start; without a width it is constant."""
+    start = torch.full(spec.shape, spec.start, dtype=torch.float64)
+    if not spec.half_width:
+        return start
+    drawn = torch.rand(spec.shape, generator=generator, dtype=torch.float64)
+    return start + spec.half_width * (2 * drawn - 1)
 
 
 def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...]) -> Tensor:

@@ -59,18 +59,23 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, epsilon: float) -> 
     return y if bias is None else y + bias[:, None, None]
 
 
-def attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int, *, last_only: bool, keep: Keep) -> Tensor:
+def attention(
+    p: Mapping[str, Tensor], asking: Tensor, x: Tensor, n_heads: int, *, last_only: bool, keep: Keep
+) -> Tensor:
     r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
 
     Parameters
     ----------
     p : mapping of Tensor
         W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O where there are biases.
+    asking : Tensor, shape (M, B, L, d_m)
+        What queries are made of.
     x : Tensor, shape (M, B, L, d_m)
+        What keys and values are made of; mostly the same tensor.
     n_heads : int
         H.
     last_only : bool
-        Whether only the last place asks.
+        Whether only the last position asks.
     keep : callable
         Told "attention_logits", −∞ where the mask forbids, and "attention", shape (M, B, H, L or 1, L).
 
@@ -78,8 +83,8 @@ def attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int, *, last_only: bo
     -------
     Tensor, shape (M, B, L or 1, d_m)
     """
-    if last_only:
-        q = linear(x[:, :, -1:], p["W_Q"], p.get("b_Q"))
+    if last_only or asking is not x:
+        q = linear(asking[:, :, -1:] if last_only else asking, p["W_Q"], p.get("b_Q"))
         k, v = _together(p, x, "KV")
     else:
         q, k, v = _together(p, x, "QKV")

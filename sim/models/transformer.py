@@ -1,18 +1,21 @@
 r"""The Transformer of Appendix A.1, and the one-layer Transformer of Definition 2 as its simplest case.
 
 Layer l of a model without norm: h = x + Attn(x), x' = h + σ(h W_in + b_in) W_out + b_out. A post norm
-normalises h and x', a pre norm what attention, FFN and read-out are given. Logits are x W_U + b_U, or, in
-Definition 2, x itself. Parameters of layer l are called "l.W_Q" and so on; row vectors throughout.
+normalises h and x', a pre norm what attention, FFN and read-out are given; with "pre-queries" the keys and
+values of the attention are made of x itself. Logits are x W_U + b_U, or, in Definition 2, x itself.
+Parameters of layer l are called "l.W_Q" and so on; row vectors throughout.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
+from sim.config.model import LAYER_MATRICES, PRE_NORMS, AttentionModel, OneLayerConfig, TransformerConfig
 from sim.models.base import Model, TensorSpec, matrices, mean_cross_entropy
 from sim.models.inputs import check_inputs
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up
@@ -107,13 +110,14 @@ def _prefixed(keep: Keep, prefix: str) -> Keep:
 
 
 def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
-    seen = _norm(p, "ln1", x, model) if model.norm == "pre" else x
-    mixed = attention(p, seen, model.n_heads, last_only=last_only, keep=keep)
+    asking = _norm(p, "ln1", x, model) if model.norm in PRE_NORMS else x
+    seen = asking if model.norm == "pre" else x
+    mixed = attention(p, asking, seen, model.n_heads, last_only=last_only, keep=keep)
     keep("attention_out", mixed)
     h = (x[:, :, -1:] if last_only else x) + mixed
     if model.norm == "post":
         h = _norm(p, "ln1", h, model)
-    seen = _norm(p, "ln2", h, model) if model.norm == "pre" else h
+    seen = _norm(p, "ln2", h, model) if model.norm in PRE_NORMS else h
     hidden = ACTIVATIONS[model.activation](linear(seen, p["W_in"], p.get("b_in")))
     keep("hidden", hidden)
     out = h + linear(hidden, p["W_out"], p.get("b_out"))
@@ -121,7 +125,7 @@ def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only:
 
 
 def _read_out(parameters: Parameters, x: Tensor, model: AttentionModel) -> Tensor:
-    if model.norm == "pre":
+    if model.norm in PRE_NORMS:
         x = _norm(parameters, "ln_final", x, model)
     return linear(x, parameters["W_U"], parameters.get("b_U")) if "W_U" in parameters else x
 
@@ -145,15 +149,39 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         specs = self._tables(vocab_size, length)
         for layer in range(own.n_layers):
             shapes = _layer_shapes(d_m, own.n_heads * own.d_k, own.d_f)
-            specs |= matrices({f"{layer}.{name}": shape for name, shape in shapes.items()})
+            specs |= self._writing_scaled(matrices({f"{layer}.{n}": s for n, s in shapes.items()}))
         norms = () if own.norm == "none" else ("ln1", "ln2")
         for layer in range(own.n_layers):
             specs |= {f"{layer}.{norm}.w": TensorSpec((d_m,), start=1.0) for norm in norms}
-        if own.norm == "pre":
+        if own.norm in PRE_NORMS:
             specs["ln_final.w"] = TensorSpec((d_m,), start=1.0)
         if "W_U" in own.matrix_names():
             specs |= matrices({"W_U": (d_m, vocab_size)})
-        return specs | (_biases(specs) if own.biases else {})
+        return specs | self._biases(specs)
+
+    def _writing_scaled(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
+        """Divide by √(2 n_layers) the matrices that write to the residual stream, where that is asked for."""
+        if not self.section.scale_residual:
+            return specs
+        scale = 1 / math.sqrt(2 * self.section.n_layers)
+        return {n: replace(s, scale=scale) if n.endswith(("W_O", "W_out")) else s for n, s in specs.items()}
+
+    def _biases(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
+        """Return the biases of matrices ("0.W_Q" → "0.b_Q") and norms ("0.ln1.w" → "0.ln1.b")."""
+        own, found = self.section, {}
+        with_bias = {
+            "w": own.biases or own.norm_biases,
+            "W_U": own.biases or own.read_out_bias,
+            **dict.fromkeys(LAYER_MATRICES, own.biases),
+        }
+        for name, spec in specs.items():
+            layer, _, kind = name.rpartition(".")
+            if kind == "w" and with_bias[kind]:
+                found[f"{layer}.b"] = TensorSpec(spec.shape)
+            elif with_bias.get(kind):
+                half_width = own.bias_scale / math.sqrt(spec.shape[0])
+                found[name.replace("W_", "b_")] = TensorSpec(spec.shape[-1:], half_width=half_width)
+        return found
 
     def _tables(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         own, d_m = self.section, self.section.width(vocab_size)
@@ -191,14 +219,3 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
 def _layer_shapes(d_m: int, d_heads: int, d_f: int) -> dict[str, tuple[int, int]]:
     reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
     return {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}
-
-
-def _biases(specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
-    """Return a bias for every matrix but the tables, and for every norm: "0.W_Q" → "0.b_Q"."""
-    found = {}
-    for name, spec in specs.items():
-        layer, _, own = name.rpartition(".")
-        bias = f"{layer}.b" if own == "w" else f"{layer}.b{own.removeprefix('W')}".removeprefix(".")
-        if name not in ("W_E", "W_pos"):
-            found[bias] = TensorSpec(spec.shape[-1:])
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -10,20 +9,6 @@ from torch import Tensor
 
 from sim.config.run import TrainingConfig
 from sim.models.layers import Parameters
-
-
-def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
-    """Return the learning rate of a step, counted from 0."""
-    if training.schedule == "constant":
-        return training.learning_rate
-    warmup = training.warmup_epochs * steps_per_epoch
-    peak = training.learning_rate * training.warmup_factor
-    if step < warmup:
-        return training.learning_rate + (peak - training.learning_rate) * step / warmup
-    total = training.epochs * steps_per_epoch
-    progress = (step - warmup) / max(total - warmup - 1, 1)
-    final = training.final_learning_rate
-    return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
 
 
 def by_member(tensors: Parameters) -> list[list[Tensor]]:

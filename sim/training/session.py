@@ -49,6 +49,10 @@ class Session:
         One for each member.
     report : callable
         Told after every epoch.
+    route, kernels : RouteReport, KernelReport
+        What the steps are computed with.
+    recorded_sources : dict of str
+        Where settings come from, as the provenance said before; empty for a new run.
     """
 
     trainer: Trainer
@@ -56,6 +60,7 @@ class Session:
     report: Report
     route: RouteReport
     kernels: KernelReport
+    recorded_sources: dict[str, str]
     metrics: list[list[dict[str, Any]]] = field(default_factory=list)
     seconds_before: float = 0.0
     started: float = field(default_factory=time.perf_counter)
@@ -154,7 +159,7 @@ class Session:
                     "kernels": self.kernels.as_dict(),
                     "seed": member.seed,
                     "trained_with": names,
-                    "sources": sources(member),
+                    "sources": sources(member, self.recorded_sources),
                     "wall_seconds": self._seconds(),
                     "peak_memory_mib": provenance.peak_memory_mib(),
                 }
@@ -225,7 +230,8 @@ def train_together(
         route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, device)
         with matmul_route(route.route):
             used = choose_kernels(trainer, _earlier_kernels(earlier) if kernels == "auto" else kernels)
-            session = Session(trainer, folders, report, route, used, [[] for _ in members])
+            recorded = earlier.get("sources", {})
+            session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
             _restore(session)
             return session.run(stop)
 

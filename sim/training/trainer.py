@@ -27,7 +27,8 @@ from sim.seeds import torch_stream
 from sim.training.device import check_device
 from sim.training.device_steps import DeviceLoop
 from sim.training.evaluate import evaluate, evaluation_rows
-from sim.training.optimizer import Optimizer, clip_divisor, learning_rate
+from sim.training.optimizer import Optimizer, clip_divisor
+from sim.training.schedule import learning_rate
 from sim.training.size import check_size
 from theory import InputError
 from theory.checked import checked

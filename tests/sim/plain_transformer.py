@@ -25,24 +25,30 @@ def plain_forward(
     seen: dict[str, Any] = {}
     for layer in range(model.n_layers):
         own = {n.split(".", 1)[1]: a for n, a in p.items() if n.startswith(f"{layer}.")}
-        given = [_norm(x, own, "ln1", model) if model.norm == "pre" else x for x in rows]
-        mixed, seen[f"{layer}.attention"], seen[f"{layer}.attention_logits"] = _attend(own, given, model)
+        normed = [_norm(x, own, "ln1", model) if model.norm.startswith("pre") else x for x in rows]
+        seen_by_keys = normed if model.norm == "pre" else rows
+        mixed, seen[f"{layer}.attention"], seen[f"{layer}.attention_logits"] = _attend(
+            own, normed, seen_by_keys, model
+        )
         rows = [_after_attention(own, x, m, model) for x, m in zip(rows, mixed, strict=True)]
-    if model.norm == "pre":
+    if model.norm.startswith("pre"):
         rows = [_norm(x, p, "ln_final", model) for x in rows]
     if "W_U" in p:
         rows = [_affine(x, p, "U") for x in rows]
     return np.array(rows), seen
 
 
-def _attend(p: dict[str, FloatArray], x: list[FloatArray], model: Any) -> tuple[list[FloatArray], Any, Any]:
+def _attend(
+    p: dict[str, FloatArray], asking: list[FloatArray], x: list[FloatArray], model: Any
+) -> tuple[list[FloatArray], Any, Any]:
     places, width = len(x), model.d_k
     weights = np.zeros((model.n_heads, places, places))
     logits = np.full_like(weights, -math.inf)
     mixed = np.zeros((places, model.n_heads * width))
     for head in range(model.n_heads):
         own = slice(head * width, (head + 1) * width)
-        q, k, v = ([_affine(y, p, letter)[own] for y in x] for letter in "QKV")
+        q = [_affine(y, p, "Q")[own] for y in asking]
+        k, v = ([_affine(y, p, letter)[own] for y in x] for letter in "KV")
         for i in range(places):
             for j in range(i + 1):
                 logits[head, i, j] = sum(a * b for a, b in zip(q[i], k[j], strict=True)) / math.sqrt(width)
@@ -61,7 +67,7 @@ def _after_attention(p: dict[str, FloatArray], x: FloatArray, mixed: FloatArray,
     h = x + mixed
     if model.norm == "post":
         h = _norm(h, p, "ln1", model)
-    given = _norm(h, p, "ln2", model) if model.norm == "pre" else h
+    given = _norm(h, p, "ln2", model) if model.norm.startswith("pre") else h
     hidden = np.array([SIGMA[model.activation](z) for z in _affine(given, p, "in")])
     out = h + _affine(hidden, p, "out")
     return _norm(out, p, "ln2", model) if model.norm == "post" else out

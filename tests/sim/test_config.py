@@ -8,8 +8,10 @@ import pytest
 
 from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
 from sim.config.model import LAYER_MATRICES
+from sim.config.presets import merge
 from sim.config.run import make_member_config, sources
 from sim.models.initial import tensor_specs
+from sim.training.schedule import learning_rate
 from theory import InputError, Task
 
 
@@ -29,12 +31,47 @@ def test_a_member_survives_json() -> None:
     assert make_member_config(member.model_dump(mode="json")) == member
 
 
+def test_a_configuration_saved_before_a_setting_existed_means_what_it_meant() -> None:
+    """As run folders and kept runs hold it; a key that is new has to have the default of before."""
+    member = RunConfig(model=TransformerConfig(norm="pre"), task="paper").members()[0]
+    saved = member.model_dump(mode="json")
+    for key in ("norm_biases", "read_out_bias", "bias_scale", "scale_residual"):
+        del saved["model"][key]
+    for key in ("schedule_every", "schedule_epochs"):
+        del saved["training"][key]
+    assert make_member_config(saved) == member
+    assert not any("b_" in name or name.endswith(".b") for name in tensor_specs(member, 200))
+    assert learning_rate(member.training, 10**6, 1980) == member.training.learning_rate
+
+
 def test_every_default_names_its_source() -> None:
     member = make_run_config({"training": {"epochs": 7}}).members()[0]
     found = sources(member)
     assert set(found.values()) == {"paper", "sibling", "chosen", "user"}
     assert found["training.epochs"] == "user"
     assert found["model.d_m"] == "paper"
+
+
+def test_a_value_comes_from_where_its_preset_says_until_somebody_replaces_it() -> None:
+    preset = {
+        "model": {"kind": "transformer", "norm": "post", "d_m": 32},
+        "training": {"epochs": 7},
+        "sources": {"model.norm": "paper", "model.d_m": "sibling", "training.epochs": "chosen"},
+    }
+    plain = make_run_config(preset).members()[0]
+    found = sources(plain)
+    assert [found[f"model.{key}"] for key in ("norm", "d_m")] == ["paper", "sibling"]
+    assert found["training.epochs"] == "chosen"
+    own = sources(make_run_config(merge(preset, {"model": {"d_m": 16}, "training": {"epochs": 7}})))
+    assert [own[key] for key in ("model.norm", "model.d_m", "training.epochs")] == ["paper", "user", "user"]
+    other = sources(make_run_config(merge(preset, {"model": {"kind": "emb-mlp", "d_m": 16}})))
+    assert (other["model.d_m"], other["training.epochs"]) == ("user", "chosen")
+    # What is trained is the same, and so is what is saved of it.
+    untold = make_run_config({key: value for key, value in preset.items() if key != "sources"}).members()[0]
+    assert plain == untold
+    assert sources(untold)["model.d_m"] == "user"
+    assert "sources" not in plain.model_dump()
+    assert plain != make_run_config(merge(preset, {"training": {"epochs": 8}})).members()[0]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +95,12 @@ def test_every_default_names_its_source() -> None:
             {"training": {"schedule": "warmup-cosine", "epochs": 5}},
             ["training.warmup_epochs = 10", "leaves no room"],
         ),
+        (
+            {"training": {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}},
+            ["training.warmup_epochs = 10", "leaves no room in 10"],
+        ),
+        ({"sources": {"model.nrm": "paper"}}, ["sources = 'model.nrm'", "unknown"]),
+        ({"sources": {"model.d_m": "nobody"}}, ["sources.model.d_m = 'nobody'", "'sibling'"]),
         ({"model": {"tensor_init_rates": {"W3": 1.0}}}, ["tensor_init_rates", "W3"]),
         ({"model": {"kind": "tranformer"}}, ["model.kind = 'tranformer'", "one-layer, transformer"]),
         ({"model": {"kind": ["x"]}}, ["model.kind = ['x']"]),
@@ -65,7 +108,10 @@ def test_every_default_names_its_source() -> None:
         ({"model": {"n_heads": 2}}, ["'n_heads'", "model key"]),
         ({"model": {"kind": "transformer", "n_head": 2}}, ["'n_head'", "did you mean 'n_heads'"]),
         ({"model": {"kind": "one-layer", "d_m": 9}}, ["'d_m'", "known: activation, d_f, d_k"]),
-        ({"model": {"kind": "transformer", "norm": "rms"}}, ["model.norm = 'rms'", "'pre' or 'none'"]),
+        (
+            {"model": {"kind": "transformer", "norm": "rms"}},
+            ["model.norm = 'rms'", "'pre-queries' or 'none'"],
+        ),
         ({"model": {"kind": "transformer", "n_layers": 0}}, ["model.n_layers = 0", "than or equal to 1"]),
         (
             {"model": {"kind": "transformer", "tensor_init_rates": {"2.W_Q": 1.0}}},

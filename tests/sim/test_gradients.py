@@ -28,9 +28,12 @@ one_layer = st.fixed_dictionaries(
 transformer = st.fixed_dictionaries(
     {
         "kind": st.just("transformer"),
-        "norm": st.sampled_from(["post", "pre", "none"]),
+        "norm": st.sampled_from(["post", "pre", "pre-queries", "none"]),
         "activation": st.sampled_from(["tanh", "relu", "gelu", "identity"]),
         "biases": st.booleans(),
+        "norm_biases": st.booleans(),
+        "read_out_bias": st.booleans(),
+        "bias_scale": st.sampled_from([0.0, 1.0]),
         "n_heads": st.integers(1, 3),
         "n_layers": st.integers(1, 3),
         "positions": st.sampled_from(["learned", "none"]),
@@ -39,7 +42,7 @@ transformer = st.fixed_dictionaries(
 ).map(lambda own: SIZES | {"d_k": 5} | own)
 
 
-@settings(max_examples=80)
+@settings(max_examples=160)
 @given(emb_mlp | one_layer | transformer, st.integers(1, 3), st.sampled_from([7, 30]), st.integers(0, 1000))
 def test_gradients_are_autograds(model: dict[str, Any], n_members: int, batch: int, seed: int) -> None:
     """Both in float64: sums of some hundred terms, whose rounding stays well below 1e-12 of the largest.

@@ -70,6 +70,7 @@ def test_every_tensors_standard_deviation(
     [
         ("post", {"0.ln1", "0.ln2", "1.ln1", "1.ln2"}),
         ("pre", {"0.ln1", "0.ln2", "1.ln1", "1.ln2", "ln_final"}),
+        ("pre-queries", {"0.ln1", "0.ln2", "1.ln1", "1.ln2", "ln_final"}),
         ("none", set()),
     ],
 )
@@ -87,6 +88,64 @@ def test_norms_start_at_one_and_biases_at_zero(
         assert initial_std(member(model=TRANSFORMER | {"norm": norm, "biases": biases}), name, VOCAB) == 0
         matrix = found[name.replace("b_", "W_")] if "b_" in name else found["W_E"]
         assert value.shape[1] == matrix.shape[2]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rate", [0.3, 0.8])
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(
+    scale: float, rate: float, member: Make
+) -> None:
+    """Within 6 standard errors of the standard deviation, 0.45 std/√n for a uniform, and of the mean."""
+    model = {"kind": "transformer", "d_m": 400, "d_f": 1000, "d_k": 300, "n_layers": 1}
+    config = member(init_rates=[rate], model=model | {"biases": True, "bias_scale": scale}, task=TASK)
+    found = build([config], VOCAB)
+    fan_in = dict.fromkeys(("0.b_Q", "0.b_K", "0.b_V", "0.b_in", "b_U"), 400) | {
+        "0.b_O": 300,
+        "0.b_out": 1000,
+    }
+    for name, d_in in fan_in.items():
+        bias = found[name].double()
+        bound, n = scale / math.sqrt(d_in), bias.numel()
+        std = bound / math.sqrt(3)
+        assert initial_std(config, name, VOCAB) == pytest.approx(std, rel=1e-12)
+        assert 0.9 * bound < float(bias.abs().max()) <= bound
+        assert abs(float(bias.std()) - std) < 6 * 0.45 * std / math.sqrt(n)
+        assert abs(float(bias.mean())) < 6 * std / math.sqrt(n)
+    norms = [value for name, value in found.items() if name.endswith(("ln1.b", "ln2.b"))]
+    assert len(norms) == 2
+    assert not any(value.any() for value in norms)
+
+
+@pytest.mark.parametrize(
+    ("options", "biased"),
+    [
+        ({"read_out_bias": True}, {"b_U"}),
+        ({"norm_biases": True}, {"0.ln1.b", "0.ln2.b", "1.ln1.b", "1.ln2.b"}),
+        ({"norm_biases": True, "norm": "none"}, set()),
+    ],
+)
+def test_the_read_out_and_the_norms_can_have_biases_alone(
+    options: dict[str, Any], biased: set[str], member: Make
+) -> None:
+    found = build([member(model=TRANSFORMER | options, task=TASK)], VOCAB)
+    assert {name for name in found if name.rpartition(".")[2].startswith("b")} == biased
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rate", [0.3, 0.8])
+def test_what_writes_to_the_residual_stream_can_start_smaller(rate: float, member: Make) -> None:
+    """Within 5 standard errors, std/√(2n), of fan_in^-γ / √(2 n_layers); all others of fan_in^-γ."""
+    options = TRANSFORMER | {"n_layers": 3, "norm": "pre-queries", "scale_residual": True}
+    config = member(init_rates=[rate], model=options, task=TASK)
+    for name, tensor in build([config], VOCAB).items():
+        if tensor.ndim == 2:
+            assert bool((tensor == 1).all()), name  # Gains.
+            continue
+        d_in = tensor.shape[2] if name in ("W_E", "W_pos") else tensor.shape[1]
+        std = d_in**-rate / (math.sqrt(6) if name.endswith(("W_O", "W_out")) else 1)
+        assert initial_std(config, name, VOCAB) == pytest.approx(std, rel=1e-12)
+        assert abs(float(tensor.double().std()) - std) < 5 * std / math.sqrt(2 * tensor.numel()), name
 
 
 def test_a_matrix_can_have_its_own_rate_in_one_layer_or_in_all(member: Make) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sim.config.presets import load_preset, merge, preset_names
-from sim.config.run import make_run_config
+from sim.config.run import make_run_config, sources
+from sim.training.schedule import learning_rate
 from theory import InputError
 
 
@@ -20,9 +22,38 @@ def test_a_preset_is_a_file_by_its_name(tmp_path: Path) -> None:
         load_preset("smal", tmp_path)
 
 
-def test_every_preset_of_the_package_is_a_configuration() -> None:
-    for name in preset_names():
-        assert make_run_config(load_preset(name)).members()
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_of_the_package_says_where_each_of_its_values_comes_from(name: str) -> None:
+    preset = load_preset(name)
+    given = {f"{section}.{key}" for section in ("model", "data", "training") for key in preset[section]}
+    assert set(preset["sources"]) == given
+    for member in make_run_config(preset).members():
+        assert "user" not in sources(member).values()
+
+
+def test_a_preset_can_start_from_another(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(
+        '[model]\nd_m = 8\nd_f = 9\n[sources]\n"model.d_m" = "paper"\n"model.d_f" = "paper"\n'
+    )
+    (tmp_path / "next.toml").write_text('preset = "base"\n[model]\nd_f = 7\n')
+    (tmp_path / "loop.toml").write_text('preset = "loop"\n')
+    expected = {"model": {"d_m": 8, "d_f": 7}, "sources": {"model.d_m": "paper"}}
+    assert load_preset("next", tmp_path) == expected
+    with pytest.raises(InputError, match=r"preset = 'loop'.*starts from itself"):
+        load_preset("loop", tmp_path)
+
+
+def test_the_groups_preset_is_what_their_public_code_has() -> None:
+    config = make_run_config(load_preset("group-2024"))
+    model: Any = config.model
+    assert (model.norm, model.activation, model.read_out_bias, model.biases) == ("post", "relu", True, False)
+    training = config.training
+    rates = [learning_rate(training, 1980 * epoch, 1980) for epoch in (0, 10, 199)]
+    assert rates == pytest.approx([1e-5, 2e-4, 1e-5])
+    assert (training.weight_decay, training.clip_norm, training.epochs) == (0.01, 1.0, 200)
+    later: Any = make_run_config(load_preset("group-pre")).model
+    assert (later.norm, later.activation, later.biases) == ("pre-queries", "gelu", True)
+    assert (later.scale_residual, later.bias_scale) == (True, 1.0)
 
 
 def test_tables_merge_key_by_key_and_nothing_is_changed_in_place() -> None:

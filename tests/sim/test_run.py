@@ -26,7 +26,9 @@ from sim import (
     train,
     train_together,
 )
+from sim.config.run import make_run_config, sources
 from sim.runs.files import write_atomically
+from sim.runs.folder import read_config
 from sim.runs.manifest import Manifest
 from sim.training.launch import epochs_left
 from theory import InputError, cosine_matrix, token_label_matrix
@@ -94,6 +96,19 @@ def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Ru
     assert (run.path / "provenance.json").read_bytes() == before
     with pytest.raises(InputError, match="another configuration"):
         train(small(epochs=9), run.path.parent, resume=True)
+
+
+def test_a_run_remembers_where_its_settings_come_from(small: Make, tmp_path: Path) -> None:
+    """Also when it is continued with the configuration of its folder, which does not know."""
+    told = make_run_config(dict(small()) | {"sources": {"model.d_m": "sibling"}}).members()
+    asked = iter(range(100))
+    path = tmp_path / "run"
+    assert train_together(told, [path], stop=lambda: next(asked) == 5) == "interrupted"
+    assert train_together([read_config(path)], [path], resume=True) == "complete"
+    run = Run.open(path)
+    assert run.provenance["sources"]["model.d_m"] == "sibling"
+    assert sources(run.config)["model.d_m"] == "user"
+    assert sources(run.config, run.provenance["sources"])["model.d_m"] == "sibling"
 
 
 @pytest.mark.parametrize(

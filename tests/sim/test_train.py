@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer
 from sim.seeds import stream_seed
-from sim.training.optimizer import learning_rate
+from sim.training.schedule import learning_rate
 
 Make = Callable[..., RunConfig]
 
@@ -210,22 +209,3 @@ def test_training_lowers_the_loss_and_reaches_the_tables(small: Make) -> None:
     assert attainable < 0.8
     assert 0.95 * attainable < learned.evaluate()[0]["mem"]["accuracy"] <= attainable
     assert idle.evaluate()[0]["mem"]["accuracy"] < 0.2
-
-
-def test_schedule_rises_and_falls() -> None:
-    training = RunConfig(
-        training={  # type: ignore[arg-type]
-            "schedule": "warmup-cosine",
-            "epochs": 10,
-            "warmup_epochs": 2,
-            "learning_rate": 1e-5,
-            "warmup_factor": 10.0,
-            "final_learning_rate": 1e-6,
-        }
-    ).training
-    rates = [learning_rate(training, step, 5) for step in range(50)]
-    assert rates[0] == pytest.approx(1e-5)
-    assert rates[10] == max(rates) == pytest.approx(1e-4)
-    assert rates[-1] == pytest.approx(1e-6)
-    assert all(a < b for a, b in itertools.pairwise(rates[:11]))
-    assert all(a > b for a, b in itertools.pairwise(rates[10:]))

@@ -46,7 +46,7 @@ def _parameters(make: Make, model: dict[str, Any]) -> tuple[MemberConfig, dict[s
 
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("n_heads", [1, 2])
-@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+@pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
 def test_forward_pass_written_out(
     norm: str, n_heads: int, biases: bool, member: Make, record_error: Record
 ) -> None:
@@ -54,7 +54,7 @@ def test_forward_pass_written_out(
 
     Doubles, a few hundred operations deep: 1e-12 leaves four digits to rounding.
     """
-    activation = {"post": "relu", "pre": "gelu", "none": "tanh"}[norm]
+    activation = {"post": "relu", "pre": "gelu", "pre-queries": "gelu", "none": "tanh"}[norm]
     positions = "none" if norm == "none" else "learned"
     model = SMALL | {"norm": norm, "n_heads": n_heads, "biases": biases, "activation": activation}
     config, parameters = _parameters(member, model | {"positions": positions})
@@ -104,7 +104,7 @@ def test_the_engines_gradients_are_those_of_lemmas_3_and_4(member: Make, record_
         assert error < 1e-12
 
 
-@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+@pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
 def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -> None:
     config, parameters = _parameters(member, SMALL | {"norm": norm, "biases": True, "n_layers": 3})
     for value in parameters.values():

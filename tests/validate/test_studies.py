@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sim import Progress, Run
+from sim.config.run import sources
 from sim.training.session import train_together
 from theory import InputError
 from validate.cli import main
@@ -106,6 +107,16 @@ def test_a_study_without_variants_has_no_folders_of_them(tmp_path: Path) -> None
     study = _edited(tmp_path, (TINY[TINY.index("[variants.mlp]") :], ""))
     assert study.variants == ()
     assert str(members_of(study, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_of_the_package_has_no_value_of_a_users(name: str, tmp_path: Path) -> None:
+    for config in load_study(name).configs.values():
+        assert "user" not in sources(config).values()
+    file = tmp_path / "mine.toml"
+    file.write_text((FOLDER / f"{name}.toml").read_text())
+    changed = [config for config in load_study(file).configs.values() if "user" in sources(config).values()]
+    assert bool(changed) == (name not in ("transformer", "group-2024"))  # All of theirs is the preset's.
 
 
 def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,8 @@ def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[O
     fields = (values if isinstance(values, type) else type(values)).model_fields
     found: list[Option] = []
     for name, field in fields.items():
+        if field.exclude:  # No value of the configuration, but a remark on them.
+            continue
         default = field.default if isinstance(values, type) else getattr(values, name)
         if isinstance(default, BaseModel):
             found += options_of(default, f"{section}{name}.")

@@ -11,7 +11,12 @@ from validate.figures.members import KINDS, Members
 EARLY_SHARE = {"emb-mlp": 0.05}
 OTHER_EARLY_SHARE, LATE_SHARE = 0.2, 0.9
 """The paper shows epochs 50 (Emb-MLP), 200 (Transformer) and 900 of 1000."""
-NORMS = {"pre": "pre-norm", "post": "post-norm", "none": "without layer norm"}
+NORMS = {
+    "pre": "pre-norm",
+    "pre-queries": "norm on queries",
+    "post": "post-norm",
+    "none": "without layer norm",
+}
 
 
 def model_name(setting: Members) -> str:

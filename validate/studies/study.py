@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim.config.presets import load_preset, merge
+from sim.config.presets import load_preset, merge, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
 from theory.checked import checked
@@ -77,7 +77,10 @@ def load_study(source: str | Path) -> Study:
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
-    return _study(_checked_name("study", file.stem), load_toml(file))
+    data = load_toml(file)
+    if file.stem in study_names():
+        data = _chosen(data)
+    return _study(_checked_name("study", file.stem), data)
 
 
 def study_names() -> list[str]:
@@ -92,6 +95,13 @@ def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
         for variant, config in study.configs.items()
         for member in config.members()
     ]
+
+
+def _chosen(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a study's file with its settings, and those of its variants, marked as chosen."""
+    variants = data.get("variants", {})
+    tagged = {name: with_source(over, "chosen") for name, over in variants.items()}
+    return with_source(data, "chosen") | ({"variants": tagged} if tagged else {})
 
 
 def _study(name: str, data: dict[str, Any]) -> Study:

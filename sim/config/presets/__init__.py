@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.model import kind_of
+from sim.config.run import SECTIONS
+from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
 from theory.paths import PathLike, as_path
@@ -19,6 +21,8 @@ FOLDER = Path(__file__).resolve().parent
 def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
     """Return what a preset's file holds: the keys of a configuration, to be overridden with ``merge``.
 
+    A file may name another preset of the folder, ``preset = "group-2024"``, and say only what differs.
+
     Parameters
     ----------
     name : str
@@ -29,13 +33,20 @@ def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is no preset of that name.
+        If there is no preset of that name, or it starts from itself.
     """
-    folder = as_path("folder", folder)
+    return _load(name, as_path("folder", folder), ())
+
+
+def _load(name: str, folder: Path, above: tuple[str, ...]) -> dict[str, Any]:
     known = preset_names(folder)
     if name not in known:
         raise unknown_name("preset", name, known)
-    return load_toml(folder / f"{name}.toml")
+    if name in above:
+        raise InputError("preset", name, "starts from itself", "name another one in its file")
+    data = load_toml(folder / f"{name}.toml")
+    base = data.pop("preset", None)
+    return data if base is None else merge(_load(base, folder, (*above, name)), data)
 
 
 @checked
@@ -45,15 +56,41 @@ def preset_names(folder: PathLike = FOLDER) -> list[str]:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with the keys of ``over`` put over it, tables key by key.
+    """Return ``base`` with the keys of ``over`` in place of its own, tables merged key by key.
 
-    A table that names another ``kind`` (of model) than the one below replaces it: their keys differ.
+    A table that names another ``kind`` (of model) replaces the one in ``base``: their keys differ. Values
+    that are replaced lose the sources that ``base`` gave for them.
     """
+    merged = _merged(base, over)
+    kept = {name: tag for name, tag in base.get("sources", {}).items() if not _replaced(name, base, over)}
+    tags = kept | dict(over.get("sources", {}))
+    return merged | {"sources": tags} if tags else merged
+
+
+def with_source(data: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return the keys of a configuration with a source for each setting that has none yet."""
+    tables = {name: data[name] for name in SECTIONS if isinstance(data.get(name), Mapping)}
+    tags = {f"{name}.{key}": source for name, table in tables.items() for key in table}
+    return dict(data) | {"sources": tags | dict(data.get("sources", {}))}
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            kind = kind_of(below)
-            value = merge(below, value) if value.get("kind", kind) == kind else value
+        if isinstance(value, Mapping) and isinstance(below, Mapping) and not _other_kind(below, value):
+            value = _merged(below, value)
         merged[key] = value
     return merged
+
+
+def _replaced(name: str, base: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
+    """Return whether a setting such as "model.norm" is one that ``over`` replaces."""
+    section, _, key = name.partition(".")
+    table = over.get(section)
+    return isinstance(table, Mapping) and (key in table or _other_kind(base.get(section, {}), table))
+
+
+def _other_kind(below: Any, above: Mapping[str, Any]) -> bool:
+    kind = kind_of(below)
+    return bool(above.get("kind", kind) != kind)
