@@ -4,6 +4,19 @@ NumPy and SciPy only, and SymPy once a derivation is asked for: this package nev
 or ``validate``.
 """
 
+from theory.corpus.controls import frequency_matched, limited_corpus, shuffled_tokens
+from theory.corpus.counts import CorpusCounts, corpus_counts
+from theory.corpus.geometry import CorpusGeometry, corpus_geometry
+from theory.corpus.neighbours import nearest_tokens
+from theory.corpus.operators import (
+    as_matrix,
+    bigram_operator,
+    context_cooccurrence_operator,
+    context_operator,
+    interchangeability_operator,
+    top_eigen,
+    top_singular,
+)
 from theory.emb_mlp.activation import IDENTITY, TANH, Activation
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.expansion import GradientExpansion, gradient_orders
@@ -96,6 +109,8 @@ __all__ = [
     "Activation",
     "AssumptionErrors",
     "Construction",
+    "CorpusCounts",
+    "CorpusGeometry",
     "CountPopulation",
     "Derivation",
     "EmbMLPParameters",
@@ -130,15 +145,21 @@ __all__ = [
     "Trajectory",
     "ValueGrowth",
     "Window",
+    "as_matrix",
     "assumption_errors",
     "attention_logit_std",
     "average_attention_bound",
     "average_attention_probability",
+    "bigram_operator",
     "blow_up_bound",
     "build_construction",
     "cliff_sequence",
     "cliff_step",
+    "context_cooccurrence_operator",
+    "context_operator",
     "cooccurrence_matrix",
+    "corpus_counts",
+    "corpus_geometry",
     "cosine_errors",
     "cosine_matrix",
     "count_population",
@@ -158,6 +179,7 @@ __all__ = [
     "finite_sample_spread",
     "fit_exponent",
     "fit_width",
+    "frequency_matched",
     "frozen_direction",
     "frozen_flow",
     "gaussian_embedding",
@@ -165,6 +187,7 @@ __all__ = [
     "gradient_orders",
     "inner_product_bound",
     "inner_product_difference",
+    "interchangeability_operator",
     "is_cliff",
     "label_distribution",
     "label_law_embedding",
@@ -176,11 +199,13 @@ __all__ = [
     "last_place_share",
     "lemma3_flow",
     "lemma4_flow",
+    "limited_corpus",
     "linear_plateau",
     "linearised_flow",
     "marginal_distribution",
     "mass_outside",
     "measured_rank_steps",
+    "nearest_tokens",
     "normal_distance",
     "off_diagonal",
     "one_layer_logits",
@@ -197,6 +222,7 @@ __all__ = [
     "sample_label_distribution",
     "sample_labels",
     "sample_last_place_matrix",
+    "shuffled_tokens",
     "smallest_drop",
     "smallest_init_rate",
     "smallest_rise",
@@ -204,6 +230,8 @@ __all__ = [
     "token_label_matrix",
     "token_ratio",
     "token_ratios",
+    "top_eigen",
+    "top_singular",
     "transformer_drive",
     "validity_horizon",
     "value_drive",

@@ -6,9 +6,10 @@ import json
 import os
 import stat
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from theory.errors import InputError
 
@@ -44,20 +45,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def read_text(path: Path) -> str:
     """Return the text of a regular file of at most ``LARGEST_FILE`` bytes."""
-    try:
-        # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise _refused(path, "not a regular file", "give the path of a file")
-            content = file.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise _refused(path, "no such file", "check the path") from None
-    except IsADirectoryError:
-        raise _refused(path, "a folder", "give the path of a file") from None
-    except (OSError, ValueError) as error:
-        raise _refused(path, f"cannot be read ({error})", "check the path") from None
+    with open_regular(path) as file:
+        content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise _refused(path, f"larger than {LARGEST_FILE // 2**20} MiB", "give a file of settings")
     try:
@@ -66,6 +55,32 @@ def read_text(path: Path) -> str:
         raise _refused(
             path, f"not text in UTF-8 ({error.reason} at byte {error.start})", "save it as UTF-8"
         ) from None
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file for reading; what goes wrong with it inside the block is refused by its name.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is no regular file, or it cannot be read.
+    """
+    try:
+        # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise _refused(path, "not a regular file", "give the path of a file")
+            yield file
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise _refused(path, "no such file", "check the path") from None
+    except IsADirectoryError:
+        raise _refused(path, "a folder", "give the path of a file") from None
+    except (OSError, ValueError) as error:
+        raise _refused(path, f"cannot be read ({error})", "check the path") from None
 
 
 def _parsed(path: Path, parse: Callable[[str], Any], language: str) -> Any:

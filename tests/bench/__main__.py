@@ -8,6 +8,7 @@ from typing import Any
 from sim.runs.files import write_json
 from sim.runs.provenance import machine, now, software
 from tests.bench import bench_flows
+from tests.bench.bench_corpus import bench_corpus
 from tests.bench.bench_gpu import bench_gpu
 from tests.bench.bench_scaling import bench_scaling
 from tests.bench.bench_theory import bench_theory
@@ -25,6 +26,7 @@ def main() -> None:
         ("scaling", bench_scaling),
         ("gpu", bench_gpu),
         ("theory", bench_theory),
+        ("corpus", bench_corpus),
     ):
         results[name] = bench()
         OUT.parent.mkdir(exist_ok=True)
@@ -80,9 +82,9 @@ def gpu_table(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def theory_table(found: dict[str, Any]) -> list[str]:
-    """Return lines: milliseconds of the label distributions."""
-    rows = [f"{name:40}{_cell(v, '.2f')}" for name, v in found.items() if name != "what"]
+def plain_table(found: dict[str, Any]) -> list[str]:
+    """Return lines: what was timed, and each of its figures."""
+    rows = [f"{name:44}{_cell(v, '.2f')}" for name, v in found.items() if name != "what"]
     return ["", found["what"], *rows]
 
 
@@ -90,7 +92,13 @@ def _cell(spread: dict[str, float], form: str) -> str:
     return f"{spread['median']:{form}} [{spread['min']:{form}}, {spread['max']:{form}}]"
 
 
-TABLES = {"train": training_table, "scaling": scaling_table, "gpu": gpu_table, "theory": theory_table}
+TABLES = {
+    "train": training_table,
+    "scaling": scaling_table,
+    "gpu": gpu_table,
+    "theory": plain_table,
+    "corpus": plain_table,
+}
 
 
 if __name__ == "__main__":

@@ -46,12 +46,16 @@ ONE_LAYER = OneLayerParameters(
     SQUARE, *(SQUARE[:, :3] for _ in range(3)), SQUARE[:3], SQUARE[:, :4], SQUARE[:4]
 )
 ROWS = np.random.default_rng(2).standard_normal((5, 4))
+CORPUS = [[0, 1, 2, 3], [1, 0, 3]] * 20
+BIGRAMS = theory.bigram_operator(theory.corpus_counts(CORPUS, 4))
 QUICK = Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)
 
 RESULTS = frozenset(
     {
         "AssumptionErrors",
         "Construction",
+        "CorpusCounts",
+        "CorpusGeometry",
         "CountPopulation",
         "Derivation",
         "derivations_page",
@@ -95,7 +99,16 @@ def _find(name: str) -> Callable[..., Any]:
 
 
 def _arguments() -> dict[str, dict[str, Any]]:
-    return _tasks() | _label_laws() | _samples() | _flows() | _geometry() | _attention() | _transformer()
+    return (
+        _tasks()
+        | _label_laws()
+        | _samples()
+        | _flows()
+        | _geometry()
+        | _corpus()
+        | _attention()
+        | _transformer()
+    )
 
 
 def _tasks() -> dict[str, dict[str, Any]]:
@@ -249,6 +262,26 @@ def _geometry() -> dict[str, dict[str, Any]]:
         "fit_exponent": {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 6.0, 8.2], "level": 0.99},
         "derivations": {},
         "find_derivation": {"name": "prop 1"},
+    }
+
+
+def _corpus() -> dict[str, dict[str, Any]]:
+    corpus: dict[str, Any] = {"sequences": CORPUS, "vocab_size": 4}
+    counts = {"counts": theory.corpus_counts(CORPUS, 4)}
+    return {
+        "corpus_counts": corpus,
+        "corpus_geometry": corpus | {"tokens": [0, 1, 2], "predictor": "tied"},
+        "nearest_tokens": corpus | {"token": 1, "candidates": [0, 2], "n": 2, "predictor": "marginal"},
+        "shuffled_tokens": corpus | {"rng": rng()},
+        "limited_corpus": corpus | {"n_distinct": 2, "n_tokens": 3},
+        "frequency_matched": {"counts": [3, 1], "other": [6, 2, 2], "tokens": [0, 1], "factor": 1.5},
+        "bigram_operator": counts,
+        "interchangeability_operator": counts,
+        "context_operator": corpus,
+        "context_cooccurrence_operator": corpus,
+        "as_matrix": {"operator": BIGRAMS},
+        "top_singular": {"operator": BIGRAMS, "n": 2},
+        "top_eigen": {"operator": theory.interchangeability_operator(**counts), "n": 2},
     }
 
 

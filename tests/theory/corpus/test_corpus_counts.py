@@ -1,0 +1,175 @@
+"""Counts of a corpus and the matrices made of them, against enumeration position by position."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import theory.corpus.counts
+import theory.corpus.operators
+from tests.theory.corpus.plain import plain
+from theory import (
+    CorpusCounts,
+    InputError,
+    as_matrix,
+    bigram_operator,
+    context_cooccurrence_operator,
+    context_operator,
+    corpus_counts,
+    interchangeability_operator,
+    token_label_matrix,
+    top_eigen,
+    top_singular,
+)
+
+V = 5
+CORPORA = st.lists(st.lists(st.integers(0, V - 1), max_size=6), max_size=8).filter(
+    lambda corpus: any(len(s) > 1 for s in corpus)
+)
+DRAWN = [np.random.default_rng(0).integers(0, 9, size=n % 7) for n in range(60)]
+
+
+def same(a: CorpusCounts, b: CorpusCounts) -> bool:
+    return (
+        (a.pairs != b.pairs).nnz == 0
+        and np.array_equal(a.unigrams, b.unigrams)
+        and a.n_sequences == b.n_sequences
+    )
+
+
+@given(CORPORA)
+def test_counts_and_operators_are_those_of_enumeration(corpus: list[list[int]]) -> None:
+    counts, expected = corpus_counts(corpus, V), plain(corpus, V)
+    assert np.array_equal(counts.pairs.toarray(), expected.pairs)
+    assert counts.n_pairs == expected.pairs.sum()
+    assert np.array_equal(counts.unigrams, np.bincount(list(itertools.chain(*corpus)), minlength=V))
+    found = {
+        "C": bigram_operator(counts),
+        "Σ": interchangeability_operator(counts),
+        "Φ̄": context_operator(corpus, V),
+        "S": context_cooccurrence_operator(corpus, V),
+    }
+    matrices = {
+        "C": expected.C,
+        "Σ": expected.C.T @ expected.C,
+        "Φ̄": expected.context,
+        "S": expected.cooccurrence,
+    }
+    for name, matrix in matrices.items():
+        assert as_matrix(found[name]) == pytest.approx(matrix, abs=1e-15), name
+        assert found[name].rmatmat(np.eye(V)) == pytest.approx(matrix.T, abs=1e-15), name
+
+
+@given(CORPORA, CORPORA)
+def test_shards_add_up_to_the_whole(first: list[list[int]], second: list[list[int]]) -> None:
+    whole = corpus_counts([*first, *second], V)
+    assert same(corpus_counts(first, V) + corpus_counts(second, V), whole)
+    assert same(corpus_counts(second, V) + corpus_counts(first, V), whole)
+
+
+def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, vectors = corpus_counts(DRAWN, 9), np.random.default_rng(1).standard_normal((9, 4))
+    products = [f(DRAWN, 9) @ vectors for f in (context_operator, context_cooccurrence_operator)]
+    monkeypatch.setattr(theory.corpus.counts, "_BLOCK", 3)
+    monkeypatch.setattr(theory.corpus.operators, "_BLOCK", 10)
+    monkeypatch.setattr(theory.corpus.operators, "_ENTRIES", 20)
+    assert same(corpus_counts(iter(DRAWN), 9), counts)
+    again = [f(DRAWN, 9) @ vectors for f in (context_operator, context_cooccurrence_operator)]
+    assert np.array(again) == pytest.approx(np.array(products), abs=1e-13)
+
+
+def test_memory_does_not_grow_with_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theory.corpus.counts, "_BLOCK", 500)
+    n = 30_000
+    tokens = sum(len(DRAWN[i % len(DRAWN)]) for i in range(n))
+    tracemalloc.start()
+    corpus_counts((DRAWN[i % len(DRAWN)] for i in range(n)), 9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * tokens
+
+
+def test_a_token_with_one_label_a_sequence_is_the_papers_c() -> None:
+    """Sequences of two tokens are a task whose label is the second: C is that of eq. (5)."""
+    pairs = np.random.default_rng(3).integers(0, V, size=(50, 2))
+    C = as_matrix(bigram_operator(corpus_counts(pairs, V)))
+    expected = token_label_matrix(pairs[:, :1], pairs[:, 1], V)
+    assert pytest.approx(expected, abs=1e-15) == C
+
+
+def test_label_distributions() -> None:
+    counts = corpus_counts([[0, 1, 0, 2], [0, 1]], 4)
+    assert counts.label_distribution(0) == pytest.approx([0, 2 / 3, 1 / 3, 0])
+    assert counts.ratios == pytest.approx([3 / 4, 1 / 4, 0, 0])
+    with pytest.raises(InputError, match="no token follows it"):
+        counts.label_distribution(2)
+    with pytest.raises(InputError, match="outside the vocabulary"):
+        counts.label_distribution(4)
+
+
+def test_a_large_vocabulary_needs_no_matrix() -> None:
+    """50 257 tokens: sparse solvers find what a dense decomposition finds for the tokens that occur."""
+    V = 50_257
+    used = np.random.default_rng(4).choice(V, size=9, replace=False)
+    small, large = corpus_counts(DRAWN, 9), corpus_counts([used[s] for s in DRAWN], V)
+    C = np.zeros((9, V))
+    C[:, used] = small.joint.toarray()
+    C -= small.ratios[:, None] / V
+    left, values, right = top_singular(bigram_operator(large), 4)
+    assert values == pytest.approx(np.linalg.svd(C, compute_uv=False)[:4], rel=1e-9)
+    diagonal = left[used].T @ C @ right.T
+    assert diagonal == pytest.approx(np.diag(values), abs=1e-12)
+    eigenvalues, vectors = top_eigen(interchangeability_operator(large), 3)
+    assert eigenvalues == pytest.approx(values[:3] ** 2, rel=1e-9)
+    assert np.abs(np.sum(vectors * right[:3].T, axis=0)) == pytest.approx(1, abs=1e-9)
+    # Φ is 0 outside the tokens that occur, and its columns are centred over the whole vocabulary.
+    Phi = np.zeros((V, 9))
+    Phi[used] = _uncentred_context(DRAWN, 9)
+    context = top_singular(context_operator([used[s] for s in DRAWN], V), 3)[1]
+    assert context == pytest.approx(np.linalg.svd(Phi - Phi.mean(axis=0), compute_uv=False)[:3], rel=1e-9)
+
+
+def _uncentred_context(sequences: list[np.ndarray], vocab_size: int) -> np.ndarray:
+    places = [(s[:k], s[k]) for s in sequences for k in range(1, len(s))]
+    Phi = np.zeros((vocab_size, vocab_size))
+    for seen, label in places:
+        Phi[label] += np.bincount(seen, minlength=vocab_size) / len(seen) / len(places)
+    return Phi
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ([], "no token follows another"),
+        ([[1], [], [2]], "no token follows another"),
+        ([[0, 9]], "outside the vocabulary 0..4"),
+        ([[0, -1]], "outside the vocabulary 0..4"),
+        ([[0.5, 1.0]], "give lists of whole numbers"),
+        ([3, 4], "give lists of whole numbers"),
+        ("01", "not token sequences"),
+        (7, "not token sequences"),
+    ],
+)
+def test_what_is_no_corpus_is_refused(corpus: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        corpus_counts(corpus, V)
+
+
+def test_what_can_be_read_once_is_refused_where_it_is_read_twice() -> None:
+    with pytest.raises(InputError, match="can be read only once"):
+        context_operator(iter(DRAWN), 9)
+
+
+def test_a_matrix_that_is_too_large_is_refused() -> None:
+    large = bigram_operator(corpus_counts([[0, 1]], 4097))
+    with pytest.raises(InputError, match="more than 4096 tokens"):
+        as_matrix(large)
+    with pytest.raises(InputError, match="give 1 to 4"):
+        top_singular(bigram_operator(corpus_counts([[0, 1]], V)), V)
+    with pytest.raises(InputError, match="same vocabulary"):
+        corpus_counts([[0, 1]], 4) + corpus_counts([[0, 1]], 5)

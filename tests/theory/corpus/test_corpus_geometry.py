@@ -1,0 +1,154 @@
+"""Predicted cosines of tokens: free of the sampling's bias, with standard errors that are true."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.theory.corpus.plain import markov, plain
+from theory import (
+    EmbMLPParameters,
+    InputError,
+    corpus_geometry,
+    cosine_matrix,
+    frozen_flow,
+    nearest_tokens,
+    off_diagonal,
+)
+from theory.corpus.geometry import PREDICTORS, CorpusPredictor
+
+V = 12
+TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
+TRANSITIONS[1] = 0.9 * TRANSITIONS[0] + 0.1 * TRANSITIONS[1]
+TOKENS = np.arange(6)
+FloatArray = npt.NDArray[np.float64]
+
+
+def rows(sequences: list[npt.NDArray[np.int64]], predictor: CorpusPredictor) -> FloatArray:
+    """Return the rows that a predictor compares, from their definition."""
+    found = plain([s.tolist() for s in sequences], V)
+    n = found.pairs.sum()
+    if predictor == "marginal":
+        r, labels = found.pairs.sum(axis=1) / n, found.pairs.sum(axis=0) / n
+        return found.pairs / n - np.outer(r, labels)
+    return {"bigram": found.C, "tied": found.C + found.C.T, "context": found.context.T}[predictor]
+
+
+def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
+    """Return the same for infinitely many chains, from the distribution of their states."""
+    start = np.full(V, 1 / V)
+    joint = np.zeros((V, V))
+    context = np.zeros((V, V))
+    occupied = [start]
+    for _ in range(length - 1):
+        occupied.append(occupied[-1] @ TRANSITIONS)
+    power = [np.eye(V)]
+    for _ in range(length):
+        power.append(power[-1] @ TRANSITIONS)
+    for k in range(1, length):
+        joint += occupied[k - 1][:, None] * TRANSITIONS / (length - 1)
+        for m in range(1, k + 1):
+            context += occupied[m - 1][:, None] * power[k + 1 - m] / k / (length - 1)
+    r, labels = joint.sum(axis=1), joint.sum(axis=0)
+    C = joint - r[:, None] / V
+    return {
+        "bigram": C,
+        "marginal": joint - np.outer(r, labels),
+        "tied": C + C.T,
+        "context": context - context.sum(axis=1)[:, None] / V,
+    }[predictor]
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_many_documents_give_the_cosines_of_the_definition(predictor: CorpusPredictor) -> None:
+    """Where each document is repeated, what a document makes with itself is a vanishing part."""
+    documents = markov(np.random.default_rng(1), TRANSITIONS, 60, 9)
+    found = corpus_geometry([d for d in documents for _ in range(40)], V, TOKENS, predictor)
+    D = rows(documents, predictor)[TOKENS]
+    assert found.cosine.value == pytest.approx(cosine_matrix(D), abs=0.05)
+    assert found.growth.value == pytest.approx(np.linalg.norm(D, axis=1), rel=0.02)
+    assert found.mean_cosine.value == pytest.approx(off_diagonal(found.cosine.value).mean())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_small_corpora_have_no_bias_and_their_errors_are_true(predictor: CorpusPredictor) -> None:
+    length, n = 6, 30
+    D = true_rows(predictor, length)[TOKENS]
+    truth = off_diagonal(cosine_matrix(D))
+    rng = np.random.default_rng(2)
+    corpora = [markov(rng, TRANSITIONS, 400, length) for _ in range(n)]
+    geometries = [corpus_geometry(documents, V, TOKENS, predictor) for documents in corpora]
+    found = np.array([off_diagonal(g.cosine.value) for g in geometries])
+    errors = np.array([off_diagonal(g.cosine.standard_error) for g in geometries])
+    deviations = (found.mean(axis=0) - truth) / (found.std(axis=0, ddof=1) / np.sqrt(n))
+    assert np.sqrt(np.mean(deviations**2)) < 2
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(np.sqrt(found.var(axis=0).mean()), rel=0.3)
+    growth = np.mean([g.growth.value**2 for g in geometries], axis=0)
+    assert growth == pytest.approx((D**2).sum(axis=1), rel=0.25)
+
+
+def test_plain_cosines_of_small_corpora_are_too_small() -> None:
+    """What the correction is for: tokens 0 and 1 have nearly one label distribution."""
+    rng, truth = np.random.default_rng(2), cosine_matrix(true_rows("bigram", 6))[0, 1]
+    corpora = [markov(rng, TRANSITIONS, 120, 6) for _ in range(20)]
+    found = [corpus_geometry(documents, V, TOKENS).cosine.value[0, 1] for documents in corpora]
+    naive = [cosine_matrix(rows(documents, "bigram"))[0, 1] for documents in corpora]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert truth - np.mean(naive) > 5 * error
+    assert abs(np.mean(found) - truth) < 2.5 * error
+
+
+def test_tokens_leave_and_part_in_the_predicted_order() -> None:
+    """Eq. (5) with a wide random read-out: the times are those at which the frozen flow does it."""
+    documents = markov(np.random.default_rng(3), TRANSITIONS, 100, 9) * 40
+    C = rows(documents[:100], "bigram")
+    predicted = corpus_geometry(documents, V, np.arange(V))
+    initial = EmbMLPParameters.draw(V, d_m=2000, d_f=2000, gamma=0.8, rng=np.random.default_rng(4))
+    displaced = frozen_flow(C, initial, np.array([0.0, 1.0])).kept["W_emb"][-1] - initial.W_emb
+    leaving = np.linalg.norm(initial.W_emb, axis=1) / np.linalg.norm(displaced, axis=1)
+    assert leaving / leaving.min() == pytest.approx(predicted.departs, rel=0.1)
+    for s, t in itertools.combinations(range(V), 2):
+        start, apart = (np.linalg.norm(W[s] - W[t]) for W in (initial.W_emb, displaced))
+        assert start / apart / leaving.min() == pytest.approx(predicted.distinct[s, t], rel=0.15)
+
+
+def test_what_occurs_in_one_document_has_no_cosine() -> None:
+    documents = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
+    found = corpus_geometry(documents, 5, [0, 1, 3]).cosine
+    assert np.isnan(found.value[2]).all()
+    assert np.isfinite(found.value[:2, :2]).all()
+    assert np.isfinite(found.standard_error[:2, :2]).all()
+
+
+def test_neighbours_are_the_largest_cosines() -> None:
+    documents = markov(np.random.default_rng(5), TRANSITIONS, 3000, 9)
+    found = nearest_tokens(documents, V, 0, np.arange(V), 4)
+    every = corpus_geometry(documents, V, np.arange(V)).cosine.value[0]
+    assert found.tokens == (0, *(1 + np.argsort(-every[1:])[:4]).tolist())
+    assert found.tokens[1] == 1
+    assert found.cosine.value[0, 1:] == pytest.approx(np.sort(every[1:])[::-1][:4])
+
+
+@pytest.mark.parametrize(
+    ("documents", "tokens", "message"),
+    [
+        ([[0, 1]] * 39, [0], "sequences = 39: too few documents"),
+        ([[0]] * 50, [0], "no token follows another"),
+        ([[0, 1]] * 50, [0, 0], "name each once"),
+        ([[0, 1]] * 50, [12], "outside the vocabulary"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(
+    documents: list[list[int]], tokens: list[int], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        corpus_geometry(documents, V, tokens)
+
+
+def test_a_token_that_is_too_rare_has_no_neighbours() -> None:
+    with pytest.raises(InputError, match="too rare"):
+        nearest_tokens([[0, 1]] * 50 + [[2, 0]], V, 2, [0, 1])

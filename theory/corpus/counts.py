@@ -1,0 +1,140 @@
+r"""How often each token follows each other one: everything the leading order needs of a corpus.
+
+With n pairs of a token and the one that follows it in the same sequence, r_s is the share of s among first
+tokens, P^s the distribution of the token behind s, and C has the rows :math:`r_s (P^s - u)`. It is the matrix
+C of eq. (5) for the task "predict the next token", and the bigram map of Im et al. (arXiv 2601.19208).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from theory.checked import Size, checked
+from theory.corpus.sequences import Block, FloatArray, no_pairs, read_blocks
+from theory.errors import InputError
+from theory.memory import check_memory
+
+_BLOCK = 2**21
+"""Tokens that are counted at once, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusCounts:
+    """Counts of a corpus. Those of two shards add up to those of the whole, exactly.
+
+    Attributes
+    ----------
+    pairs : csr_array of int64, shape (V, V)
+        How often token j follows token i within a sequence.
+    unigrams : ndarray of int64, shape (V,)
+        How often each token occurs, the last one of a sequence included.
+    n_sequences : int
+        The sequences that hold a token.
+    """
+
+    pairs: sparse.csr_array
+    unigrams: npt.NDArray[np.int64]
+    n_sequences: int
+
+    def __add__(self, other: CorpusCounts) -> CorpusCounts:
+        """Return the counts of both corpora together."""
+        if not isinstance(other, CorpusCounts) or other.vocab_size != self.vocab_size:
+            raise InputError(
+                "other", other, "no counts over the same vocabulary", "count with one vocab_size"
+            )
+        return CorpusCounts(
+            self.pairs + other.pairs, self.unigrams + other.unigrams, self.n_sequences + other.n_sequences
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        """V."""
+        return len(self.unigrams)
+
+    @cached_property
+    def n_pairs(self) -> int:
+        """n, the number of pairs."""
+        return int(self.inputs.sum())
+
+    @cached_property
+    def inputs(self) -> npt.NDArray[np.int64]:
+        """How often each token is the first of a pair, shape (V,)."""
+        return np.asarray(self.pairs.sum(axis=1), np.int64)
+
+    @cached_property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """How often each token is the second of a pair, shape (V,)."""
+        return np.asarray(self.pairs.sum(axis=0), np.int64)
+
+    @property
+    def ratios(self) -> FloatArray:
+        """r_s, shape (V,)."""
+        return np.asarray(self.inputs / self.n_pairs)
+
+    @cached_property
+    def joint(self) -> sparse.csr_array:
+        """r_s P^s_i in a sparse matrix of float64, shape (V, V)."""
+        return self.pairs * (1.0 / self.n_pairs)
+
+    def label_distribution(self, token: int) -> FloatArray:
+        """Return P^s, shape (V,).
+
+        Raises
+        ------
+        InputError
+            If the token lies outside the vocabulary, or nothing follows it.
+        """
+        if not isinstance(token, (int, np.integer)) or not 0 <= token < self.vocab_size:
+            problem = f"outside the vocabulary 0..{self.vocab_size - 1}"
+            raise InputError("token", token, problem, "give a token of the corpus")
+        if not self.inputs[token]:
+            raise InputError(
+                "token", token, "no token follows it", "choose one that occurs within a sequence"
+            )
+        return np.asarray(self.pairs[[token]].toarray()[0] / self.inputs[token])
+
+
+@checked
+def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
+    """Count a corpus in one pass; memory grows with the distinct pairs, not with the tokens.
+
+    Parameters
+    ----------
+    sequences : iterable of array_like of int
+        Token sequences of any lengths. No pair is counted across two of them.
+    vocab_size : int
+        V; tokens are 0..V−1.
+
+    Raises
+    ------
+    InputError
+        If no token follows another, or one is no integer or outside the vocabulary.
+    """
+    check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
+    # Each entry has less than half the pairs of the one before: together they hold at most twice the whole's.
+    held: list[sparse.csr_array] = []
+    unigrams, n_sequences = np.zeros(vocab_size, np.int64), 0
+    for block in read_blocks(sequences, vocab_size, _BLOCK):
+        held.append(_pairs_of(block, vocab_size))
+        while len(held) > 1 and held[-2].nnz <= 2 * held[-1].nnz:
+            held[-2:] = [held[-2] + held[-1]]
+        unigrams += np.bincount(block.tokens, minlength=vocab_size)
+        n_sequences += len(block.lengths)
+    pairs = sum(held[1:], start=held[0]) if held else None
+    if pairs is None or not pairs.nnz:
+        raise no_pairs()
+    return CorpusCounts(pairs, unigrams, n_sequences)
+
+
+def _pairs_of(block: Block, vocab_size: int) -> sparse.csr_array:
+    # Narrow integers: a block has fewer than 2^31 pairs, and the sort by rows moves all three arrays.
+    ones = np.ones(len(block.inputs), np.int32)
+    # Counting sort by rows is faster than sorting pairs or grouping them in a hash table.
+    found = sparse.coo_array((ones, (block.inputs, block.labels)), shape=(vocab_size, vocab_size)).tocsr()
+    return found.astype(np.int64)

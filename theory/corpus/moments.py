@@ -1,0 +1,150 @@
+r"""Inner products of token statistics, without the part that a token's own sampling adds.
+
+A document d has for every token s a row :math:`a_{s,d} \ge 0` of counts over the vocabulary, of sum
+:math:`m_{s,d}`. The row of the corpus is :math:`p_s = \sum_d a_{s,d} / \sum_d m_{s,d}`, and
+
+.. math:: K_{st} = \frac{\sum_{d \ne d'} a_{s,d} \cdot a_{t,d'}}{\sum_{d \ne d'} m_{s,d} m_{t,d'}}
+
+leaves out the products within a document. Documents are taken as independent draws; then K has no bias at
+fixed m, where :math:`p_s \cdot p_t` has one, positive on the diagonal: cosines would come out too small. With
+one occurrence to a document this is the :math:`(n\|\hat p\|^2 - 1)/(n - 1)` of ``theory.sample_labels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from theory.corpus.sequences import Block, FloatArray, IntArray, Sequences, read_blocks
+
+_TOKENS = 2**14
+"""Tokens of documents that are counted at once."""
+Entries = tuple[IntArray, IntArray, FloatArray]
+"""Of some values the pair of document and vocabulary entry, as one number; the row s; and the value."""
+
+
+@dataclass
+class Part:
+    """Sums over some documents.
+
+    Attributes
+    ----------
+    rows : csr_array, shape (n, V)
+        Σ_d a_{s,d}.
+    mass : ndarray, shape (n,)
+        Σ_d m_{s,d}.
+    within : ndarray, shape (n, n)
+        Σ_d a_{s,d} · a_{t,d}.
+    mass_within : ndarray, shape (n, n)
+        Σ_d m_{s,d} m_{t,d}.
+    """
+
+    rows: sparse.csr_array
+    mass: FloatArray
+    within: FloatArray
+    mass_within: FloatArray
+
+    def add(self, entries: Entries, vocab_size: int) -> None:
+        """Add documents, given by their entries."""
+        places, rows, values = entries
+        distinct, inverse = np.unique(places, return_inverse=True)
+        a = sparse.csr_array((values, (inverse, rows)), shape=(len(distinct), len(self.mass)))
+        ones, order = np.ones(len(distinct)), np.arange(len(distinct))
+        to_entry = sparse.csr_array((ones, (distinct % vocab_size, order)), shape=(vocab_size, len(distinct)))
+        documents, document = np.unique(distinct // vocab_size, return_inverse=True)
+        to_document = sparse.csr_array((ones, (document, order)), shape=(len(documents), len(distinct)))
+        mass = (to_document @ a).toarray()
+        self.rows = self.rows + (to_entry @ a).T.tocsr()
+        self.mass = self.mass + mass.sum(axis=0)
+        self.within = self.within + (a.T @ a).toarray()
+        self.mass_within = self.mass_within + mass.T @ mass
+
+
+def document_moments(
+    sequences: Sequences, vocab_size: int, n: int, entries_of: Callable[[Block], Entries], n_parts: int
+) -> list[Part]:
+    """Return the sums over n_parts sets of documents: document i is in the set i mod n_parts.
+
+    Parameters
+    ----------
+    sequences : iterable of array_like of int
+        The documents.
+    vocab_size : int
+        V.
+    n : int
+        The number of rows.
+    entries_of : callable
+        From a block of documents to its entries, documents counted within the block.
+    n_parts : int
+    """
+    found = []
+    for _ in range(n_parts):
+        empty = sparse.csr_array((n, vocab_size), dtype=np.float64)
+        found.append(Part(empty, np.zeros(n), np.zeros((n, n)), np.zeros((n, n))))
+    for number, block in _dealt(sequences, vocab_size, n_parts):
+        found[number].add(entries_of(block), vocab_size)
+    return found
+
+
+def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tuple[int, Block]]:
+    """Deal documents out in turn, and return blocks of about ``_TOKENS`` tokens with their set's number."""
+    hands: list[list[IntArray]] = [[] for _ in range(n_parts)]
+    dealt = 0
+    for block in read_blocks(sequences, vocab_size, _TOKENS * n_parts):
+        for document in np.split(block.tokens, block.starts[1:]):
+            hands[dealt % n_parts].append(document)
+            dealt += 1
+        for number, hand in enumerate(hands):
+            yield from ((number, part) for part in read_blocks(hand, vocab_size, _TOKENS))
+            hand.clear()
+
+
+@dataclass(frozen=True)
+class InnerProducts:
+    """K of some documents.
+
+    Attributes
+    ----------
+    inner : ndarray, shape (n, n)
+        NaN where fewer than two documents tell of a pair.
+    mass : ndarray, shape (n,)
+        Σ_d m_{s,d}.
+    last : ndarray, shape (V,)
+        Σ_d a_{s,d} of the last row.
+    """
+
+    inner: FloatArray
+    mass: FloatArray
+    last: FloatArray
+
+
+def inner_products(parts: list[Part]) -> list[InnerProducts]:
+    """Return K of all documents, then, of several parts, K without each of them in turn."""
+    rows = sum((part.rows for part in parts[1:]), start=parts[0].rows)
+    mass, within, mass_within = (
+        np.sum([getattr(part, name) for part in parts], axis=0) for name in ("mass", "within", "mass_within")
+    )
+    gram, last = _gram(rows, rows), rows[[-1]].toarray()[0]
+    found = [InnerProducts(_ratio(gram - within, mass, mass_within), mass, last)]
+    for part in parts if len(parts) > 1 else ():
+        crossed = _gram(rows, part.rows)
+        products = gram - crossed - crossed.T + _gram(part.rows, part.rows)
+        rest = mass - part.mass
+        inner = _ratio(products - (within - part.within), rest, mass_within - part.mass_within)
+        found.append(InnerProducts(inner, rest, last - part.rows[[-1]].toarray()[0]))
+    return found
+
+
+def _ratio(products: FloatArray, mass: FloatArray, mass_within: FloatArray) -> FloatArray:
+    squares = np.outer(mass, mass)
+    pairs = squares - mass_within
+    # The masses of a context are sums of fractions: what rounding leaves of them is no pair of documents.
+    enough = pairs > 1e-9 * squares
+    return np.where(enough, products / np.where(enough, pairs, 1.0), np.nan)
+
+
+def _gram(left: sparse.csr_array, right: sparse.csr_array) -> FloatArray:
+    return np.asarray((left @ right.T).toarray(), np.float64)

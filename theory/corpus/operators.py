@@ -1,0 +1,223 @@
+r"""The matrices of a corpus as operators: products with a few vectors, whatever the vocabulary.
+
+C and Σ come from the counts. The context map and S need a pass over the sequences for every product: with
+:math:`c_k = \frac1k \sum_{m \le k} e_{x_m}`, what averaged attention sees at position k of a sequence,
+
+.. math:: \Phi_{ij} = E\, 1[x_{k+1} = i]\, c_{k,j}, \qquad S = E\, c_k^\top c_k,
+
+over all positions that have a next token, each as heavy as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh, svds
+
+from theory.checked import Size, checked
+from theory.corpus.counts import CorpusCounts
+from theory.corpus.sequences import Block, FloatArray, IntArray, Sequences, no_pairs, read_blocks
+from theory.errors import InputError
+
+LARGEST_MATRIX = 4096
+"""The largest vocabulary of which a dense matrix is made: 128 MiB."""
+_BLOCK = 2**16
+_ENTRIES = 2**22
+"""Numbers that a pass holds at once for each of its arrays, as long as a sequence is shorter."""
+Labelled = tuple[IntArray, FloatArray]
+"""A token for each row of an array."""
+
+
+@checked
+def bigram_operator(counts: CorpusCounts) -> LinearOperator:
+    r"""Return C, shape (V, V), whose row s is :math:`r_s (P^s - u)`: B̄ of Im et al. (arXiv 2601.19208)."""
+    joint, ratios = counts.joint, counts.ratios
+    uniform = np.full(counts.vocab_size, 1 / counts.vocab_size)
+    return _operator(
+        counts.vocab_size,
+        lambda v: joint @ v - np.outer(ratios, uniform @ v),
+        lambda v: joint.T @ v - np.outer(uniform, ratios @ v),
+    )
+
+
+@checked
+def interchangeability_operator(counts: CorpusCounts) -> LinearOperator:
+    """Return Σ = CᵀC, shape (V, V): large where two tokens follow the same ones (Im et al.)."""
+    C = bigram_operator(counts)
+    return _symmetric(counts.vocab_size, lambda v: C.rmatmat(C.matmat(v)))
+
+
+@checked
+def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
+    """Return the context map Φ̄ of Im et al., shape (V, V): Φ with its columns centred.
+
+    Its transpose is what averaged attention makes of C: row s is E c_{k,s} (y_k − u).
+
+    Parameters
+    ----------
+    sequences : iterable of array_like of int
+        Token sequences, read once for every product: a list, or anything that can be read again.
+    vocab_size : int
+        V.
+
+    Raises
+    ------
+    InputError
+        If no token follows another, a token is outside the vocabulary, or the sequences can be read only
+        once.
+    """
+    corpus = _Passes(sequences, vocab_size)
+    return _operator(
+        vocab_size,
+        lambda v: _centred(corpus.sum(v, lambda block, v: _to_labels(block, _averages(block, v)))),
+        lambda v: corpus.sum(_centred(v), lambda block, v: _to_contexts(block, v[block.labels])),
+    )
+
+
+@checked
+def context_cooccurrence_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
+    """Return S = E cᵀc of the averaged contexts, shape (V, V); see ``context_operator``."""
+    corpus = _Passes(sequences, vocab_size)
+
+    def product(v: FloatArray) -> FloatArray:
+        return corpus.sum(v, lambda block, v: _to_contexts(block, _averages(block, v)))
+
+    return _symmetric(vocab_size, product)
+
+
+@checked
+def as_matrix(operator: LinearOperator) -> FloatArray:
+    """Return an operator as a dense matrix.
+
+    Raises
+    ------
+    InputError
+        If a side is longer than ``LARGEST_MATRIX`` = 4096.
+    """
+    if max(operator.shape) > LARGEST_MATRIX:
+        problem = f"a dense matrix for more than {LARGEST_MATRIX} tokens"
+        raise InputError("operator", operator.shape, problem, "multiply it with the vectors you need")
+    return np.asarray(operator.matmat(np.eye(operator.shape[1])), np.float64)
+
+
+@checked
+def top_singular(operator: LinearOperator, n: Size = 10) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns).
+
+    Raises
+    ------
+    InputError
+        If there are not more than n rows and columns.
+    """
+    _check_rank(operator, n)
+    left, values, right = svds(operator, k=n, v0=_start(min(operator.shape)))
+    order = np.argsort(values)[::-1]
+    return left[:, order], np.asarray(values[order], np.float64), right[order]
+
+
+@checked
+def top_eigen(operator: LinearOperator, n: Size = 10) -> tuple[FloatArray, FloatArray]:
+    """Return the n eigenvalues of a symmetric operator that are largest in size, falling, and their vectors.
+
+    The vectors are the columns of the second array, shape (V, n).
+
+    Raises
+    ------
+    InputError
+        If there are not more than n rows, or the operator is not square.
+    """
+    _check_rank(operator, n)
+    if operator.shape[0] != operator.shape[1]:
+        raise InputError("operator", operator.shape, "not square", "ask for its singular values")
+    values, vectors = eigsh(operator, k=n, v0=_start(operator.shape[0]))
+    order = np.argsort(-np.abs(values))
+    return values[order], vectors[:, order]
+
+
+def _check_rank(operator: LinearOperator, n: int) -> None:
+    if n >= min(operator.shape):
+        raise InputError(
+            "n", n, f"an operator of shape {operator.shape}", f"give 1 to {min(operator.shape) - 1}"
+        )
+
+
+def _start(length: int) -> FloatArray:
+    """Return the solver's first vector: a fixed one, so that results repeat."""
+    return np.random.default_rng(0).standard_normal(length)
+
+
+class _Passes:
+    """Sums over the positions of a corpus, each divided by their number."""
+
+    def __init__(self, sequences: Sequences, vocab_size: int) -> None:
+        if isinstance(sequences, Iterator):
+            problem = "can be read only once"
+            raise InputError(
+                "sequences", sequences, problem, "give a list, or an object that can be read again"
+            )
+        self.sequences, self.vocab_size = sequences, vocab_size
+        self.n_pairs = sum(len(block.inputs) for block in self._blocks())
+        if not self.n_pairs:
+            raise no_pairs()
+
+    def _blocks(self) -> Iterator[Block]:
+        return read_blocks(self.sequences, self.vocab_size, _BLOCK)
+
+    def sum(self, vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
+        """Return the rows of ``part`` summed by token, over n; shape (V, k), a few columns at a time."""
+        found = np.zeros((self.vocab_size, vectors.shape[1]))
+        for block in self._blocks():
+            width = max(1, _ENTRIES // max(len(block.tokens), 1))
+            for first in range(0, vectors.shape[1], width):
+                columns = slice(first, first + width)
+                labels, rows = part(block, vectors[:, columns])
+                found[:, columns] += _scatter(labels, rows, self.vocab_size)
+        return found / self.n_pairs
+
+
+def _averages(block: Block, vectors: FloatArray) -> FloatArray:
+    """Return c_k · v at every position, shape (n_pairs, k)."""
+    return block.running_sum(vectors[block.inputs]) / block.positions[:, None]
+
+
+def _to_labels(block: Block, rows: FloatArray) -> Labelled:
+    return block.labels, rows
+
+
+def _to_contexts(block: Block, rows: FloatArray) -> Labelled:
+    """Spread a value at every position over the tokens up to it: Σ_k c_kᵀ h_k."""
+    return block.inputs, block.running_sum(rows / block.positions[:, None], backwards=True)
+
+
+def _scatter(tokens: IntArray, rows: FloatArray, vocab_size: int) -> FloatArray:
+    """Return the sum of the rows of each token, shape (V, k)."""
+    one_hot = sparse.csc_array(
+        (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1)), shape=(vocab_size, len(tokens))
+    )
+    return np.asarray(one_hot @ rows)
+
+
+def _centred(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows - rows.mean(axis=0))
+
+
+def _operator(
+    size: int,
+    product: Callable[[FloatArray], FloatArray],
+    adjoint: Callable[[FloatArray], FloatArray],
+) -> LinearOperator:
+    return LinearOperator(
+        shape=(size, size),
+        dtype=np.float64,
+        matmat=product,
+        rmatmat=adjoint,
+        matvec=lambda v: product(v.reshape(-1, 1))[:, 0],
+        rmatvec=lambda v: adjoint(v.reshape(-1, 1))[:, 0],
+    )
+
+
+def _symmetric(size: int, product: Callable[[FloatArray], FloatArray]) -> LinearOperator:
+    return _operator(size, product, product)

@@ -1,0 +1,145 @@
+"""Token sequences as blocks of flat arrays: what every pass over a corpus goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from theory.errors import InputError
+from theory.statistics.sample import check_vocabulary
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.float64]
+Sequences = Iterable[npt.ArrayLike]
+"""Token sequences of any lengths; what takes more than one pass needs a list, or what can be read again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some whole sequences, one behind the other.
+
+    Attributes
+    ----------
+    tokens : ndarray of int, shape (n,)
+    lengths : ndarray of int, shape (n_sequences,)
+        None is 0.
+    """
+
+    tokens: IntArray
+    lengths: npt.NDArray[np.int64]
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Where each sequence begins."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def has_next(self) -> npt.NDArray[np.bool_]:
+        """Whether a token has a next one in its own sequence, shape (n,)."""
+        found = np.ones(len(self.tokens), np.bool_)
+        found[self.starts + self.lengths - 1] = False
+        return found
+
+    @cached_property
+    def inputs(self) -> IntArray:
+        """The first token of each pair."""
+        return self.tokens[self.has_next]
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """The token that follows it."""
+        return self.tokens[1:][self.has_next[:-1]]
+
+    @cached_property
+    def sequence_of_pair(self) -> npt.NDArray[np.int64]:
+        """The sequence, counted within the block, of each pair."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths - 1)
+
+    @cached_property
+    def positions(self) -> FloatArray:
+        """The position of each pair's first token in its sequence, from 1 on."""
+        starts = np.repeat(self.starts, self.lengths - 1)
+        return np.asarray(np.flatnonzero(self.has_next) - starts + 1, np.float64)
+
+    def running_sum(self, rows: FloatArray, *, backwards: bool = False) -> FloatArray:
+        """Return cumulative sums over the pairs of each sequence, rows of shape (n_pairs, k)."""
+        if backwards:
+            rows = rows[::-1]
+        sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
+        lengths = (self.lengths - 1)[:: -1 if backwards else 1]
+        before = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        found = sums[1:] - sums[before]
+        return np.asarray(found[::-1] if backwards else found, np.float64)
+
+
+def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Block]:
+    """Return the sequences in blocks of about ``size`` tokens, checked; empty sequences are passed over.
+
+    Raises
+    ------
+    InputError
+        If a sequence is not a list of integers in 0..vocab_size−1.
+    """
+    held: list[IntArray] = []
+    n_held = 0
+    for sequence in _iterated(sequences):
+        tokens = np.asarray(sequence)
+        if tokens.ndim != 1 or (tokens.size and tokens.dtype.kind not in "iu"):
+            raise InputError("sequences", sequence, "not a list of tokens", "give lists of whole numbers")
+        if tokens.size:
+            held.append(tokens)
+            n_held += len(tokens)
+        if n_held >= size:
+            yield _block(held, vocab_size)
+            held, n_held = [], 0
+    if held:
+        yield _block(held, vocab_size)
+
+
+def _iterated(sequences: Sequences) -> Iterator[Any]:
+    if isinstance(sequences, (str, bytes, dict)) or not isinstance(sequences, Iterable):
+        raise InputError("sequences", sequences, "not token sequences", "give a list of lists of tokens")
+    try:
+        yield from sequences
+    except TypeError:
+        # An array without axes calls itself iterable.
+        raise InputError(
+            "sequences", sequences, "not token sequences", "give a list of lists of tokens"
+        ) from None
+
+
+def _block(held: list[IntArray], vocab_size: int) -> Block:
+    tokens = np.concatenate(held)
+    if tokens.min() < 0 or tokens.max() >= vocab_size:
+        check_vocabulary("sequences", tokens, vocab_size)
+    return Block(tokens, np.array([len(tokens) for tokens in held], np.int64))
+
+
+def as_lists(sequences: Sequences, vocab_size: int) -> list[IntArray]:
+    """Return the sequences that hold a token as arrays.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one is not a list of integers in 0..vocab_size−1.
+    """
+    found = [
+        part
+        for block in read_blocks(sequences, vocab_size, 2**20)
+        for part in np.split(block.tokens, block.starts[1:])
+    ]
+    if not found:
+        raise no_pairs()
+    return found
+
+
+def no_pairs() -> InputError:
+    """Refuse a corpus in which no token follows another."""
+    return InputError(
+        "sequences", "empty", "no token follows another", "give sequences of two tokens or more"
+    )
