@@ -22,6 +22,7 @@ from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate.claims import ledger
 from validate.equations import equations_behind
 from validate.figures.paper import FIGURES
+from validate.html_rows import setting_rows
 from validate.observe import Observations, observe
 from validate.report import Report
 from validate.report_figures import MOST_SETTINGS, draw_paper_figures
@@ -45,6 +46,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> list[Setting]:
             "model": {"kind": "transformer", "d_m": 8, "d_f": 8, "d_k": 4, "norm": "none"},
             "training": {"epochs": 1, "batch_size": 200},
             "data": {"source": "draw", "n_sequences": 400},
+            "sources": {"data.n_sequences": "sibling"},
         }
     )
     return group_runs(train(config, tmp_path_factory.mktemp("odd")))
@@ -191,6 +193,11 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
     names = {f["name"] for f in found["figures"]}
     assert {"fig03_learning", "fig4b_label_distributions"} <= names
     assert all(r["estimate"]["low"] is None for r in found["comparison"])
+    # Of where a setting comes from the folder's provenance knows, and not its configuration.
+    (setting,) = found["settings"]
+    sources = {row["name"]: row["source"] for row in setting["configuration"]}
+    assert (sources["data.n_sequences"], sources["data.source"]) == ("sibling", "user")
+    assert {row[0]: row[2] for row in setting_rows(odd)} == sources
 
 
 @pytest.mark.long

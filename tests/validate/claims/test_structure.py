@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,6 +198,15 @@ def test_lemma1_at_initialisation_against_its_prediction() -> None:
         found = dataclasses.replace(emb_mlp, config=config)
         assert of_attention.lemma1_excess(found, 0.1) == pytest.approx(1 - np.mean(shares))
         assert 0.1 < of_attention.lemma1_excess(found, 0.1) < 1
+
+
+@pytest.mark.parametrize(
+    "setting", [{"norm": "pre-queries"}, {"biases": True, "bias_scale": 1.0}, {"embedding_fan_in": "d_vob"}]
+)
+def test_lemma1_predicts_nothing_where_the_attention_starts_otherwise(setting: dict[str, Any]) -> None:
+    emb_mlp = run(0.3, 0, learning(small=False), arrays={"lemma1_share": np.ones((3, 3))})
+    config = emb_mlp.config.model_copy(update={"model": TransformerConfig(**setting)})
+    assert math.isnan(of_attention.lemma1_excess(dataclasses.replace(emb_mlp, config=config), 0.1))
 
 
 def test_window_is_the_key_and_the_anchors() -> None:
