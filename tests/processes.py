@@ -21,11 +21,21 @@ def command(*arguments: str) -> subprocess.Popen[str]:
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         start_new_session=True,
-        preexec_fn=_with_no_signal_ignored,
+        preexec_fn=with_no_signal_ignored,
     )
 
 
-def _with_no_signal_ignored() -> None:
+def end_of(process: subprocess.Popen[str], seconds: float = 60) -> tuple[str, str]:
+    """Return what a process said by its end; if it takes too long, kill its group and fail."""
+    try:
+        return process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+
+
+def with_no_signal_ignored() -> None:
     """Undo what ``nohup`` and the background of a shell leave to their children: the program respects it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)

@@ -80,7 +80,9 @@ def test_every_command_runs_as_it_is_typed(tmp_path: Path) -> None:
     scripts.mkdir()
     folder.mkdir()
     (scripts / "python").symlink_to(sys.executable)
-    entry = f"#!{sys.executable}\nimport sys\nfrom anchorflow.__main__ import main\nsys.exit(main())\n"
+    # As pip writes it: worker processes import it again.
+    guarded = 'if __name__ == "__main__":\n    sys.exit(main())\n'
+    entry = f"#!{sys.executable}\nimport sys\nfrom anchorflow.__main__ import main\n{guarded}"
     (scripts / "anchorflow").write_text(entry)
     (scripts / "anchorflow").chmod(0o755)
     environment = os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT, catches, command, is_empty
+from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_signal_ignored
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -27,14 +27,21 @@ def _loading(*arguments: str) -> subprocess.Popen[str]:
 def _assert_stopped(process: subprocess.Popen[str], number: int, delay: float) -> None:
     time.sleep(delay)
     process.send_signal(number)
-    said = process.communicate(timeout=20)
+    said = end_of(process, 20)
     assert said == ("", "anchorflow: stopped\n")
     assert process.returncode == 130
     assert is_empty(process.pid, 5)
 
 
 def _python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=with_no_signal_ignored,
+    )
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
@@ -74,7 +81,7 @@ def test_ctrl_c_in_the_first_seconds(arguments: list[str], tmp_path: Path) -> No
         process = _loading(*arguments, "--out", str(tmp_path / str(step)))
         time.sleep(step / 8)
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = end_of(process)[1]
         assert "Traceback" not in said
         assert process.returncode in (130, -signal.SIGINT), said
         assert is_empty(process.pid, 5)

@@ -58,7 +58,7 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         return InputError(argument, inner.value, inner.problem, inner.remedy)
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)
-    if problem["type"] == "too_short" and not given:
+    if problem["type"] == "too_short" and problem["ctx"]["actual_length"] == 0:
         return InputError(position, given, "no value", "give at least one")
     message = problem["msg"].removeprefix("Value error, ")
     remedy = "correct it in the configuration"

@@ -1,4 +1,4 @@
-"""One writer for each run folder: a lock that the kernel releases when its holder dies."""
+"""One writer for each run folder or list of kept files: a lock that the kernel releases with its holder."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from theory import InputError
 
 @contextmanager
 def only_writer(path: Path) -> Iterator[None]:
-    """Hold the lock of a run folder inside the block.
+    """Hold the lock of a run folder, or of a file, inside the block.
 
-    The lock file lies beside the folder, because the folder itself may be replaced; it is removed at the
+    The lock file lies beside it, because what it stands for may be replaced; it is removed at the
     end, and one that a killed process left behind is taken over.
 
     Raises
@@ -50,7 +50,7 @@ def _acquire(file: Path, path: Path) -> int:
             raise InputError(
                 "out",
                 str(path),
-                f"process {holder} is writing this run",
+                f"process {holder} is writing it",
                 "wait until it has finished, or choose another folder",
             ) from None
         if _is_still(file, descriptor):

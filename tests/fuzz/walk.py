@@ -15,7 +15,9 @@ from tests.fuzz.variants import ALLOWED, must_refuse, variants
 from theory import InputError, IntegrationError
 
 SECONDS = 5.0
-"""A call of these sizes that takes longer hangs."""
+"""A call of these sizes that keeps the processor busy for longer hangs."""
+WAIT = 20
+"""It hangs, too, if it takes this many times as long by the clock: it waits for what does not come."""
 
 
 class Hang(BaseException):
@@ -57,13 +59,19 @@ def limited(seconds: float = SECONDS) -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, seconds),
+        (signal.ITIMER_REAL, signal.SIGALRM, WAIT * seconds),
+    )
+    before = [signal.signal(number, stop) for _, number, _ in timers]
+    for timer, _, limit in timers:
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (timer, number, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def endings(

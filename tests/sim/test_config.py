@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
@@ -136,6 +137,8 @@ def test_a_value_comes_from_where_its_preset_says_until_somebody_replaces_it() -
         ({"model": {"kind": "transformer", "n_layers": 10**6}}, ["model.n_layers", "or equal to 1000"]),
         ({"task": "papper"}, ["task = 'papper'", "emb-mlp"]),
         ({"task": {"keys": "1..2"}}, ["'n_anchors' is missing"]),
+        ({"seeds": []}, ["seeds = []: no value", "give at least one"]),
+        ({"init_rates": np.zeros((0, 2))}, ["init_rates = an array of shape (0, 2)", "give at least one"]),
     ],
 )
 def test_nonsense_is_refused_by_name(data: dict[str, Any], words: list[str]) -> None:

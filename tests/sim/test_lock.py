@@ -43,7 +43,7 @@ def holder(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Make, tmp_path: Path) -> None:
-    refusal = rf"gamma0.8_seed0': process {holder.pid} is writing this run; wait"
+    refusal = rf"gamma0.8_seed0': process {holder.pid} is writing it; wait"
     for options in ({}, {"resume": True}, {"overwrite": True}):
         with pytest.raises(InputError, match=refusal):
             train(small(), tmp_path, **options)

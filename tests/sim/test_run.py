@@ -31,6 +31,7 @@ from sim.runs.files import write_atomically
 from sim.runs.folder import read_config
 from sim.runs.manifest import Manifest
 from sim.training.launch import epochs_left
+from tests.processes import with_no_signal_ignored
 from theory import InputError, cosine_matrix, token_label_matrix
 
 Make = Callable[..., RunConfig]
@@ -170,7 +171,12 @@ def test_ctrl_c_loses_nothing(small: Make, tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", script, config.model_dump_json(), str(tmp_path / "broken")]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=with_no_signal_ignored,
     )
     assert process.stdout is not None
     process.stdout.readline()

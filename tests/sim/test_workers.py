@@ -17,7 +17,7 @@ import pytest
 from sim import MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
 from sim.training import workers
-from tests.processes import command, group, is_alive, is_empty
+from tests.processes import command, end_of, group, is_alive, is_empty
 from theory import InputError
 from validate.cli import main
 
@@ -180,7 +180,7 @@ def test_the_command_ends_cleanly_whenever_it_is_asked(
     process = command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
     time.sleep(delay)
     os.killpg(process.pid, number)
-    _, said = process.communicate(timeout=60)
+    _, said = end_of(process)
     assert "Traceback" not in said
     assert process.returncode in (130, -number)
     assert is_empty(process.pid, 5)
@@ -195,7 +195,7 @@ def test_a_killed_parent_leaves_no_process(tmp_path: Path) -> None:
             time.sleep(0.05)
     assert len(group(process.pid)) >= 3
     process.kill()
-    process.communicate(timeout=30)  # The workers have its pipes as well.
+    end_of(process, 30)  # The workers have its pipes as well.
     assert is_empty(process.pid, 30)
     for path in (tmp_path / "runs").glob("*/provenance.json"):
         assert json.loads(path.read_text())["status"] == "interrupted"

@@ -11,6 +11,7 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
+from sim.runs.lock import only_writer
 from sim.training.session import train_together
 from theory import InputError
 from validate.cli import main
@@ -279,6 +280,16 @@ def test_keeping_is_refused_before_any_training(
     assert main(["study", str(file), *places, "--run", "--keep"]) == 2
     assert "--drop" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def test_only_one_process_keeps_in_a_folder(trained: Path, tmp_path: Path) -> None:
+    """All studies share the list of checksums; nothing is written beside another's."""
+    study, folder = _edited(tmp_path), tmp_path / "kept"
+    with only_writer(folder / "checksums.json"), pytest.raises(InputError, match="is writing it; wait until"):
+        keep(study, trained, folder)
+    assert not list(folder.iterdir())
+    assert keep(study, trained, folder)
+    assert {entry.name for entry in folder.iterdir()} == {study.name, "checksums.json"}
 
 
 def test_kept_with_another_configuration_does_not_count(trained: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
     for folder in folders:
         names = [path.name for path in sorted(folder.glob("*")) if path.is_dir()]
         if not names:
-            raise InputError("runs", str(folder), "no folder with studies", "name one that holds STUDY/...")
+            raise InputError("runs", str(folder), "no folder with studies", "name one that holds STUDY/NAME")
         found = dict.fromkeys(names, folder) | found
     return found
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sim.config.run import make_member_config
+from sim.runs.lock import only_writer
 from sim.runs.run import Run
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
@@ -15,7 +16,7 @@ from theory.checked import checked
 from theory.paths import PathLike, as_path
 from validate.console import say
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
-from validate.observe.store import drop_kept, kept_file, kept_files, read_header
+from validate.observe.store import CHECKSUMS, drop_kept, kept_file, kept_files, read_header
 from validate.progress import track, training_progress
 from validate.studies.state import cost_of, run_state
 from validate.studies.study import Study, StudyMember, members_of
@@ -95,20 +96,26 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     Raises
     ------
     InputError
-        If there is such a file and ``drop`` is not asked for, or a file is not as it was kept.
+        If there is such a file and ``drop`` is not asked for, a file is not as it was kept, or another
+        process is writing to the folder.
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     check_kept(study, folder, drop=drop)
-    members = members_of(study, root)
-    for file in _others(study, folder):
-        drop_kept(file)
-    written = []
-    complete = [member for member in members if run_state(member) == "complete"]
-    for member in track(complete, f"observing runs of {study.name}"):
-        file = kept_file(study.name, member.variant, member.config, folder)
-        write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
-        written.append(file)
-    return written
+    complete = [member for member in members_of(study, root) if run_state(member) == "complete"]
+    others = _others(study, folder)
+    if not complete and not others:
+        return []
+    with only_writer(folder / CHECKSUMS):  # All studies share the list.
+        for file in others:
+            drop_kept(file)
+        return [_kept(study, m, folder) for m in track(complete, f"observing runs of {study.name}")]
+
+
+def _kept(study: Study, member: StudyMember, folder: Path) -> Path:
+    """Observe a run and keep what it shows; return the file."""
+    file = kept_file(study.name, member.variant, member.config, folder)
+    write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
+    return file
 
 
 def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> None:
