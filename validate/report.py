@@ -13,8 +13,7 @@ from sim.runs.outputs import OutputFolder, file_name
 from sim.runs.provenance import now, software
 from theory.paths import PathLike, as_path
 from validate.answer import Answer, answers
-from validate.answer.picture import PredictedBesideObserved, caption
-from validate.answer.verdict import early_epochs
+from validate.answer.picture import picture
 from validate.answer.words import to_json as answer_json
 from validate.claims import Finding, Outcome, ledger
 from validate.claims.given import GivenRuns, Match
@@ -37,6 +36,7 @@ from validate.report_figures import (
 )
 from validate.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.settings import Setting
+from validate.times import common_early
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""
@@ -140,7 +140,7 @@ class Report:
 
     def early_epoch(self, setting: str) -> int:
         """Return the epoch by which every run of a setting is early."""
-        return next(max(early_epochs(s)) for s in self.settings if s.label == setting)
+        return next(common_early(s.members.runs) for s in self.settings if s.label == setting)
 
     def early_table(self, setting: str) -> list[list[str]]:
         """Return one setting's early comparison over all pairs: group, predictor, and one cell a measure."""
@@ -223,12 +223,8 @@ def _figures(
 
 def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:
     """Draw the picture of an answer; too few anchors have none."""
-    picture = PredictedBesideObserved.of(answer)
-    if len(picture.tokens) < 3:
-        return None
-    figure = picture.plot().figure_
-    assert figure is not None
-    return ReportFigure("answer" if of == 1 else f"answer_{number}", caption(answer), figure)
+    sheet = picture(answer, "answer" if of == 1 else f"answer_{number}")
+    return None if sheet is None else ReportFigure.of(sheet)
 
 
 def _setting_json(setting: Setting) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from theory import InputError
 from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.figures.paper import FIGURES, PaperFigure
+from validate.figures.sheet import Sheet
 from validate.observe import Observations
 from validate.progress import track
 from validate.rungs import STEPS, RungDistance
@@ -66,6 +67,13 @@ class ReportFigure:
         if isinstance(self.figure.get_layout_engine(), ConstrainedLayoutEngine):
             self.figure.draw_without_rendering()
             self.figure.set_layout_engine("none")
+
+    @classmethod
+    def of(cls, sheet: Sheet, title: str = "") -> ReportFigure:
+        """Draw a sheet without its footnote, which the page has as text."""
+        figure = sheet.plot(footnote=False).figure_
+        assert figure is not None
+        return cls(sheet.name, sheet.caption, figure, title, sheet.note, sheet.summary())
 
     @property
     def alt(self) -> str:
@@ -126,10 +134,7 @@ def draw_paper_figures(observations: Sequence[Observations]) -> tuple[list[Repor
 
 
 def _paper_figure(paper: PaperFigure, observations: Sequence[Observations]) -> ReportFigure:
-    sheet = paper.draw(observations, footnote=False)  # The page has it as text.
-    assert sheet.figure_ is not None
-    title = f"Fig. {paper.number}: {paper.title}"
-    return ReportFigure(sheet.name, sheet.caption, sheet.figure_, title, sheet.note, sheet.summary())
+    return ReportFigure.of(paper.build(observations), f"Fig. {paper.number}: {paper.title}")
 
 
 def _unfit(number: int, observations: Sequence[Observations]) -> str:

@@ -10,6 +10,7 @@ before there were runs.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -74,6 +75,11 @@ def early_epoch(observations: Observations) -> int:
         return observations.epochs[-1]
     first = observations.metrics[reached[0]]["epoch"]
     return next((e for e in observations.epochs if e >= first), observations.epochs[-1])
+
+
+def common_early(runs: Iterable[Observations]) -> int:
+    """Return the epoch of the snapshot at which the last of some runs is early: what is shown of them all."""
+    return max(map(early_epoch, runs))
 
 
 def last_epoch(observations: Observations) -> int:

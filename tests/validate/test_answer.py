@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from sim.runs.run import Run
 from tests.validate.claims.synthetic import TASK, embedding, learning, of_embeddings, run
 from theory import off_diagonal
 from validate.answer import answers
 from validate.answer import conditions as on
-from validate.answer.picture import PredictedBesideObserved
+from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
 from validate.answer.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.answer.verdict import Answer, state
 from validate.answer.words import answer_rows, missing_command, sentence, to_json, verdict_line
 from validate.figures.members import Members
+from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predictors import from_uniform
@@ -230,14 +232,31 @@ def _guess(of: Observations) -> float:
 
 
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
-    drawn = PredictedBesideObserved.of(only([large, small])).plot()
-    assert [title.split(":")[0] for title in drawn.observed] == ["observed, γ = 0.8", "observed, γ = 0.3"]
+    sheet = picture(only([large, small]))
+    assert sheet is not None
+    maps, (scatter,) = sheet.plot().axes_
+    titles = [ax.get_title().split("\nmean")[0] for ax in maps]
+    assert titles[0] == "predicted:\n$P^s - u$ (eq. 5, 8)"
+    assert titles[1:] == ["observed, γ = 0.8:\nepoch 3", "observed, γ = 0.3:\nepoch 10"]
     (r, *_), tokens = small.members.runs, TASK.anchors
-    np.testing.assert_allclose(drawn.predicted, from_uniform(r, tokens))
+    predicted = from_uniform(r, tokens)
+    np.testing.assert_allclose(maps[0].images[0].get_array(), predicted)
     mean = np.mean([each.cosines(tokens, 3) for each in small.members.runs], axis=0)
-    np.testing.assert_allclose(drawn.axes_[1].images[0].get_array(), mean)
-    np.testing.assert_allclose(drawn.points_[0].get_ydata(), off_diagonal(mean))
-    np.testing.assert_allclose(drawn.points_[0].get_xdata(), off_diagonal(drawn.predicted))
+    np.testing.assert_allclose(maps[1].images[0].get_array(), mean)
+    pairs = sheet.rows[1].panels[0]
+    assert isinstance(pairs, EveryPair)
+    np.testing.assert_allclose(pairs.points_[0].get_ydata(), off_diagonal(mean))
+    np.testing.assert_allclose(pairs.points_[0].get_xdata(), off_diagonal(predicted))
+    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))
+
+
+def test_the_pictures_text_has_the_sizes_of_every_other_figure(small: Setting) -> None:
+    sheet = picture(only([small]))
+    assert sheet is not None
+    figure = sheet.plot().figure_
+    assert figure is not None
+    shown = [t for t in figure.findobj(Text) if isinstance(t, Text) and t.get_text() and t.get_visible()]
+    assert {round(t.get_fontsize(), 1) for t in shown} <= {TITLE + 1, TITLE, TEXT, SMALL_TEXT}
 
 
 def test_one_rule_for_early_in_everything_that_is_shown(report: Report, settings: list[Setting]) -> None:

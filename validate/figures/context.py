@@ -7,10 +7,11 @@ from functools import cache
 
 from sim.config.presets import load_preset
 from validate.figures.members import KINDS, Members
+from validate.times import common_early, learned_part
 
-EARLY_SHARE = {"emb-mlp": 0.05}
-OTHER_EARLY_SHARE, LATE_SHARE = 0.2, 0.9
-"""The paper shows epochs 50 (Emb-MLP), 200 (Transformer) and 900 of 1000."""
+PAPER_EARLY, PAPER_LATE = {"emb-mlp": 50}, 900
+OTHER_PAPER_EARLY = 200
+"""The epochs of 1000 that the paper shows."""
 NORMS = {
     "pre": "pre-norm",
     "pre-queries": "norm on queries",
@@ -30,27 +31,36 @@ def paper_epochs() -> int:
     return int(_paper()[0])
 
 
-def shares(setting: Members) -> tuple[float, float]:
-    """Return after which shares of a run the paper shows a model: early and late."""
-    return EARLY_SHARE.get(setting.kind, OTHER_EARLY_SHARE), LATE_SHARE
+def shown_epochs(setting: Members) -> tuple[int, ...]:
+    """Return the epochs at which figures show a model: early, by the rule of ``validate.times``, and late.
+
+    Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
+    then has one epoch to show.
+    """
+    early = common_early(setting.runs)
+    after = [e for e in setting.epochs() if e > early]
+    wished = PAPER_LATE / paper_epochs() * setting.epochs()[-1]
+    return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
 
 
-def shown_epochs(setting: Members) -> tuple[int, int]:
-    """Return the snapshots nearest to the paper's early and late epochs, by their share of the run."""
-    after = [e for e in setting.epochs() if e > 0]
-    early, late = (share * after[-1] for share in shares(setting))
-    return min(after, key=lambda e: abs(e - early)), min(after, key=lambda e: abs(e - late))
+def early_and_late(setting: Members) -> str:
+    """Return in words when the shown epochs are."""
+    if len(shown_epochs(setting)) == 1:
+        return "at the last snapshot"
+    part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
+    return f"early, once half of the {part} set is solved, and late"
 
 
-def about(settings: Sequence[Members], epochs: str = "") -> str:
+def about(settings: Sequence[Members], epochs: str = "", of: Members | None = None) -> str:
     """Return which runs a figure shows: for each model γ, seeds and epochs.
 
-    ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late".
+    ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late", for every
+    setting its own or all those ``of`` one setting.
     """
     by_model: dict[str, list[Members]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
-    return "; ".join(_about(name, own, epochs) for name, own in by_model.items())
+    return "; ".join(_about(name, own, epochs, of) for name, own in by_model.items())
 
 
 def missing_rates(settings: Sequence[Members]) -> str:
@@ -60,9 +70,9 @@ def missing_rates(settings: Sequence[Members]) -> str:
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
 
-def _about(name: str, settings: Sequence[Members], epochs: str) -> str:
+def _about(name: str, settings: Sequence[Members], epochs: str, of: Members | None) -> str:
     rates = ", ".join(f"{rate:g}" for rate in dict.fromkeys(s.init_rate for s in settings))
-    return f"{name}, γ = {rates}, {_seeds(settings)}; {_length(settings, epochs)}"
+    return f"{name}, γ = {rates}, {_seeds(settings)}; {_length(settings, epochs, of)}"
 
 
 def _seeds(settings: Sequence[Members]) -> str:
@@ -72,7 +82,7 @@ def _seeds(settings: Sequence[Members]) -> str:
     return f"{number} seed{'s' * (counts[-1] > 1)}{each}"
 
 
-def _length(settings: Sequence[Members], epochs: str) -> str:
+def _length(settings: Sequence[Members], epochs: str, of: Members | None) -> str:
     lengths = sorted({s.runs[0].config.training.epochs for s in settings})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
     paper = paper_epochs()
@@ -80,15 +90,15 @@ def _length(settings: Sequence[Members], epochs: str) -> str:
         return f"{length} epochs" + (
             ", as in the paper" if lengths == [paper] else f" for {paper} in the paper"
         )
-    chosen = {"both": (0, 1), "early": (0,), "late": (1,)}[epochs]
-    shown = [
-        " and ".join(str(e) for e in dict.fromkeys(shown_epochs(s)[i] for i in chosen)) for s in settings
-    ]
-    theirs = " and ".join(f"{shares(settings[0])[i] * paper:g}" for i in chosen)
+    chosen = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
+    shown = [" and ".join(map(str, shown_epochs(s)[chosen])) for s in ([of] if of else settings)]
+    pair = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
+    theirs = " and ".join(map(str, pair[chosen]))
     ours = " or ".join(dict.fromkeys(shown))
+    several = "s" * (" " in ours)
     if lengths == [paper] and ours == theirs:
-        return f"epoch{'s' * (len(chosen) > 1)} {ours} of {length}, as in the paper"
-    return f"epoch{'s' * (len(chosen) > 1)} {ours} of {length} for {theirs} of {paper} in the paper"
+        return f"epoch{several} {ours} of {length}, as in the paper"
+    return f"epoch{several} {ours} of {length}; the paper shows {theirs} of {paper}"
 
 
 @cache

@@ -70,9 +70,9 @@ def value_direction(values: SingularValues, label: str, alignments: Sequence[Val
     words = [f"The first singular value of W_V {stands} (σ2/σ1 = {estimate_text(second)})."]
     for panel in alignments:
         sizes = [
-            f"{kind} {direction(size.mean)} to it (mean |cosine| {size})"
+            f"{kind} are {direction(size.mean)} to it (mean |cosine| {size})"
             if abs(size.mean) < WEAKLY
-            else f"{kind} {direction(size.mean)} with it (mean |cosine| {size})"
+            else f"{kind} are {direction(size.mean)} with it (mean |cosine| {size})"
             for kind, size in panel.sizes.items()
         ]
         words.append(f"At {panel.title} {' and '.join(sizes)}.")

@@ -72,7 +72,7 @@ def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
     shown = {0.8} if number in (4, 5, 8, 9, 15) else {0.3, 0.5} if number in (10, 11) else None
     assert {float(r) for r in rates} == (shown or {run.config.init_rate for run in runs})
     assert re.search(r"[12] seed", note)
-    assert re.search(r"(epochs?|epochs 2 and 9 of|epoch 2 of|epoch 9 of) 10 .*1000|10 epochs for 1000", note)
+    assert re.search(r"(epochs 2 and 9|epoch 2|epoch 9) of 10; .*1000|10 epochs for 1000", note)
 
 
 def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
@@ -81,7 +81,7 @@ def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
         about(ten) == "Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper"
     )
     assert about(ten[:1], "both").endswith(
-        "2 seeds; epochs 2 and 9 of 10 for 200 and 900 of 1000 in the paper"
+        "2 seeds; epochs 2 and 9 of 10; the paper shows 200 and 900 of 1000"
     )
     whole = [make_observations("emb-mlp", epochs=1000)]
     for run in whole:

@@ -24,6 +24,8 @@ from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import plain
 from validate.observe import Observations, write_kept
+from validate.times import common_early
+from validate.times import early_epoch as when_early
 
 GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
 
@@ -113,10 +115,30 @@ def test_prediction_and_observation_stand_side_by_side() -> None:
         assert len({ax.images[0].get_clim() for ax in row}) == 1
 
 
-def test_the_shown_epochs_are_the_papers_by_their_share() -> None:
-    for model, expected in (("emb-mlp", (2, 9)), ("transformer", (2, 9))):
-        (setting,) = group_observations([make_observations(model)])
-        assert shown_epochs(setting) == expected
+def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
+    """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
+    first, second = (make_observations("emb-mlp", seed=s) for s in (0, 1))
+    (setting,) = group_observations([first, second])
+    assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
+    for line in second.metrics:
+        line["accuracy"]["rsn_train"] = line["epoch"] / 14
+    assert [when_early(run) for run in setting.runs] == [2, 9]
+    assert shown_epochs(setting) == (9, 10)
+    for line in second.metrics:
+        line["accuracy"]["rsn_train"] = 0.1
+    assert shown_epochs(setting) == (10,)
+
+
+@pytest.mark.parametrize("number", [4, 5, 6, 9, 10, 11, 12, 15])
+def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(number: int) -> None:
+    runs = several("emb-mlp" if number in (4, 10) else "transformer")
+    for run in runs:
+        for line in run.metrics:
+            line["accuracy"]["rsn_train"] = 0.1
+    sheet = draw_figure(number, runs)
+    assert re.search(r"epoch 10 of 10; the paper shows", sheet.note)
+    titles = [ax.get_title() for row in sheet.axes_ for ax in row]
+    assert not re.search(r"epoch [1-9]\b", " ".join(titles))
 
 
 def test_fig_8_right_is_early() -> None:

@@ -29,16 +29,16 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     """Fig. 6: the first attention and W_V at small initial weights."""
     settings = attention_settings(observations, "Fig. 6")
     setting = small_scale(settings)
-    early, late = shown_epochs(setting)
+    epochs = shown_epochs(setting)
     title = f"A, B  First attention, {model_name(setting)}, γ = {setting.init_rate:g}"
-    rows = [_attention_row(title, setting, (0, early, late))]
+    rows = [_attention_row(title, setting, (0, *epochs))]
     values = SingularValues.from_runs(
-        settings, "0.W_V", [s.nearest(early) for s in settings], f"C: every γ, epoch {early}"
+        settings, "0.W_V", [s.nearest(epochs[0]) for s in settings], f"C: every γ, epoch {epochs[0]}"
     )
-    alignments = [ValueAlignment.from_runs(setting, e, f"epoch {e}") for e in (early, late)]
+    alignments = [ValueAlignment.from_runs(setting, e, f"epoch {e}") for e in epochs]
     seen = " ".join(
         (
-            findings.first_attention(setting, (0, early, late)),
+            findings.first_attention(setting, (0, *epochs)),
             findings.value_direction(values, f"γ = {setting.init_rate:g}", alignments),
         )
     )
@@ -51,25 +51,26 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         "A: the first attention. B: its rows beside 1/i (dotted). C: the singular values of W_V. D: the "
         f"cosine of every anchor's embedding with the top left singular vector of W_V. {seen}"
     )
-    return Sheet("fig06_first_attention", caption, about(settings, "both"), [*rows, row], width=1.7)
+    return Sheet("fig06_first_attention", caption, about(settings, "both", setting), [*rows, row], width=1.7)
 
 
 @paper_figure(12, "The first attention at large weights", "transformer")
 def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 12: the first attention at large initial weights, and its error over γ."""
     every = attention_settings(observations, "Fig. 12")
+    small = small_scale(every)
+    shown = shown_epochs(small)
     rows = []
     for letter, setting in zip("ABCDEFGH", large_scales(every), strict=False):
         title = f"{letter}  First attention, {model_name(setting)}, γ = {setting.init_rate:g}"
-        rows.append(_attention_row(title, setting, (0, shown_epochs(setting)[0])))
-    early, late = shown_epochs(every[0])
-    over_gamma = [make(every, [0, early, late]) for make in (AverageOverGamma.error, AverageOverGamma.share)]
+        rows.append(_attention_row(title, setting, (0, shown[0])))
+    over_gamma = [make(every, [0, *shown]) for make in (AverageOverGamma.error, AverageOverGamma.share)]
     rows.append(PanelRow("Distance from the average over γ", over_gamma, height=2.3))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i."
     )
-    return Sheet("fig12_first_attention_large", caption, about(every, "both"), rows)
+    return Sheet("fig12_first_attention_large", caption, about(every, "both", small), rows)
 
 
 @paper_figure(15, "The second attention", "transformer")
@@ -78,7 +79,7 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
     setting = small_scale(attention_settings(observations, "Fig. 15"))
     has_positions = setting.has("last_logits_positions")
     rows = []
-    for letter, epoch in zip("AB", shown_epochs(setting), strict=True):
+    for letter, epoch in zip("AB", shown_epochs(setting), strict=False):
         panels: list[Panel] = [
             LastLogits.from_runs(setting, epoch, "logits"),
             LastAttention.from_runs(setting, epoch, "after the softmax"),

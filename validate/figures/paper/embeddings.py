@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding
 from validate.compare import ALL, groups_of
-from validate.figures.context import about, model_name, shown_epochs
+from validate.figures.context import about, early_and_late, model_name, shown_epochs
 from validate.figures.cosines import CosineMatrix
 from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.findings import memory_anchors
@@ -29,12 +29,12 @@ MEANS = "Above each matrix: the mean over pairs of different tokens."
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     """Fig. 4: cosine matrices of the Emb-MLP, the label distributions, and what they predict."""
     setting = small_scale(_emb_mlp(observations, "Fig. 4"))
-    early, late = shown_epochs(setting)
+    epochs = shown_epochs(setting)
     groups = mapping_groups(setting.task)
     names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
     rows = []
     for name, tokens in groups.items():
-        panels = [CosineMatrix.from_runs(setting, tokens, e, f"training,\nepoch {e}") for e in (early, late)]
+        panels = [CosineMatrix.from_runs(setting, tokens, e, f"training,\nepoch {e}") for e in epochs]
         panels += CosineMatrix.from_theory(setting, tokens, names)
         title = f"A, C  {name.capitalize()} anchors: training, and what is predicted"
         rows.append(replace(_matrices(title, panels, scale=name), share_y=name))
@@ -46,12 +46,12 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         PanelRow("B  Label distributions $P^s - u$, known before training", distributions, legend=False)
     )
     if setting.task.reasoning_anchors:
-        middle = _middle_rows(setting, reasoning_group(setting.task), (early, late), names)
+        middle = _middle_rows(setting, reasoning_group(setting.task), epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
-        "A: cosine similarity of embeddings at two epochs. B: the label distributions. C: the cosines that "
-        "they predict; each group of anchors has one colour scale, fitted to its values. Last: one row of "
-        f"cosines. {MEANS} " + memory_anchors(setting, (early, late))
+        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the label distributions. "
+        "C: the cosines that they predict; each group of anchors has one colour scale, fitted to its values. Last: one row of "
+        f"cosines. {MEANS} " + memory_anchors(setting, epochs)
     )
     return Sheet("fig04_emb_mlp_embedding", caption.strip(), about([setting], "both"), rows)
 
@@ -60,26 +60,24 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
 def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """Fig. 5: cosine matrices and components of the Transformer's embedding, and of eq. 14's."""
     setting = small_scale(attention_settings(observations, "Fig. 5"))
-    early, late = shown_epochs(setting)
+    epochs = shown_epochs(setting)
     task, tokens = setting.task, reasoning_group(setting.task)
-    row, row_late = _middle_rows(setting, tokens, (early, late), (UNIFORM, MARGINAL, EQ14))
+    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
     eq14 = CosineMatrix.of("eq. 14,\nwidth 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
     rows = [
-        _matrices("A  Training", _observed(setting, mapping_groups(task), (early, late))),
+        _matrices("A  Training", _observed(setting, mapping_groups(task), epochs)),
         PanelRow(
             "B  Components of the embedding, keys and anchors (first seed)",
-            [EmbeddingMap.from_runs(setting, epoch, f"epoch {epoch}") for epoch in (early, late)],
+            [EmbeddingMap.from_runs(setting, epoch, f"epoch {epoch}") for epoch in epochs],
             height=2.4,
         ),
-        _matrices(
-            "C  Theory: eq. 14's cosines, and one row against training", [eq14, row, row_late], legend=True
-        ),
+        _matrices("C  Theory: eq. 14's cosines, and one row against training", [eq14, *middle], legend=True),
         PanelRow("D  Components of $\\tilde w$ (eq. 14)", _eq14_panels(task, tokens)),
     ]
     caption = (
-        "A: cosine similarity of embeddings at two epochs. B: the embedding's first two principal "
-        f"components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. {MEANS} "
-        + memory_anchors(setting, (early, late))
+        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
+        f"principal components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. {MEANS} "
+        + memory_anchors(setting, epochs)
     )
     return Sheet("fig05_transformer_embedding", caption.strip(), about([setting], "both"), rows)
 
@@ -132,7 +130,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     settings = large_scales(attention_settings(observations, "Fig. 11"))
     rows = []
     for letter, setting in zip("ABCDEFGH", settings, strict=False):
-        late = shown_epochs(setting)[1]
+        late = shown_epochs(setting)[-1]
         panels: list[Panel] = [
             *_observed(setting, mapping_groups(setting.task), (late,)),
             EmbeddingMap.from_runs(setting, late, f"components, epoch {late}"),

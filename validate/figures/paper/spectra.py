@@ -24,7 +24,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     scan = max(families, key=lambda own: len(own))
     longest = max(families, key=lambda own: own[0].epochs()[-1])
     layers = _by_layer(_matrices(scan))
-    epochs = [shown_epochs(s)[1] for s in scan]
+    epochs = [shown_epochs(s)[-1] for s in scan]
     what = f"{model_name(scan[0])}, epoch {epochs[-1]}"
     rows = [
         PanelRow(
