@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -97,7 +98,7 @@ def column_widths(
     full = [max(map(len, column)) for column in columns]
     if width is None:
         return full
-    needed = [max(len(word) for cell in column for word in ["", *cell.split()]) for column in columns]
+    needed = [max(len(word) for cell in column for word in ["", *_words(cell)]) for column in columns]
     room = width - _GAP * (len(columns) - 1) - sum(needed)
     if room < 0:
         return None
@@ -111,12 +112,25 @@ def column_widths(
     return found
 
 
+def _words(cell: str) -> list[str]:
+    """Return what stays on one line: words, and what stands within brackets, such as an interval."""
+    return re.findall(r"(?:\[[^\[\]]{0,24}\]|\S)+", cell)
+
+
+def _lines(cell: str, width: int) -> str:
+    """Return a cell broken between words, at most so wide if its longest word is not wider."""
+    bound = " ".join(word.replace(" ", "\u00a0") for word in _words(cell))
+    lines = textwrap.wrap(bound, max(width, 1), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
     for name, width in zip(header, widths, strict=True):
-        table.add_column(Text(name), width=width, overflow="fold")
+        table.add_column(Text(_lines(name, width)), width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(_styled(name, cell) for name, cell in zip(header, row, strict=True)))
+        cells = zip(header, row, widths, strict=True)
+        table.add_row(*(_styled(name, _lines(cell, width)) for name, cell, width in cells))
     return table
 
 
@@ -139,7 +153,8 @@ def _print_lists(console: Console, header: Sequence[str], rows: Sequence[Sequenc
 def _styled(name: str, cell: str) -> Text:
     if name not in ("verdict", "state"):
         return Text(cell)
-    return Text(cell, style=next((style for word, style in _STYLES.items() if cell.startswith(word)), ""))
+    words = " ".join(cell.split())
+    return Text(cell, style=next((style for word, style in _STYLES.items() if words.startswith(word)), ""))
 
 
 def _without(

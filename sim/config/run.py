@@ -74,7 +74,7 @@ class TrainingConfig(Section):
     warmup_epochs: Epoch = tagged("chosen", 10)
     """Length of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)
-    """Height of the peak; siblings use 3 to 25."""
+    """The peak learning rate over the first one; experiments like the paper's use 3 to 25."""
     final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
     """Where the cosine ends."""
     weight_decay: float = tagged("sibling", 0.01, ge=0)

@@ -30,7 +30,7 @@ def writing(path: Path) -> Iterator[None]:
             "out",
             str(path),
             f"cannot be written ({error.strerror or error})",
-            "make room for it or choose another folder; --resume goes on with what is there",
+            "make room for it or choose another folder; --resume continues the runs that are there",
         ) from error
 
 

@@ -189,7 +189,7 @@ def test_the_longest_canonical_text_can_be_read_again() -> None:
         ("key ** (1 - a1)", ["column 5", "negative exponent for key = 5, a1 = 2"]),
         ("key ** key ** 5 % 97", ["column 5", "more than 4096 bits"]),
         (f"{2**62} * 5 + key", ["label of more than 64 bits"]),
-        ("a3 + key", ["column 1", "'a3'", "2 anchor(s)"]),
+        ("a3 + key", ["column 1", "'a3'", "2 anchors", "use a1 to a2"]),
         ("g(a1 + 2) + key", ["column 1", "g has no entry", "a1 = 2"]),
         ("key - 9", ["mappings = 'm'", "smallest label is -4, below 0"]),
         ("key * a1 * a2", ["vocab_size = 60", "labels up to 117", "at least 118"]),

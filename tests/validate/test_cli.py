@@ -15,7 +15,8 @@ import pytest
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
-from theory.symbolic import derivations
+from theory.symbolic import derivations, find_derivation
+from theory.symbolic.titles import TITLES
 from validate.cli import COMMANDS, main
 
 CONFIG = """
@@ -172,7 +173,7 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["train", "--init-rate", "0.8"], ["--init-rate"]),
         (["train", "--workers", "-1"], ["workers = -1"]),
         (["train", "--resume", "--overwrite"], ["both asked for"]),
-        (["compare"], ["RUN", "missing"]),
+        (["compare"], ["'anchorflow compare': needs RUN: run folders", "example: anchorflow compare"]),
         (["compare", "nowhere"], ["nowhere", "no such folder"]),
     ],
 )
@@ -309,8 +310,10 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert "W_V" in capsys.readouterr().out
     assert main(["derive"]) == 0
     listed = capsys.readouterr().out
-    assert re.search(r"^trapezoid +Specialise the label", listed, re.MULTILINE)
-    assert len(listed.splitlines()) >= 2 + len(derivations())
+    assert list(TITLES) == list(derivations())
+    for name, title in TITLES.items():
+        assert re.search(rf"^{re.escape(name)} +{re.escape(title)} *$", listed, re.MULTILINE)
+    assert find_derivation("prop 1").title == TITLES["prop 1"]
     assert main(["derive", "eq 22", "--json"]) == 0
     assert _json(capsys)[0]["equation"]
     page = tmp_path / "page.md"

@@ -76,6 +76,17 @@ def test_widths() -> None:
     assert column_widths([], [], 80) == []
 
 
+def test_an_interval_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", stream := _Terminal())
+    monkeypatch.setenv("COLUMNS", "44")
+    rows = [["the claim that is judged", "does not hold", "-0.955 [-0.960, -0.951]"]]
+    print_table("title", ["claim", "verdict", "mean [95 %]"], rows)
+    lines = _plain(stream.getvalue())
+    assert any("[95 %]" in line for line in lines)
+    assert any("[-0.960, -0.951]" in line for line in lines)
+    assert max(map(len, lines)) <= 44
+
+
 def test_characters_that_steer_or_cannot_be_written() -> None:
     assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
     assert "".join(map(in_ascii, "γ−≤Σ₂é…\udcff日")) == "gamma-<=Sigma2e...\\xff?"

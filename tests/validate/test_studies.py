@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -350,10 +351,16 @@ def test_ctrl_c_says_how_to_go_on(
 
 
 def test_the_command_lists_all_and_refuses_what_is_unknown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["study", "--json", "--root", str(tmp_path)]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == study_names()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["study", "--root", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 4 * len(study_names()) + 6
+    assert sum(bool(re.match(r"[a-z0-9-]+ .* \d+/\d+ ", line)) for line in lines) == len(study_names())
     assert main(["study", "nosuch"]) == 2
     assert "study = 'nosuch'" in capsys.readouterr().err
 

@@ -30,7 +30,6 @@ def lemma_1() -> Derivation:
     return Derivation(
         name="lemma 1",
         equation="Lemma 1",
-        title="At initialisation the attention is nearly an average",
         quantity="a lower bound of P(|A_ij − 1/i| ≤ ε for all j ≤ i ≤ L)",
         quantity_latex=r"P(|A_{ij} - 1/i| \leq \epsilon \text{ for all } i, j) \geq",
         assumptions=(

@@ -114,7 +114,6 @@ def cor_1() -> Derivation:
     return Derivation(
         name="cor 1",
         equation="Cor. 1, eq. 26 (with eq. 7, 21)",
-        title="The leading flow of a memory anchor's embedding",
         quantity="dw_s/dt for a memory anchor s",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{mem}}}",
         assumptions=(
@@ -141,7 +140,6 @@ def cor_2() -> Derivation:
     return Derivation(
         name="cor 2",
         equation="Cor. 2, eq. 27 (with eq. 22)",
-        title="The leading flow of a reasoning anchor's embedding",
         quantity="dw_s/dt for a reasoning anchor s",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{rsn}}}",
         assumptions=("Those of Proposition 1.", "Those of eq. 22."),

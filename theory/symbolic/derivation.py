@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from theory.symbolic.display import Displayed
 from theory.symbolic.parts import Argument, Check, Compare, Step
+from theory.symbolic.titles import TITLES
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -24,8 +25,6 @@ class Derivation(Displayed):
         What the registry calls it, such as "prop 1".
     equation : str
         The number in the paper, such as "Prop. 1, eq. 4-5"; "beyond the paper" where it has none.
-    title : str
-        One line that says what it is about.
     quantity, quantity_latex : str
         The left-hand side of the statement, as text and as LaTeX.
     assumptions : tuple of str
@@ -50,7 +49,6 @@ class Derivation(Displayed):
 
     name: str
     equation: str
-    title: str
     quantity: str
     quantity_latex: str
     assumptions: tuple[str, ...]
@@ -62,6 +60,11 @@ class Derivation(Displayed):
     arguments: tuple[Argument, ...]
     further_checks: Callable[[], tuple[Check, ...]] = field(default=tuple, repr=False)
     modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
+
+    @property
+    def title(self) -> str:
+        """One line that says what it is about."""
+        return TITLES[self.name]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

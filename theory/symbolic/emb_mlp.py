@@ -60,7 +60,6 @@ def lemma_2() -> Derivation:
     return Derivation(
         name="lemma 2",
         equation="Lemma 2, eq. 19",
-        title="The gradient flow of one embedding of the Emb-MLP, exactly",
         quantity="dw_s/dt, the share of one sequence (the flow is the mean over all sequences)",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{\text{one sequence}}",
         assumptions=(
@@ -114,7 +113,6 @@ def prop_1() -> Derivation:
     return Derivation(
         name="prop 1",
         equation="Prop. 1, eq. 4-5",
-        title="The leading order of an embedding's flow at small initialisation",
         quantity="dw_s/dt",
         quantity_latex=r"\frac{dw_s}{dt}",
         assumptions=(

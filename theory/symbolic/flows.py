@@ -74,7 +74,6 @@ def _conserved(
     return Derivation(
         name=name,
         equation="Beyond the paper: a conserved quantity of the coupled flow",
-        title=f"What the joint flow of {first.name} and {second.name} conserves",
         quantity="Q (and dQ/dt = 0)",
         quantity_latex=r"Q",
         assumptions=(
@@ -125,7 +124,6 @@ def linearised() -> Derivation:
     return Derivation(
         name="linearised",
         equation="Beyond the paper: the closure of the linearised flow",
-        title="To first order in the logits the drive needs two statistics of the data only",
         quantity="R = E[cᵀ (y − p)], to first order in the logits",
         quantity_latex=r"R = \mathrm{E}\left[c^{T}(y - p)\right]",
         assumptions=(

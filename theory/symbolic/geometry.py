@@ -42,7 +42,6 @@ def gaussian_inner_product() -> Derivation:
     return Derivation(
         name="gaussian inner product",
         equation="Beyond the paper: inner products of eq. 12",
-        title="The inner product of two Gaussian-minus-constant embeddings",
         quantity="<w_i, w_j> of eq. 12, noise apart",
         quantity_latex=r"\langle \tilde w^{s_i}, \tilde w^{s_j} \rangle",
         assumptions=ASSUMPTIONS,
@@ -120,7 +119,6 @@ def gaussian_cosine() -> Derivation:
     return Derivation(
         name="cosine",
         equation="Beyond the paper: the cosine of eq. 12, as plotted in Fig. 5C and 9",
-        title="The cosine of two Gaussian-minus-constant embeddings",
         quantity="cos(w_i, w_j) of eq. 12, noise apart",
         quantity_latex=r"\cos(\tilde w^{s_i}, \tilde w^{s_j})",
         assumptions=ASSUMPTIONS,

@@ -62,7 +62,6 @@ def label_law() -> Derivation:
     return Derivation(
         name="eq 22",
         equation="Eq. 22 (and 8)",
-        title="The label law of a reasoning anchor, in closed form",
         quantity="P(Y^s = s + ζ_min + (q−1) α_min + r)",
         quantity_latex=r"P\left(Y^s = s + \zeta_{\min} + (q-1)\,\alpha_{\min} + r\right)",
         assumptions=(
@@ -119,7 +118,6 @@ def trapezoid() -> Derivation:
     return Derivation(
         name="trapezoid",
         equation="Eq. 8 and 22 at q = 2",
-        title="The label law of a reasoning anchor with two anchors is a trapezoid",
         quantity="P(Y^s = s + ζ_min + α_min + r)",
         quantity_latex=r"P\left(Y^s = s + \zeta_{\min} + \alpha_{\min} + r\right)",
         assumptions=UNIFORMS,
@@ -176,7 +174,6 @@ def key_law() -> Derivation:
     return Derivation(
         name="key law",
         equation="Eq. 23-25",
-        title="The label law of a key token, in closed form",
         quantity="P(Y^z = i) for the key token z = s",
         quantity_latex=r"\left. P\left(Y^s = i\right)\right|_{s \in \mathcal{Z}}",
         assumptions=(

@@ -25,7 +25,6 @@ def rho_anchor() -> Derivation:
     last = _last_window() * SLOT
     return _last_place(
         name="rho anchor",
-        title="The share of an anchor's occurrences that stand in the last place",
         steps=(
             Step("Occurrences per sequence: each of q places holds s with probability pi_s.", anywhere),
             Step(
@@ -47,7 +46,6 @@ def rho_key() -> Derivation:
     last = sp.simplify((1 - _last_window()) / N_Z)
     return _last_place(
         name="rho key",
-        title="The share of a key token's occurrences that stand in the last place, always as noise",
         steps=(
             Step("Occurrences per sequence: the key and L − q − 1 noise tokens, each uniform.", anywhere),
             Step("The window ends the sequence with this probability.", _last_window()),
@@ -66,14 +64,11 @@ def _last_window() -> sp.Expr:
     return (sp.simplify(hits) / n).subs(n, LENGTH - Q)
 
 
-def _last_place(
-    name: str, title: str, steps: tuple[Step, ...], statement: sp.Expr, assumption: str
-) -> Derivation:
+def _last_place(name: str, steps: tuple[Step, ...], statement: sp.Expr, assumption: str) -> Derivation:
     result = steps[-1].expression
     return Derivation(
         name=name,
         equation="Beyond the paper: rho_s in eq. 28-29",
-        title=title,
         quantity="rho_s",
         quantity_latex=r"\rho_s",
         assumptions=(PLACES, assumption),

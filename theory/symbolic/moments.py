@@ -25,7 +25,6 @@ def label_variance() -> Derivation:
     return Derivation(
         name="sigma_p",
         equation="Theorem 1, σ_P² (App. B.6)",
-        title="The variance of a reasoning anchor's label",
         quantity="σ_P², the variance of Y^s",
         quantity_latex=r"\sigma_P^2",
         assumptions=UNIFORMS,
@@ -70,7 +69,6 @@ def label_mean() -> Derivation:
     return Derivation(
         name="mu_s",
         equation="Theorem 1, μ_s (App. B.6)",
-        title="The mean of a reasoning anchor's label",
         quantity="μ_s, the mean of Y^s",
         quantity_latex=r"\mu_s",
         assumptions=UNIFORMS,

@@ -59,7 +59,6 @@ def next_order() -> Derivation:
     return Derivation(
         name="next order",
         equation="Beyond the paper: the corrections to Prop. 1, eq. 5",
-        title="How far eq. 5 is off at a finite initial scale",
         quantity="dw_s/dt, up to O(ε⁶)",
         quantity_latex=r"\frac{dw_s}{dt} + O(\epsilon^6)",
         assumptions=(

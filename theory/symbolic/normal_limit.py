@@ -35,7 +35,6 @@ def theorem_1() -> Derivation:
     return Derivation(
         name="theorem 1",
         equation="Theorem 1, eq. 12",
-        title="The normal shape of a reasoning anchor's embedding after one step",
         quantity="w̃^s_j, noise apart",
         quantity_latex=r"\tilde w^{s}_{j}",
         assumptions=(
@@ -118,7 +117,6 @@ def eq_13() -> Derivation:
     return Derivation(
         name="eq 13",
         equation="Eq. 13, its leading order",
-        title="The leading order of both parts of bound (13)",
         quantity="sup |<w̃_i, w̃_j> − <w_i, w_j>|, to leading order in q",
         quantity_latex=r"\sup_{i,j}\left|\langle \tilde w^{s_i}, \tilde w^{s_j}\rangle"
         r" - \langle w^{s_i}, w^{s_j}\rangle\right| \approx",

@@ -43,7 +43,7 @@ from theory.symbolic.transformer import (
 )
 
 
-def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
+def _flow(name: str, law: sp.Basic, *, exact: bool) -> Derivation:
     """Put a law into eq. 29, with the paper's share of the last place or with the true one."""
     memory = law == MEMORY_LAW
     distribution = memory_steps() if memory else reasoning_steps()
@@ -59,7 +59,6 @@ def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
     return Derivation(
         name=name,
         equation=number + (", with the true share of the last place" if exact else ""),
-        title=title,
         quantity=f"dw_s/dt for a {'memory' if memory else 'reasoning'} anchor s",
         quantity_latex=rf"\left.\frac{{dw_s}}{{dt}}\right|_{{s \in \mathcal{{A}}_{{\mathrm{{{group}}}}}}}",
         assumptions=(
@@ -96,29 +95,25 @@ def _flow(name: str, title: str, law: sp.Basic, *, exact: bool) -> Derivation:
 @functools.cache
 def prop_2() -> Derivation:
     """Put a memory anchor's law into eq. 29, in the paper's form (eq. 10)."""
-    title = "The leading flow of a memory anchor's embedding in the one-layer Transformer"
-    return _flow("prop 2", title, MEMORY_LAW, exact=False)
+    return _flow("prop 2", MEMORY_LAW, exact=False)
 
 
 @functools.cache
 def prop_2_exact() -> Derivation:
     """Do the same with the share of the last place that anchors have."""
-    title = "The same for the task's own placement of anchors"
-    return _flow("prop 2 exact", title, MEMORY_LAW, exact=True)
+    return _flow("prop 2 exact", MEMORY_LAW, exact=True)
 
 
 @functools.cache
 def prop_3() -> Derivation:
     """Put a reasoning anchor's law into eq. 29, in the paper's form (eq. 11)."""
-    title = "The leading flow of a reasoning anchor's embedding in the one-layer Transformer"
-    return _flow("prop 3", title, REASONING_ROW, exact=False)
+    return _flow("prop 3", REASONING_ROW, exact=False)
 
 
 @functools.cache
 def prop_3_exact() -> Derivation:
     """Do the same with the share of the last place that anchors have."""
-    title = "The same for the task's own placement of anchors"
-    return _flow("prop 3 exact", title, REASONING_ROW, exact=True)
+    return _flow("prop 3 exact", REASONING_ROW, exact=True)
 
 
 @functools.cache
@@ -131,7 +126,6 @@ def all_small() -> Derivation:
     return Derivation(
         name="all small",
         equation="Beyond the paper: eq. 29 with every matrix small",
-        title="With all matrices small only the residual path from the last place is left",
         quantity="dw_s/dt",
         quantity_latex=r"\frac{dw_s}{dt}",
         assumptions=("Those of eq. 29.", "W_f1, W_f2, W_V and W_O carry the factor ε → 0 too."),

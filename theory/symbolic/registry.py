@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -105,11 +104,6 @@ class _Derivations(Mapping[str, "Derivation"]):
 
     def __len__(self) -> int:
         return len(_BUILDERS)
-
-
-def summaries() -> dict[str, str]:
-    """Return by name what each derivation does, in one sentence; none of them is built."""
-    return {name: (inspect.getdoc(_builder(name)) or "").partition("\n")[0] for name in _BUILDERS}
 
 
 def _builder(name: str) -> Callable[[], Derivation]:

@@ -120,7 +120,6 @@ def lemma_3() -> Derivation:
     return Derivation(
         name="lemma 3",
         equation="Lemma 3 (before eq. 28)",
-        title="The gradient flow of one embedding of the one-layer Transformer, attention averaged",
         quantity="dw_s/dt, the share of one sequence (the flow is the mean over all sequences)",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{\text{one sequence}}",
         assumptions=(
@@ -171,7 +170,6 @@ def eq_29() -> Derivation:
     return Derivation(
         name="eq 29",
         equation="Eq. 28-29, with the last place kept apart",
-        title="The small-embedding limit of Lemma 3, and when the paper's form of it holds",
         quantity="dw_s/dt",
         quantity_latex=r"\frac{dw_s}{dt}",
         assumptions=(

@@ -51,7 +51,6 @@ def lemma_4() -> Derivation:
     return Derivation(
         name="lemma 4",
         equation="Lemma 4, eq. 35",
-        title="The gradient flow of the value matrix, exactly",
         quantity="dW_V/dt, the share of one sequence (the flow is the mean over all sequences)",
         quantity_latex=r"\left.\frac{dW_V}{dt}\right|_{\text{one sequence}}",
         assumptions=(
@@ -85,7 +84,6 @@ def eq_38() -> Derivation:
     return Derivation(
         name="eq 38",
         equation="Eq. 36-38",
-        title="The value matrix's flow at small embeddings",
         quantity="dW_V/dt",
         quantity_latex=r"\frac{dW_V}{dt}",
         assumptions=(
@@ -136,7 +134,6 @@ def theorem_2() -> Derivation:
     return Derivation(
         name="theorem 2",
         equation="Theorem 2, the matrix behind it",
-        title="The value matrix grows along the anchors' shared direction",
         quantity="dW_V/dt",
         quantity_latex=r"\frac{dW_V}{dt}",
         assumptions=(

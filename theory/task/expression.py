@@ -87,15 +87,16 @@ class Expression(Deterministic):
 
     def settled(self, domain: Domain) -> Expression:
         """Return the rule, or refuse an anchor that the sequences do not have."""
+        count = domain.n_anchors
         for name in sorted(self._names):
             number = ANCHOR.fullmatch(name)
-            if number and int(number[1]) > domain.n_anchors:
+            if number and int(number[1]) > count:
                 raise InputError(
                     "label",
                     self.text,
                     f"column {_position(self.text, name)}: {name!r}, and a sequence has "
-                    f"{domain.n_anchors} anchor(s)",
-                    f"use a1 to a{domain.n_anchors}, or raise n_anchors",
+                    f"{count} anchor{'s' * (count > 1)}",
+                    f"use {'a1' if count == 1 else f'a1 to a{count}'}, or raise n_anchors",
                 )
         return self
 

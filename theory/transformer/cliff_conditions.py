@@ -1,6 +1,6 @@
 r"""What a construction has to meet for its second attention to be a cliff: Assumptions 2-4, (44)-(47).
 
-The formulae of the assumptions and of (44)-(47) are lost in our copy of the paper; these are conditions
+The text that we have lacks the formulae of the assumptions and of (44)-(47); these are conditions
 of our own that do the same work, in the order of its argument: the positions make the logits climb
 (44), the last token's word does not matter (45), the window is flat (46), the logits fall after it (47).
 """

@@ -7,7 +7,7 @@ all along a memory sequence (43). A hidden layer of q neurons then counts the an
 second attention's last row reads position, count and word as a cliff.
 
 The printed appendix has no hidden layer here and reads the tag linearly. ``linear_plateau`` shows that
-this cannot give a plateau: the tag falls as 1/i. The conditions (44)-(47) are lost in our copy of the
+this cannot give a plateau: the tag falls as 1/i. The text that we have lacks the conditions (44)-(47) of the
 paper; those in ``theory.transformer.cliff_conditions`` are ours.
 """
 

@@ -71,11 +71,11 @@ def _chosen(options: Options) -> dict[str, Derivation]:
 
 
 def _print_list() -> None:
-    from theory.symbolic.registry import summaries
+    from theory.symbolic.titles import TITLES
     from validate.console import print_table
 
-    rows = [[name, summary] for name, summary in summaries().items()]
-    print_table(f"Show one with: {EXAMPLE}", ["name", "derivation"], rows)
+    rows = [[name, title] for name, title in TITLES.items()]
+    print_table(f"Show one with: {EXAMPLE}", ["name", "title"], rows)
 
 
 def _text(options: Options) -> str:

@@ -69,7 +69,9 @@ class Command(Generic[Values]):
         names = {option.key for option in own}
         missing = next((o for o in own if o.required and o.key not in given), None)
         if missing is not None:
-            raise InputError(missing.name, "", "missing", f"example: {self.example}")
+            what = missing.help.partition(";")[0].rstrip(".")
+            problem = f"needs {missing.name}: {what[:1].lower() + what[1:]}"
+            raise InputError("command", f"anchorflow {self.name}", problem, f"example: {self.example}")
         values = self.options(**{key: value for key, value in given.items() if key in names})
         return values, {key: value for key, value in given.items() if key not in names}
 

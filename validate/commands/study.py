@@ -78,19 +78,29 @@ def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
         runs = [[_line(state) for state in states[study.name]] for study in studies]
         print_json([each | {"runs": lines} for each, lines in zip(found, runs, strict=True)])
         return
-    header = ["study", "purpose", *_COUNTS, f"time left, {count} processes"]
     rows = [
-        [each["name"], each["purpose"], *(str(each[key]) for key in _COUNTS), _time(each["seconds_left"])]
+        [
+            each["name"],
+            each["purpose"],
+            f"{each['kept']}/{each['total']}",
+            ", ".join(f"{each[state]} {state}" for state in _STATES if each[state]),
+            _time(each["seconds_left"]),
+        ]
         for each in found
     ]
-    print_table("studies", header, rows)
+    notes = (
+        "kept: of how many runs the observations are kept, which claims and figures read.",
+        f"run folders: under {options.root}; a study that is kept needs them no longer.",
+        f"time left: to train those that are not complete, with {count} process{'es' * (count > 1)}.",
+    )
+    print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
     for study in studies if options.list else []:
         lines = [_line(state) for state in states[study.name]]
         table = [[line["path"], line["state"], "yes" if line["kept"] else "no"] for line in lines]
         print_table(study.name, ["run", "state", "kept"], table)
 
 
-_COUNTS = ("total", "complete", "kept", "missing", "unfinished", "diverged")
+_STATES = ("complete", "unfinished", "diverged", "missing")
 
 
 def _summary(study: Study, states: Sequence[MemberState], count: int, measure: bool) -> dict[str, Any]:
@@ -107,7 +117,7 @@ def _summary(study: Study, states: Sequence[MemberState], count: int, measure: b
         seconds = -(-len(left) // count) * sum(known) / len(known)
     elif measure:
         seconds = cost_of(left, count).seconds
-    numbers = {key: counts[key] for key in _COUNTS} | {"total": len(states)}
+    numbers = {key: counts[key] for key in ("kept", *_STATES)} | {"total": len(states)}
     return {"name": study.name, "purpose": study.purpose, **numbers, "seconds_left": seconds}
 
 
@@ -127,4 +137,4 @@ def _line(state: MemberState) -> dict[str, Any]:
 def _time(seconds: float | None) -> str:
     from validate.training import duration
 
-    return "measured if you name the study" if seconds is None else "" if seconds == 0 else duration(seconds)
+    return "name the study" if seconds is None else "" if seconds == 0 else duration(seconds)

@@ -184,6 +184,8 @@ def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
         for r in runs
     ]
     epochs = " or ".join(str(n) for n in sorted({r.config.training.epochs for r in runs}))
-    print_table(f"after {epochs} epochs", ["run", *(f"{kind} {part}" for kind, part in keys)], rows)
+    columns = [f"{kind} {part}" for kind, part in keys]
+    losses = columns[len(parts) :]
+    print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)
     print(f"compare them with the theory: anchorflow compare {out}")
     return 0

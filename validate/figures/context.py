@@ -91,9 +91,9 @@ def _length(settings: Sequence[Members], epochs: str, of: Members | None) -> str
             ", as in the paper" if lengths == [paper] else f" for {paper} in the paper"
         )
     chosen = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
-    shown = [" and ".join(map(str, shown_epochs(s)[chosen])) for s in ([of] if of else settings)]
+    shown = [" and ".join(str(e) for e in shown_epochs(s)[chosen]) for s in ([of] if of else settings)]
     pair = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
-    theirs = " and ".join(map(str, pair[chosen]))
+    theirs = " and ".join(str(e) for e in pair[chosen])
     ours = " or ".join(dict.fromkeys(shown))
     several = "s" * (" " in ours)
     if lengths == [paper] and ours == theirs:

@@ -50,8 +50,8 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the label distributions. "
-        "C: the cosines that they predict; each group of anchors has one colour scale, fitted to its values. Last: one row of "
-        f"cosines. {MEANS} " + memory_anchors(setting, epochs)
+        "C: the cosines that they predict; each group of anchors has one colour scale, fitted to its values. "
+        f"Last: one row of cosines. {MEANS} " + memory_anchors(setting, epochs)
     )
     return Sheet("fig04_emb_mlp_embedding", caption.strip(), about([setting], "both"), rows)
 
@@ -76,8 +76,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     ]
     caption = (
         f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
-        f"principal components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. {MEANS} "
-        + memory_anchors(setting, epochs)
+        f"principal components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. "
+        f"{MEANS} " + memory_anchors(setting, epochs)
     )
     return Sheet("fig05_transformer_embedding", caption.strip(), about([setting], "both"), rows)
 
