@@ -90,7 +90,8 @@ def _length(settings: Sequence[Members], epochs: str, of: Members | None) -> str
         return f"{length} epochs" + (
             ", as in the paper" if lengths == [paper] else f" for {paper} in the paper"
         )
-    chosen = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
+    parts: dict[str, slice] = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}
+    chosen = parts[epochs]
     shown = [" and ".join(str(e) for e in shown_epochs(s)[chosen]) for s in ([of] if of else settings)]
     pair = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
     theirs = " and ".join(str(e) for e in pair[chosen])
