@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from theory.symbolic.display import Displayed
 from theory.symbolic.parts import Argument, Check, Compare, Step
-from theory.symbolic.titles import TITLES
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -60,11 +59,6 @@ class Derivation(Displayed):
     arguments: tuple[Argument, ...]
     further_checks: Callable[[], tuple[Check, ...]] = field(default=tuple, repr=False)
     modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
-
-    @property
-    def title(self) -> str:
-        """One line that says what it is about."""
-        return TITLES[self.name]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

@@ -6,6 +6,8 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
+from theory.symbolic.titles import TITLES
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -20,7 +22,6 @@ class Displayed:
 
     name: str
     equation: str
-    title: str
     quantity: str
     quantity_latex: str
     assumptions: tuple[str, ...]
@@ -28,6 +29,11 @@ class Displayed:
     steps: tuple[Step, ...]
     statement: sp.Basic
     arguments: tuple[Argument, ...]
+
+    @property
+    def title(self) -> str:
+        """One line that says what it is about."""
+        return TITLES[self.name]
 
     @property
     def checks(self) -> tuple[Check, ...]:

@@ -93,7 +93,7 @@ def _length(settings: Sequence[Members], epochs: str, of: Members | None) -> str
     parts: dict[str, slice] = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}
     chosen = parts[epochs]
     shown = [" and ".join(str(e) for e in shown_epochs(s)[chosen]) for s in ([of] if of else settings)]
-    pair = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
+    pair: Sequence[int] = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
     theirs = " and ".join(str(e) for e in pair[chosen])
     ours = " or ".join(dict.fromkeys(shown))
     several = "s" * (" " in ours)
