@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,19 +21,18 @@ def walk(package: str, every: int = 1) -> Iterator[Ending]:
     """Return how bad calls of a package's public functions end; of them, one in ``every``."""
     calls = importlib.import_module(f"tests.fuzz.{CALLS[package]}").calls()
     for name, (function, arguments) in calls.items():
-        yield from endings(name, function, arguments, every)
+        # A bad text may be a good name for a folder, and is then one in the current folder.
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            found = list(endings(name, function, arguments, every))
+        yield from found
 
 
 def command_lines(folder: Path, every: int = 1) -> Iterator[Ending]:
     """Return how bad command lines end, run in an empty folder; of them, one in ``every``."""
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with contextlib.chdir(folder):
         sandbox = Sandbox(folder)
         for case in cases()[::every]:
             yield sandbox.ending(case)
-    finally:
-        os.chdir(before)
 
 
 def summary(found: Sequence[Ending]) -> str:
