@@ -79,7 +79,9 @@ def test_every_command_runs_as_it_is_typed(tmp_path: Path) -> None:
     scripts, folder = tmp_path / "bin", tmp_path / "empty"
     scripts.mkdir()
     folder.mkdir()
-    (scripts / "python").symlink_to(sys.executable)
+    # A link would be a Python without the packages of the virtual environment.
+    (scripts / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (scripts / "python").chmod(0o755)
     # As pip writes it: worker processes import it again.
     guarded = 'if __name__ == "__main__":\n    sys.exit(main())\n'
     entry = f"#!{sys.executable}\nimport sys\nfrom anchorflow.__main__ import main\n{guarded}"
