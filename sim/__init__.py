@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     )
     from sim.config.presets import load_preset, preset_names
     from sim.config.run import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
+    from sim.data.corpus import Corpus, build_corpus
     from sim.data.dataset import Dataset, build_dataset
+    from sim.data.text import read_documents
     from sim.fast.matmul import RouteReport, choose_route, matmul_route
     from sim.models.base import Model, TensorSpec, model_of
     from sim.models.emb_mlp import emb_mlp
@@ -43,7 +45,9 @@ __getattr__ = lazy_names(
             "TrainingConfig",
             "make_run_config",
         ),
+        "sim.data.corpus": ("Corpus", "build_corpus"),
         "sim.data.dataset": ("Dataset", "build_dataset"),
+        "sim.data.text": ("read_documents",),
         "sim.training.cost": ("Cost", "estimate", "seconds_per_epoch"),
         "sim.training.launch": ("default_workers", "train", "train_members"),
         "sim.fast.matmul": ("RouteReport", "choose_route", "matmul_route"),
@@ -69,6 +73,7 @@ __getattr__ = lazy_names(
 )
 
 __all__ = [
+    "Corpus",
     "Cost",
     "DataConfig",
     "Dataset",
@@ -89,6 +94,7 @@ __all__ = [
     "TransformerConfig",
     "attention_pattern",
     "build",
+    "build_corpus",
     "build_dataset",
     "choose_route",
     "default_workers",
@@ -103,6 +109,7 @@ __all__ = [
     "matmul_route",
     "model_of",
     "preset_names",
+    "read_documents",
     "register_model",
     "seconds_per_epoch",
     "train",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         observed_cosines,
         predicted_cosines,
     )
+    from validate.corpus.prediction import CorpusPrediction
     from validate.demo_claims import judge
     from validate.equations import equations_behind
     from validate.figures.paper import FIGURES, PaperFigure, draw_figure
@@ -44,6 +45,7 @@ __getattr__ = lazy_names(
             "observed_cosines",
             "predicted_cosines",
         ),
+        "validate.corpus.prediction": ("CorpusPrediction",),
         "validate.demo_claims": ("judge",),
         "validate.equations": ("equations_behind",),
         "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
@@ -62,6 +64,7 @@ __all__ = [
     "Answer",
     "Claim",
     "Condition",
+    "CorpusPrediction",
     "Estimate",
     "Finding",
     "GivenRuns",

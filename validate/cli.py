@@ -17,6 +17,7 @@ from validate.terminal import OutputError, prepare_streams, say
 COMMANDS = {
     "demo": "train the Emb-MLP at two scales and judge the theory (two minutes)",
     "predict": "what a task's label distributions say about its embedding",
+    "corpus": "what a text's own counts say about a language model's embedding",
     "train": "train every γ and seed of a configuration into run folders",
     "study": "the runs behind claims and figures: status, training, keeping",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",

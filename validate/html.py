@@ -47,6 +47,11 @@ def render(**context: object) -> str:
     return environment.get_template("page.html.j2").render(context, sections=sections)
 
 
+def page(template: str, **context: object) -> str:
+    """Return a page from one template and what it reads."""
+    return _environment().get_template(template).render(context)
+
+
 @cache
 def _environment() -> Environment:
     """Return the environment of all templates: everything is escaped that is no template's own markup."""

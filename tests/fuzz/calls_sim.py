@@ -36,6 +36,7 @@ TOKENS = torch.tensor([[[20, 4], [21, 5]]])
 
 RESULTS = frozenset(
     {
+        "Corpus",
         "Cost",
         "Dataset",
         "Model",
@@ -52,7 +53,16 @@ RESULTS = frozenset(
 
 def calls() -> dict[str, Call]:
     """Return the callables of ``sim``, each with the arguments of a valid call."""
-    return _configurations() | _models() | _running()
+    return _configurations() | _models() | _running() | _texts()
+
+
+def _texts() -> dict[str, Call]:
+    file = Path(tempfile.mkdtemp(prefix="anchorflow-fuzz-")) / "notes.txt"
+    file.write_text("one\n\ntwo\n")
+    return {
+        "read_documents": (sim.read_documents, {"path": file, "fields": ("text",), "unit": "line"}),
+        "build_corpus": (sim.build_corpus, {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2}),
+    }
 
 
 def _configurations() -> dict[str, Call]:

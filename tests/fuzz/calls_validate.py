@@ -20,6 +20,7 @@ RESULTS = frozenset(
         "Answer",
         "Claim",
         "Condition",
+        "CorpusPrediction",
         "Estimate",
         "Finding",
         "GivenRuns",
@@ -52,7 +53,12 @@ def calls() -> dict[str, Call]:
     tokens = (11, 12, 13)
     cosines: dict[str, Any] = {"runs": made, "epoch": 1, "tokens": tokens}
     few = np.array([[0.1, 0.4, 0.2], [0.3, 0.1, 0.9]])
+    corpus = sim.build_corpus(["a b c a", "b a c"] * 30)
     return {
+        "CorpusPrediction.of": (
+            validate.CorpusPrediction.of,
+            {"corpus": corpus, "words": ["a", "b"], "top": 2, "nearest": ["a"], "candidates": 3},
+        ),
         "answers": (validate.answers, {"runs": settings[:1]}),
         "compare_runs": (validate.compare_runs, {"runs": settings[:1], "epochs": [1]}),
         "draw_figure": (validate.draw_figure, {"number": 2, "observations": []}),

@@ -65,6 +65,7 @@ PATHS = (
 OPTIONS: dict[str, tuple[str, ...]] = {
     "claims": ("", "--runs", "--kept", "--root", "--workers"),
     "compare": ("", "--out", "--epochs"),
+    "corpus": ("", "--field", "--tokenizer", "--vocabulary", "--tokens", "--top", "--nearest", "--out"),
     "demo": ("", "--workers"),
     "derive": ("", "--out"),
     "figures": ("", "--runs", "--out", "--format"),
@@ -130,10 +131,15 @@ def _options() -> Iterator[Case]:
                 if command == "demo" and value == "0":
                     continue  # A good command, of two minutes.
                 arguments = [option, value] if option else [value]
-                yield Case(f"{command} {option}", (command, *arguments, *_small(command, option)))
+                found = (command, *_first(command), *arguments, *_small(command, option))
+                yield Case(f"{command} {option}", found)
         yield Case(f"{command} unknown", (command, "--zzz", "1"))
         yield Case(f"{command} unfinished", (command, options[-1]))
         yield Case(f"{command} help", (command, "--help"))
+
+
+def _first(command: str) -> tuple[str, ...]:
+    return ("predict", "notes.txt") if command == "corpus" else ()
 
 
 def _small(command: str, option: str) -> tuple[str, ...]:

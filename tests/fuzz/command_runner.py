@@ -40,6 +40,7 @@ class Sandbox:
         os.mkfifo(folder / "pipe.toml")
         (folder / "binary.toml").write_bytes(bytes(range(256)))
         (folder / "empty.toml").touch()
+        (folder / "notes.txt").write_text("a dog saw a cat\n\na cat saw a dog\n\n" * 30)
         (folder / "tiny.toml").write_text(tomli_w.dumps(TINY))
         self._kept = {*folder.iterdir(), *(folder / "precious").rglob("*")}
         self._texts = {file: file.read_text() for file in (folder / "precious").rglob("*") if file.is_file()}

@@ -70,6 +70,13 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("over_seeds", "within"): "a measure may have no bound",
     ("Mapping", "held_out"): "how long a combination is, only the task knows",
     ("Tabulated", "labels"): "how many keys and combinations there are, only the task knows",
+    **{
+        (name, "sequences"): "the sequences of a corpus have lengths of their own"
+        for name in (
+            *("context_cooccurrence_operator", "context_operator", "corpus_counts", "corpus_geometry"),
+            *("limited_corpus", "nearest_tokens", "shuffled_tokens"),
+        )
+    },
     ("RunConfig", "task"): "a name is looked up when the runs are made",
 }
 """Arguments that take what others do not, and why."""

@@ -57,6 +57,8 @@ class CorpusGeometry:
     growth : SampledValue of shape (n,)
         |D_s|, the speed at which a token's embedding leaves its initial value, in units that all tokens
         share.
+    apart : SampledValue of shape (n, n)
+        |D_s − D_t|², without bias; it may be negative.
     """
 
     tokens: tuple[int, ...]
@@ -64,6 +66,7 @@ class CorpusGeometry:
     cosine: SampledValue
     mean_cosine: SampledValue
     growth: SampledValue
+    apart: SampledValue
 
     @cached_property
     def departs(self) -> FloatArray:
@@ -79,13 +82,21 @@ class CorpusGeometry:
         r"""When the corpus, not the initial draw, sets the difference of two embeddings, shape (n, n).
 
         The difference starts with length :math:`\sqrt 2 |w_s(0)|` and the corpus adds :math:`t |D_s - D_t|`:
-        the time at which both are equal, in the unit of ``departs``; NaN on the diagonal.
+        the time at which both are equal, in the unit of ``departs``. Infinite where |D_s − D_t|² lies within
+        two standard errors of 0; NaN on the diagonal.
         """
-        g = self.growth.value
-        squares = g[:, None] ** 2 + g**2 - 2 * self.cosine.value * np.outer(g, g)
-        apart = np.sqrt(np.maximum(squares, 0.0))
-        np.fill_diagonal(apart, np.nan)
-        return _inverse(np.sqrt(2) * np.nanmax(g, initial=0.0), apart)
+        squares, error = self.apart.value, self.apart.standard_error
+        sure = np.where(squares > 2 * error, np.sqrt(np.maximum(squares, 0.0)), 0.0)
+        sure = np.where(np.isnan(squares), np.nan, sure)
+        np.fill_diagonal(sure, np.nan)
+        return _inverse(np.sqrt(2) * np.nanmax(self.growth.value, initial=0.0), sure)
+
+    @property
+    def distinct_from_all(self) -> FloatArray:
+        """The latest time of ``distinct`` over all other tokens, shape (n,)."""
+        times = self.distinct.copy()
+        np.fill_diagonal(times, -np.inf)
+        return np.asarray(times.max(axis=1))
 
 
 def _inverse(unit: float, speed: FloatArray) -> FloatArray:
@@ -126,7 +137,7 @@ def corpus_geometry(
     return CorpusGeometry(
         tuple(wanted.tolist()),
         predictor,
-        *(SampledValue(value, _jackknife(parts)) for value, *parts in zip(whole, *without, strict=True)),
+        *(_sampled(value, parts) for value, *parts in zip(whole, *without, strict=True)),
     )
 
 
@@ -168,10 +179,14 @@ def _inner_products(
     return inner_products(parts)
 
 
-def _jackknife(replicates: list[FloatArray]) -> FloatArray:
+def _sampled(value: FloatArray, replicates: list[FloatArray]) -> SampledValue:
+    """Return a value with the standard error that its values without each set of documents give it."""
     found = np.array(replicates)
     spread = ((found - found.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt(spread * (len(found) - 1) / len(found)))
+    error = np.asarray(np.sqrt(spread * (len(found) - 1) / len(found)))
+    # What does not depend on the documents differs between the sets by rounding alone.
+    scale = np.abs(found).max(axis=0)
+    return SampledValue(value, np.where(error <= 1e-13 * scale, 0.0, error))
 
 
 def _places(block: Block, values: IntArray, vocab_size: int) -> npt.NDArray[np.int64]:
@@ -221,9 +236,10 @@ _ENTRIES: dict[CorpusPredictor, Callable[[Block, IntArray, int, int], Entries]] 
 
 def _geometry(
     predictor: CorpusPredictor, found: InnerProducts, tokens: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Return the cosines of :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`, their mean, and the lengths.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    r"""Return cosines, their mean, lengths and squared distances of the rows.
 
+    A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
     All of p_s, u and the reference p̄ sum to 1, so that every inner product with u is 1/V.
     """
     inner, mass, n_pairs = found.inner, found.mass[:-1], found.mass[-1]
@@ -233,13 +249,15 @@ def _geometry(
         products = inner[:-1, :-1] - crossed - crossed.T + np.outer(beta, beta) * inner[-1, -1]
         uniform = np.outer(alpha, 1 - beta)
         products -= (uniform + uniform.T - np.outer(alpha, alpha)) / len(found.last)
-        lengths = np.sqrt(np.diagonal(products))
+        products *= np.outer(mass, mass) / n_pairs**2
+        squares = np.diagonal(products)
+        lengths = np.sqrt(squares)
         cosines = products / np.outer(lengths, lengths)
     cosines = np.clip(cosines, -1.0, 1.0)
     pairs = off_diagonal(cosines)
     defined = pairs[np.isfinite(pairs)]
     mean = defined.mean() if defined.size else np.float64("nan")
-    return cosines, np.asarray(mean), lengths * mass / n_pairs
+    return cosines, np.asarray(mean), lengths, squares[:, None] + squares - 2 * products
 
 
 def _centring(

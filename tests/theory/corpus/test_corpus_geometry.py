@@ -104,9 +104,9 @@ def test_plain_cosines_of_small_corpora_are_too_small() -> None:
 
 def test_tokens_leave_and_part_in_the_predicted_order() -> None:
     """Eq. (5) with a wide random read-out: the times are those at which the frozen flow does it."""
-    documents = markov(np.random.default_rng(3), TRANSITIONS, 100, 9) * 40
-    C = rows(documents[:100], "bigram")
-    predicted = corpus_geometry(documents, V, np.arange(V))
+    documents = markov(np.random.default_rng(3), TRANSITIONS, 100, 9)
+    C = rows(documents, "bigram")
+    predicted = corpus_geometry([d for d in documents for _ in range(40)], V, np.arange(V))
     initial = EmbMLPParameters.draw(V, d_m=2000, d_f=2000, gamma=0.8, rng=np.random.default_rng(4))
     displaced = frozen_flow(C, initial, np.array([0.0, 1.0])).kept["W_emb"][-1] - initial.W_emb
     leaving = np.linalg.norm(initial.W_emb, axis=1) / np.linalg.norm(displaced, axis=1)

@@ -1,0 +1,147 @@
+"""The documents of text, JSON Lines and Parquet files, one after the other."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from theory import InputError
+from theory.checked import checked
+from theory.errors import nearest, unknown_name
+from theory.paths import as_path
+from theory.reading import open_regular
+
+Unit = Literal["paragraph", "line", "file"]
+"""What a document is in a text file; a paragraph ends at an empty line."""
+Fields = Sequence[str]
+
+
+@checked
+def read_documents(
+    path: str | Path, *, fields: Sequence[str] = ("text",), unit: Unit = "paragraph"
+) -> Iterator[str]:
+    """Return the documents of a file, in order; none is empty.
+
+    Parameters
+    ----------
+    path : path
+        ``.txt`` or ``.md``: text in UTF-8. ``.jsonl`` or ``.ndjson``: one JSON object a line, a document
+        each. ``.parquet``: a document a row; needs pyarrow.
+    fields : sequence of str, optional
+        The keys or columns that hold the text. Several are joined by spaces, and so are lists of texts.
+    unit : {"paragraph", "line", "file"}, optional
+        What a document is in a text file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not what its ending says.
+    """
+    file = as_path("path", path)
+    if file.suffix not in _READERS:
+        known = ", ".join(sorted(_READERS))
+        raise InputError(
+            "file", str(file), "unknown kind of corpus", f"give a file that ends in one of {known}"
+        )
+    if not fields:
+        raise InputError("fields", fields, "none", 'name the one with the text, as "text"')
+    return (document for document in _READERS[file.suffix](file, fields, unit) if document.strip())
+
+
+def _read_text(path: Path, _: Fields, unit: Unit) -> Iterator[str]:
+    held: list[str] = []
+    for _number, line in _lines(path):
+        blank = not line.strip()
+        if held and (unit == "line" or (unit == "paragraph" and blank)):
+            yield "".join(held)
+            held = []
+        held.append(line)
+    yield "".join(held)
+
+
+def _read_json_lines(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problem = f"line {number} is not valid JSON ({getattr(error, 'msg', error)})"
+            raise InputError("file", str(path), problem, "correct that line") from None
+        if not isinstance(record, dict):
+            problem = f"line {number} is not a JSON object"
+            raise InputError("file", str(path), problem, 'write {"text": "..."} on each line')
+        yield " ".join(_text_of(record, field, f"{path}, line {number}") for field in fields)
+
+
+def _read_parquet(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
+    parquet, arrow = require("pyarrow.parquet", "corpus"), require("pyarrow", "corpus")
+    with open_regular(path) as file:
+        try:
+            table = parquet.ParquetFile(file)
+            names = table.schema_arrow.names
+            for field in fields:
+                if field not in names:
+                    raise unknown_name("column", field, names, "--field")
+            row = 0
+            for batch in table.iter_batches(columns=list(fields)):
+                for record in batch.to_pylist():
+                    row += 1
+                    yield " ".join(_text_of(record, field, f"{path}, row {row}") for field in fields)
+        except arrow.ArrowException as error:
+            problem = f"not valid Parquet ({' '.join(str(error).split())})"
+            raise InputError("file", str(path), problem, "write it again") from None
+
+
+_READERS: dict[str, Callable[[Path, Fields, Unit], Iterator[str]]] = {
+    ".txt": _read_text,
+    ".md": _read_text,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}
+
+
+def require(module: str, extra: str) -> Any:
+    """Import a module of an optional dependency.
+
+    Raises
+    ------
+    InputError
+        If it is not installed: the message names the extra that brings it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        remedy = f"install it with: pip install 'anchorflow[{extra}]'"
+        raise InputError("package", package, "not installed", remedy) from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Return the lines of a UTF-8 file with their numbers, from 1 on."""
+    with open_regular(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                # Some editors begin a file with a mark of its encoding.
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                problem = f"line {number} is not text in UTF-8 ({error.reason})"
+                raise InputError("file", str(path), problem, "save it as UTF-8") from None
+
+
+def _text_of(record: dict[str, Any], field: str, where: str) -> str:
+    if field not in record:
+        near = nearest(field, record)
+        hint = f"did you mean {near!r}?" if near else f"it has {', '.join(map(repr, record)) or 'none'};"
+        raise InputError("--field", field, f"{where}: no such field", f"{hint} name it with --field")
+    value = record[field]
+    texts = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise InputError(
+            "--field", field, f"{where}: neither a text nor a list of texts", "name another field"
+        )
+    return " ".join(texts)

@@ -1,0 +1,116 @@
+"""anchorflow corpus: what the theory says about the user's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from validate.corpus.prediction import CorpusPrediction
+
+
+class Options(CommandOptions):
+    """Predict, without training, how a language model with small initial weights arranges its tokens.
+
+    FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
+    across two documents; standard errors take documents as independent, and there have to be 40.
+    """
+
+    action: Annotated[Literal["predict"], Positional("ACTION")]
+    """What to do: predict."""
+    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
+    """The corpus."""
+    field: tuple[str, ...] = ("text",)
+    """Keys or columns with the text; several are joined."""
+    documents: Literal["paragraph", "line", "file"] = "paragraph"
+    """What a document is in a text file."""
+    tokenizer: Path | None = None
+    """A tokenizer.json of Hugging Face; else words in lower case."""
+    vocabulary: int | None = None
+    """Keep so many most frequent tokens; others are <other>."""
+    context: int | None = None
+    """Cut documents into pieces of so many tokens."""
+    tokens: tuple[str, ...] = ()
+    """The words to compare, instead of the most frequent."""
+    top: int = 12
+    """How many of the most frequent words to compare."""
+    predictor: Literal["bigram", "marginal", "tied", "context"] = "bigram"
+    """What is compared: see docs/corpus.md."""
+    nearest: tuple[str, ...] = ()
+    """Words whose nearest neighbours are wanted."""
+    candidates: int = 500
+    """Neighbours are sought among so many most frequent words."""
+    out: Path | None = None
+    """Write prediction.json, prediction.html and the figures here."""
+
+
+COMMAND = Command("corpus", Options, "anchorflow corpus predict stories.txt --nearest dog --out runs/stories")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Predict, print, and write if asked to."""
+    options = COMMAND.parse(arguments)
+    from sim.data.corpus import build_corpus
+    from sim.runs.outputs import OutputFolder
+    from validate.console import print_json
+    from validate.corpus.page import FILES, FOLDERS, write
+    from validate.corpus.prediction import CorpusPrediction
+    from validate.corpus.read import documents_of
+
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
+    corpus = build_corpus(
+        documents_of(options.files, fields=options.field, unit=options.documents),
+        tokenizer=options.tokenizer,
+        vocabulary=options.vocabulary,
+        context=options.context,
+    )
+    prediction = CorpusPrediction.of(
+        corpus,
+        words=options.tokens,
+        top=options.top,
+        predictor=options.predictor,
+        nearest=options.nearest,
+        candidates=options.candidates,
+    )
+    if options.out is not None:
+        write(prediction, options.out)
+    if options.as_json:
+        print_json(prediction.to_json())
+        return 0
+    print_prediction(prediction)
+    if options.out is not None:
+        print(f"written to {options.out / 'prediction.html'}")
+    return 0
+
+
+def print_prediction(prediction: CorpusPrediction) -> None:
+    """Print what was read, a line a word, the neighbours and the spectrum."""
+    from validate.console import print_table, tell
+    from validate.corpus.prediction import FORMULAS
+
+    tell(prediction.headline())
+    predictor = prediction.geometry.predictor
+    header = ["word", "share", "departs", "distinct", "most like", "cosine"]
+    notes = [
+        "departs: when its embedding has moved as far as its initial length; the first one's time is 1",
+        "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
+        " -, if by that its difference from one of them may be none (two standard errors)",
+        "most like: the word of the table with the largest predicted cosine, ± its standard error",
+    ]
+    title = f"predicted embedding, {predictor}: {FORMULAS[predictor]}"  # type: ignore[index]
+    print_table(title, header, prediction.token_rows(), spare=["share"], notes=notes)
+    if prediction.summary():
+        tell(prediction.summary() + "\n")
+    for found in prediction.neighbours:
+        word = prediction.corpus.words[found.tokens[0]]
+        print_table(f"nearest to {word!r}", ["word", "count", "cosine"], prediction.neighbour_rows(found))
+    print_table(
+        "singular values of C, rows r_s (P^s - u)",
+        ["", "value", "over first", "words most along it"],
+        prediction.mode_rows(),
+    )

@@ -1,0 +1,1 @@
+"""What a corpus predicts, printed, drawn and written."""

@@ -1,0 +1,84 @@
+"""A corpus's prediction as a folder: JSON, pictures and one page."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sim.runs.outputs import OutputFolder
+from theory.paths import PathLike, as_path
+from validate.corpus.prediction import FORMULAS, CorpusPrediction
+from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, new_axes, rendered
+from validate.html import page
+from validate.report_figures import ReportFigure
+
+FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
+"""What ``write`` writes into a folder."""
+
+
+def write(prediction: CorpusPrediction, out: PathLike) -> None:
+    """Write prediction.json, the pictures (PNG and SVG) and prediction.html.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written, or holds a file of such a name which was not written by this.
+    """
+    folder = OutputFolder(as_path("out", out))
+    folder.check(FILES, FOLDERS)
+    drawn = ReportFigure("geometry", caption(prediction), draw(prediction))
+    folder.write("prediction.json", json.dumps(prediction.to_json(), indent=2, allow_nan=False) + "\n")
+    folder.write("figures/geometry.png", drawn.png)
+    folder.write("figures/geometry.svg", rendered(drawn.figure, "svg"))
+    formula = FORMULAS[prediction.geometry.predictor]  # type: ignore[index]
+    text = page("corpus.html.j2", prediction=prediction, figure=drawn, formula=formula)
+    folder.write("prediction.html", text)
+
+
+def caption(prediction: CorpusPrediction) -> str:
+    """Return what the picture shows."""
+    return (
+        f"Left: predicted cosines of {len(prediction.words)} words ({prediction.geometry.predictor}). "
+        "Middle: when each embedding departs from its initial value, and when it is distinct from all others "
+        "shown. Right: the largest singular values of C."
+    )
+
+
+def draw(prediction: CorpusPrediction) -> Figure:
+    """Draw the cosines, the times and the spectrum."""
+    figure, (left, middle, right) = new_axes(1, 3, size=(2.25, 2.4))
+    _draw_cosines(left, prediction)
+    _draw_times(middle, prediction)
+    values = prediction.singular_values
+    right.semilogy(np.arange(1, len(values) + 1), values, "o-", color=PALETTE[0], markersize=3)
+    right.set(title="singular values of C", xlabel="number")
+    return figure
+
+
+def _draw_cosines(ax: Axes, prediction: CorpusPrediction) -> None:
+    image = ax.imshow(prediction.geometry.cosine.value, vmin=-1, vmax=1, cmap=DIVERGING)
+    # All words where they can be read; a tick for some of them elsewhere.
+    step = -(-len(prediction.words) // 30)
+    ticks = range(0, len(prediction.words), step)
+    names = [prediction.words[i] for i in ticks]
+    ax.set_xticks(ticks, names, rotation=90, fontsize=SMALL_TEXT)
+    ax.set_yticks(ticks, names, fontsize=SMALL_TEXT)
+    ax.set_title("predicted cosine")
+    figure = ax.figure
+    figure.colorbar(image, ax=ax, shrink=0.7)
+
+
+def _draw_times(ax: Axes, prediction: CorpusPrediction) -> None:
+    g = prediction.geometry
+    rows = np.arange(len(g.tokens))
+    ax.semilogx(g.departs, rows, "o", color=PALETTE[0], markersize=3, label="departs")
+    if len(rows) > 1:
+        ax.semilogx(g.distinct_from_all, rows, "s", color=PALETTE[1], markersize=3, label="distinct")
+    step = -(-len(rows) // 30)
+    ax.set_yticks(rows[::step], prediction.words[::step], fontsize=SMALL_TEXT)
+    ax.invert_yaxis()
+    ax.set(title="order in time", xlabel="time (first departure = 1)")
+    ax.legend(frameon=False, fontsize=SMALL_TEXT)

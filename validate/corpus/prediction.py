@@ -1,0 +1,209 @@
+"""What the theory says about a corpus before any training, gathered for printing and writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.data.corpus import Corpus
+from sim.runs.files import finite
+from theory import (
+    CorpusCounts,
+    CorpusGeometry,
+    SampledValue,
+    bigram_operator,
+    corpus_counts,
+    corpus_geometry,
+    nearest_tokens,
+    top_singular,
+)
+from theory.checked import Size, checked
+from theory.corpus.geometry import CorpusPredictor
+from theory.corpus.sequences import FloatArray
+from validate.corpus.read import Tracked
+
+FORMULAS: dict[CorpusPredictor, str] = {
+    "bigram": "P^s - u",
+    "marginal": "P^s - mean P",
+    "tied": "rows of C + C^T",
+    "context": "rows of E c^T (y - u), c the average of the tokens so far",
+}
+_MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusPrediction:
+    """The predicted geometry of a corpus's tokens.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    counts : CorpusCounts
+    geometry : CorpusGeometry
+        Of the chosen tokens.
+    neighbours : list of CorpusGeometry
+        For each word asked for, the word first and then its neighbours.
+    singular_values : ndarray of float64
+        The largest of C.
+    leading : list of list of str
+        For each of them, the words whose rows of C lie most along it.
+    """
+
+    corpus: Corpus
+    counts: CorpusCounts
+    geometry: CorpusGeometry
+    neighbours: list[CorpusGeometry]
+    singular_values: FloatArray
+    leading: list[list[str]]
+
+    @classmethod
+    @checked
+    def of(
+        cls,
+        corpus: Corpus,
+        *,
+        words: Sequence[str] = (),
+        top: Size = 12,
+        predictor: CorpusPredictor = "bigram",
+        nearest: Sequence[str] = (),
+        candidates: Size = 500,
+    ) -> CorpusPrediction:
+        """Predict the geometry of some words of a corpus.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        words : sequence of str, optional
+            The words to compare; by default the most frequent ones.
+        top : int, optional
+            How many of these.
+        predictor : {"bigram", "marginal", "tied", "context"}, optional
+            See ``theory.corpus_geometry``.
+        nearest : sequence of str, optional
+            Words whose neighbours are looked for among the most frequent words.
+        candidates : int, optional
+            How many of these.
+
+        Raises
+        ------
+        InputError
+            If a word does not occur, or there are too few documents for standard errors.
+        """
+        tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
+        wanted = [corpus.token(word) for word in nearest]
+        V, others = corpus.vocab_size, corpus.most_frequent(candidates)
+        geometry = corpus_geometry(Tracked(corpus, "predicting from documents"), V, tokens, predictor)
+        passes = Tracked(corpus, "comparing words in documents")
+        neighbours = [nearest_tokens(passes, V, token, others, _NEIGHBOURS, predictor) for token in wanted]
+        counts = corpus_counts(Tracked(corpus, "counting documents"), V)
+        left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
+        leading = [[corpus.words[i] for i in np.argsort(-np.abs(u))[:_LEADING]] for u in left.T]
+        return cls(corpus, counts, geometry, neighbours, values, leading)
+
+    @property
+    def words(self) -> list[str]:
+        """The words of ``geometry``."""
+        return [self.corpus.words[token] for token in self.geometry.tokens]
+
+    def token_rows(self) -> list[list[str]]:
+        """Return a line a word: its share, when it departs and is distinct, and the word most like it."""
+        g = self.geometry
+        cosines = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
+        last = g.distinct_from_all
+        rows = []
+        for i, token in enumerate(g.tokens):
+            alike = None if np.isnan(cosines[i]).all() else int(np.nanargmax(cosines[i]))
+            rows.append(
+                [
+                    self.corpus.words[token],
+                    f"{self.counts.ratios[token]:.2g}",
+                    _number(g.departs[i]),
+                    _number(last[i]),
+                    *(["-", "-"] if alike is None else [self.words[alike], _cell(g.cosine, i, alike)]),
+                ]
+            )
+        return rows
+
+    def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
+        """Return a line a neighbour: its count and its cosine."""
+        return [
+            [self.corpus.words[t], str(self.corpus.counts[t]), _cell(geometry.cosine, 0, i)]
+            for i, t in enumerate(geometry.tokens)
+            if i
+        ]
+
+    def mode_rows(self) -> list[list[str]]:
+        """Return a line a singular value of C."""
+        first = self.singular_values[0]
+        return [
+            [str(k), f"{value:.3g}", f"{value / first:.3f}", " ".join(words)]
+            for k, (value, words) in enumerate(zip(self.singular_values, self.leading, strict=True), start=1)
+        ]
+
+    def headline(self) -> str:
+        """Return what was read, in a sentence."""
+        c = self.corpus
+        return (
+            f"{len(c)} documents, {len(c.tokens)} tokens, {np.count_nonzero(c.counts)} distinct ones "
+            f"of a vocabulary of {c.vocab_size}, {self.counts.pairs.nnz} distinct pairs."
+        )
+
+    def summary(self) -> str:
+        """Return the mean cosine of the chosen words, in a sentence."""
+        mean = self.geometry.mean_cosine
+        n = len(self.words)
+        return f"Mean cosine of the {n * (n - 1) // 2} pairs: {_cell(mean)}." if n > 1 else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; what is undefined is null."""
+        g = self.geometry
+        return {
+            "schema": "anchorflow/corpus-prediction/1",
+            "predictor": g.predictor,
+            "documents": len(self.corpus),
+            "tokens": len(self.corpus.tokens),
+            "vocabulary": self.corpus.vocab_size,
+            "distinct_tokens": int(np.count_nonzero(self.corpus.counts)),
+            "distinct_pairs": int(self.counts.pairs.nnz),
+            "words": self.words,
+            "counts": [int(self.corpus.counts[t]) for t in g.tokens],
+            "cosine": _plain(g.cosine),
+            "mean_cosine": _plain(g.mean_cosine),
+            "growth": _plain(g.growth),
+            "departs": _finite(g.departs),
+            "distinct": _finite(g.distinct),
+            "neighbours": {
+                self.corpus.words[found.tokens[0]]: {
+                    "words": [self.corpus.words[t] for t in found.tokens[1:]],
+                    "cosine": _finite(found.cosine.value[0, 1:]),
+                    "standard_error": _finite(found.cosine.standard_error[0, 1:]),
+                }
+                for found in self.neighbours
+            },
+            "singular_values": _finite(self.singular_values),
+            "leading_words": self.leading,
+        }
+
+
+def _plain(sampled: SampledValue) -> dict[str, Any]:
+    return {"value": _finite(sampled.value), "standard_error": _finite(sampled.standard_error)}
+
+
+def _finite(values: FloatArray) -> Any:
+    if np.ndim(values):
+        return [_finite(row) for row in values]
+    return finite(float(values))
+
+
+def _cell(sampled: SampledValue, *place: int) -> str:
+    value, error = float(sampled.value[place]), float(sampled.standard_error[place])
+    if np.isnan(value):
+        return "-"
+    return f"{value:.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "-"
