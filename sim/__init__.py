@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sim.config.run import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
     from sim.data.corpus import Corpus, build_corpus
     from sim.data.dataset import Dataset, build_dataset
+    from sim.data.prontoqa import ProntoQuestion, prontoqa_questions, read_prontoqa
     from sim.data.text import read_documents
     from sim.fast.matmul import RouteReport, choose_route, matmul_route
     from sim.models.base import Model, TensorSpec, model_of
@@ -47,6 +48,7 @@ __getattr__ = lazy_names(
         ),
         "sim.data.corpus": ("Corpus", "build_corpus"),
         "sim.data.dataset": ("Dataset", "build_dataset"),
+        "sim.data.prontoqa": ("ProntoQuestion", "prontoqa_questions", "read_prontoqa"),
         "sim.data.text": ("read_documents",),
         "sim.training.cost": ("Cost", "estimate", "seconds_per_epoch"),
         "sim.training.launch": ("default_workers", "train", "train_members"),
@@ -84,6 +86,7 @@ __all__ = [
     "ModelSection",
     "OneLayerConfig",
     "Progress",
+    "ProntoQuestion",
     "RouteReport",
     "Run",
     "RunConfig",
@@ -109,7 +112,9 @@ __all__ = [
     "matmul_route",
     "model_of",
     "preset_names",
+    "prontoqa_questions",
     "read_documents",
+    "read_prontoqa",
     "register_model",
     "seconds_per_epoch",
     "train",

@@ -12,6 +12,7 @@ import torch
 
 import sim
 from sim.config.run import make_member_config
+from sim.data.prontoqa import as_json_line
 
 Call = tuple[Callable[..., Any], dict[str, Any]]
 
@@ -37,6 +38,7 @@ TOKENS = torch.tensor([[[20, 4], [21, 5]]])
 RESULTS = frozenset(
     {
         "Corpus",
+        "ProntoQuestion",
         "Cost",
         "Dataset",
         "Model",
@@ -59,8 +61,12 @@ def calls() -> dict[str, Call]:
 def _texts() -> dict[str, Call]:
     file = Path(tempfile.mkdtemp(prefix="anchorflow-fuzz-")) / "notes.txt"
     file.write_text("one\n\ntwo\n")
+    questions = file.with_name("questions.jsonl")
+    questions.write_text(as_json_line(sim.prontoqa_questions(1)[0]))
     return {
         "read_documents": (sim.read_documents, {"path": file, "fields": ("text",), "unit": "line"}),
+        "prontoqa_questions": (sim.prontoqa_questions, {"n": 2, "seed": 1, "hops": [1, 2]}),
+        "read_prontoqa": (sim.read_prontoqa, {"path": questions}),
         "build_corpus": (sim.build_corpus, {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2}),
     }
 

@@ -1,0 +1,206 @@
+"""True-or-false questions over invented ontologies, with their chains of thought, by a generator of our own.
+
+The form is that of PrOntoQA (Saparov & He, ICLR 2023): a chain of concepts, each below the next and below a
+second one, with one property each; an individual at a concept of the chain; a property some hops further up
+that decides the query; and distractors: the second concepts, another fact about the individual, and a concept
+elsewhere that has the queried property with the other sign.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from sim.seeds import numpy_stream
+from theory import InputError
+from theory.checked import Between, Size, checked
+from theory.paths import as_path
+from theory.reading import open_regular
+
+CONCEPTS = tuple(
+    f"{stem}pus"
+    for stem in (
+        *("brim", "dum", "gor", "grim", "im", "jom", "lem", "lor", "num"),
+        *("rom", "shum", "ster", "tum", "vum", "wum", "yum", "zum"),
+    )
+)
+NAMES = ("Fae", "Max", "Sally", "Wren", "Stella", "Alex", "Rex", "Polly", "Sam")
+FAMILIES = (
+    ("aggressive", "amenable", "angry", "kind", "mean"),
+    ("bitter", "sour", "spicy", "sweet"),
+    ("blue", "brown", "orange", "red"),
+    ("bright", "dull"),
+    ("cold", "hot", "temperate"),
+    ("discordant", "loud", "melodic", "muffled"),
+    ("earthy", "floral", "fruity"),
+    ("fast", "moderate", "slow"),
+    ("feisty", "happy", "nervous", "shy"),
+    ("large", "small"),
+    ("liquid", "luminous", "metallic", "wooden"),
+    ("opaque", "transparent"),
+    ("overcast", "rainy", "snowy", "sunny", "windy"),
+)
+"""Adjectives; of one family a question uses at most one, so that no two of its properties clash."""
+MOST_HOPS = 5
+KEYS = ("question", "query", "chain_of_thought", "answer")
+"""The parts of a text, in order: the fields to give where such a file is read as a corpus."""
+_NEGATED = 1 / 3
+"""The share of properties with "not", but for the pair about the query; in the published questions 0.317."""
+_LONGER = 0.86
+"""How much rarer a chain is than one shorter by a concept: fitted to the published questions."""
+
+
+@dataclass(frozen=True)
+class ProntoQuestion:
+    """A question with its answer.
+
+    Attributes
+    ----------
+    question : str
+        Premises.
+    query : str
+    chain_of_thought : tuple of str
+        A premise about the individual, then a rule and what follows from it, once for each hop.
+    answer : {"True", "False"}
+    hops : int
+    """
+
+    question: str
+    query: str
+    chain_of_thought: tuple[str, ...]
+    answer: str
+    hops: int
+
+    @property
+    def text(self) -> str:
+        """All of it as one text."""
+        return " ".join([self.question, self.query, *self.chain_of_thought, self.answer])
+
+
+@checked
+def prontoqa_questions(
+    n: Size, *, seed: Annotated[int, Between(0)] = 0, hops: Sequence[int] = (1, 2, 3, 4, 5)
+) -> list[ProntoQuestion]:
+    """Return n different questions, with each number of hops in turn.
+
+    Parameters
+    ----------
+    n : int
+    seed : int, optional
+        Equal seeds give equal questions.
+    hops : sequence of int, optional
+        Each from 1 to 5.
+
+    Raises
+    ------
+    InputError
+        If a number of hops is none of these.
+    """
+    if not len(hops):
+        raise InputError("hops", hops, "none", f"give numbers from 1 to {MOST_HOPS}")
+    for number in hops:
+        if not 1 <= number <= MOST_HOPS:
+            raise InputError("hops", number, "out of range", f"give 1 to {MOST_HOPS}")
+    rng = numpy_stream(seed, "data/prontoqa")
+    found: dict[str, ProntoQuestion] = {}
+    while len(found) < n:
+        question = _Draw(rng, hops[len(found) % len(hops)]).question()
+        found.setdefault(question.question + question.query, question)
+    return list(found.values())
+
+
+class _Draw:
+    """One question, drawn."""
+
+    def __init__(self, rng: np.random.Generator, hops: int) -> None:
+        self.rng, self.hops = rng, hops
+        lengths = np.arange(hops, MOST_HOPS + 1)
+        weights = _LONGER**lengths
+        length = int(rng.choice(lengths, p=weights / weights.sum()))
+        names = iter(rng.permutation(CONCEPTS).tolist())
+        self.chain = [next(names) for _ in range(length + 1)]
+        self.beside = [next(names) for _ in range(length)]
+        self.other, self.above_other, self.elsewhere = (next(names) for _ in range(3))
+        adjectives = (str(rng.choice(family)) for family in rng.permutation(np.array(FAMILIES, object)))
+        # One of the two concepts above the chain's last but one has no property.
+        bare = (self.chain, self.beside)[int(rng.integers(2))][-1]
+        bearing = [c for c in (*self.chain, *self.beside, self.other) if c != bare]
+        self.property = {
+            concept: (adjective, bool(rng.random() < _NEGATED))
+            for concept, adjective in zip(bearing, adjectives, strict=False)
+        }
+        self.start = int(rng.integers(length - hops + 1))
+        self.end = self.start + hops - 1
+        target = self.chain[self.end]
+        self.property[target] = (self.property[target][0], bool(rng.random() < 0.5))
+
+    def question(self) -> ProntoQuestion:
+        """Return it in words."""
+        rng, name = self.rng, str(self.rng.choice(NAMES))
+        up = {low: self._rule(low, high) for low, high in zip(self.chain[:-1], self.chain[1:], strict=True)}
+        sides = [self._rule(low, high) for low, high in zip(self.chain[:-1], self.beside, strict=True)]
+        has = {concept: self._rule(concept, *of) for concept, of in self.property.items()}
+        adjective, negated = self.property[self.chain[self.end]]
+        rules = [*up.values(), *sides, *has.values(), self._rule(self.other, self.above_other)]
+        rules.append(self._rule(self.elsewhere, adjective, not negated))
+        start = f"{name} is {_article(self.chain[self.start])}."
+        facts = [start, f"{name} is {_article(self.other)}."]
+        chain = [start]
+        for low, high in zip(self.chain[self.start : self.end], self.chain[self.start + 1 :], strict=False):
+            chain += [up[low], f"{name} is {_article(high)}."]
+        chain += [has[self.chain[self.end]], f"{name} is {'not ' * negated}{adjective}."]
+        asked = bool(rng.random() < 0.5)
+        return ProntoQuestion(
+            " ".join([*rng.permutation(rules).tolist(), *rng.permutation(facts).tolist()]),
+            f"True or false: {name} is {'not ' * asked}{adjective}.",
+            tuple(chain),
+            str(asked == negated),
+            self.hops,
+        )
+
+    def _rule(self, concept: str, of: str, negated: bool = False) -> str:
+        """Return "Each X is a Y.", "Every X is a Y." or, as often as both together, "Xs are Ys."."""
+        form, no = self.rng.integers(4), "not " * negated
+        if form > 1:
+            return f"{_plural(concept).capitalize()} are {no}{_plural(of) if of in CONCEPTS else of}."
+        return f"{('Each', 'Every')[form]} {concept} is {no}{_article(of) if of in CONCEPTS else of}."
+
+
+def _article(concept: str) -> str:
+    return f"{'an' if concept[0] in 'aeiou' else 'a'} {concept}"
+
+
+def _plural(concept: str) -> str:
+    return f"{concept}es"
+
+
+@checked
+def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
+    """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line, named by its number, is no such question.
+    """
+    file, found = as_path("path", path), []
+    with open_regular(file) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                record = json.loads(line)
+                steps = tuple(record.pop("chain_of_thought"))
+                found.append(ProntoQuestion(**record, chain_of_thought=steps))
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
+                raise InputError("file", str(file), problem, "correct that line") from None
+    return found
+
+
+def as_json_line(question: ProntoQuestion) -> str:
+    """Return a question as a line of such a file."""
+    return json.dumps(asdict(question)) + "\n"
