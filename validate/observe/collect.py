@@ -18,8 +18,8 @@ from theory import Task, frozen_direction
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
 from validate.observe.observations import Observations, tokens_of
-from validate.observe.outputs import mean_outputs
-from validate.observe.probe import Probe, draw_probe
+from validate.observe.outputs import held_out_deviations, mean_outputs
+from validate.observe.probe import Probe, draw_held_out, draw_probe
 from validate.observe.spectra import spectra
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,6 +63,7 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found
+    found |= _of_held_out(parameters, model, task)
     if "attention" in model.shows:
         return found | _of_attention(parameters, model, task, probe)
     logits = model.logits(_tensors(parameters), _tokens(probe))[0]
@@ -79,11 +80,25 @@ def _of_attention(
     found = first_attention(_head(seen["0.attention"]))
     logits, attention = (_head(seen[f"{last}.{name}"])[:, -1] for name in ("attention_logits", "attention"))
     found |= last_row(logits, attention, probe.position)
+    sums = ~np.array([mapping.is_table for mapping in task.mappings])[probe.mapping]
+    if sums.any():
+        rows = last_row(logits[sums], attention[sums], probe.position[sums])
+        found["key_attention"] = np.diagonal(rows["last_attention"]).copy()
     if "positions" in model.shows:
         found["last_logits_positions"] = _positions_alone(parameters, model, task)
     anchors = task.reasoning_anchors or task.anchors
     found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
     return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
+
+
+def _of_held_out(parameters: Parameters, model: Model[ModelSection], task: Task) -> dict[str, FloatArray]:
+    """Return by how much the answers to held-out combinations are off; nothing without any."""
+    drawn = draw_held_out(task)
+    if drawn is None:
+        return {}
+    sequences, labels = drawn
+    logits = model.logits(_tensors(parameters), torch.from_numpy(sequences).unsqueeze(0))[0]
+    return held_out_deviations(logits.numpy(), labels)
 
 
 def _positions_alone(parameters: Parameters, model: Model[ModelSection], task: Task) -> FloatArray:

@@ -9,6 +9,8 @@ from theory import Task
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+FARTHEST = 10
+"""How far off an answer may be to be counted by its deviation."""
 
 
 def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str, FloatArray]:
@@ -37,3 +39,18 @@ def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str,
         found[f"outputs/{own.name}"] = mean
         found[f"label_mass/{own.name}"] = np.asarray(mean[labels.start : labels.stop].sum())
     return found
+
+
+def held_out_deviations(logits: FloatArray, labels: IntArray) -> dict[str, FloatArray]:
+    """Return the shares of answers that are off by −10 to 10, as "held_out_deviations" (21,).
+
+    Parameters
+    ----------
+    logits : ndarray, shape (n, d)
+        Of sequences with a held-out combination of anchors.
+    labels : ndarray of int64, shape (n,)
+        What their rule gives.
+    """
+    off = logits.argmax(axis=1) - labels
+    near = off[np.abs(off) <= FARTHEST] + FARTHEST
+    return {"held_out_deviations": np.bincount(near, minlength=2 * FARTHEST + 1) / len(labels)}

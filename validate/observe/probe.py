@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim.seeds import numpy_stream
 from theory import Task
-from theory.task.population import assemble
+from theory.task.population import assemble, draw_tables, labels_of
 
 IntArray = npt.NDArray[np.int64]
 SEQUENCES = 512
@@ -59,10 +59,38 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
     return Probe(assemble(task, mapping, combination, key, position, noise).sequences, mapping, position)
 
 
+def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray] | None:
+    """Draw sequences with the held-out combinations of the task's rules, and the labels that the rules give.
+
+    None if no rule has one. Keys, their positions and noise are uniform, from a stream of their own.
+    """
+    rng = numpy_stream(SEED, "observe/held out")
+    pairs = [
+        (index, int(combination))
+        for index, mapping in enumerate(task.mappings)
+        if not mapping.is_table
+        for combination in np.flatnonzero(_held_out(task, index))
+    ]
+    if not pairs:
+        return None
+    mapping, combination = np.array(pairs)[rng.integers(len(pairs), size=size)].T
+    key, position = (
+        rng.integers(len(task.keys), size=size),
+        rng.integers(task.length - task.n_anchors, size=size),
+    )
+    noise = rng.integers(len(task.keys), size=(size, task.n_noise))
+    population = assemble(task, mapping, combination, key, position, noise)
+    return population.sequences, labels_of(task, population, draw_tables(task, rng))
+
+
 def _trained(task: Task, index: int) -> IntArray:
     """Return the numbers of a mapping's combinations that are not held out."""
+    return np.flatnonzero(~_held_out(task, index))
+
+
+def _held_out(task: Task, index: int) -> npt.NDArray[np.bool_]:
+    """Return for each of a mapping's combinations whether it is held out."""
     n = task.n_combinations(task.mappings[index])
     zero = np.zeros(n, np.int64)
     noise = np.zeros((n, task.n_noise), np.int64)
-    population = assemble(task, zero + index, np.arange(n), zero, zero, noise)
-    return np.flatnonzero(~population.held_out)
+    return assemble(task, zero + index, np.arange(n), zero, zero, noise).held_out

@@ -24,8 +24,10 @@ ATTENTION = {
     "last_logits",
     "last_logits_sd",
     "last_attention",
+    "key_attention",
     "wv_direction",
 }
+HELD_OUT = {"held_out_deviations"}
 
 
 def _own(observations: Observations, *prefixes: str) -> set[str]:
@@ -62,7 +64,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
     run = make(MODELS[name])
     found, probe = observe(run).arrays, draw_probe(run.task, 12)
     learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
-    expected = ATTENTION | EMBEDDING | DATA | ({"last_logits_positions"} if learned else set())
+    expected = ATTENTION | EMBEDDING | DATA | HELD_OUT | ({"last_logits_positions"} if learned else set())
     assert _own(observe(run), "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
     last = run.config.model.n_layers - 1  # type: ignore[union-attr]
     for e, epoch in enumerate(run.snapshot_epochs):
@@ -79,6 +81,10 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
             for kind, own in (("logits", "attention_logits"), ("attention", "attention")):
                 rows = np.mean([cache[f"{last}.{own}"][0, -1] for cache in at], axis=0)
                 np.testing.assert_allclose(found[f"last_{kind}"][e, p], rows, atol=1e-10)
+            sums = [not run.task.mappings[m].is_table for m in probe.mapping]
+            own = [c for (_, c), q, s in zip(seen, probe.position, sums, strict=True) if q == p and s]
+            key = np.mean([cache[f"{last}.attention"][0, -1, p] for cache in own])
+            assert found["key_attention"][e, p] == pytest.approx(key, abs=1e-10)
         soft = [[math.exp(x) for x in logits[-1]] for logits, _ in seen]
         soft = [[x / sum(row) for x in row] for row in soft]
         for m, mapping in enumerate(run.task.mappings):
@@ -96,7 +102,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
 def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None:
     run, found = emb_mlp_run, observe(emb_mlp_run)
     probe = draw_probe(run.task, 12)
-    expected = EMBEDDING | DATA | {"frozen_direction", "frozen_start"}
+    expected = EMBEDDING | DATA | HELD_OUT | {"frozen_direction", "frozen_start"}
     assert _own(found, "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
     W_emb, W1, W2 = (run.snapshot(2)[name].astype(np.float64) for name in ("W_emb", "W1", "W2"))
     memory = probe.sequences[probe.mapping == 0]

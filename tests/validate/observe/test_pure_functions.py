@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -14,7 +15,8 @@ from theory import Mapping, Task, Window
 from validate.observe import draw_probe, effective_rank
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
-from validate.observe.outputs import mean_outputs
+from validate.observe.outputs import held_out_deviations, mean_outputs
+from validate.observe.probe import draw_held_out
 from validate.observe.spectra import spectra
 
 RNG = np.random.default_rng(5)
@@ -125,6 +127,23 @@ def test_the_last_row_is_averaged_by_the_place_of_the_key() -> None:
     np.testing.assert_allclose(found["last_logits"], [[0, 1], [3, 5.5]])
     np.testing.assert_allclose(found["last_logits_sd"], [[0, 0], [math.sqrt(2), math.sqrt(0.5)]])
     np.testing.assert_allclose(found["last_attention"], [[0, 0.1], [0.3, 0.55]])
+
+
+def test_answers_to_held_out_combinations_are_counted_by_their_deviation() -> None:
+    logits = np.eye(48)[[5, 9, 9, 40]]
+    found = held_out_deviations(logits, np.array([5, 5, 12, 5]))["held_out_deviations"]
+    assert found.shape == (21,)
+    assert (found[10], found[14], found[7], found.sum()) == (0.25, 0.25, 0.25, 0.75)  # 35 off is beyond 10.
+
+
+def test_held_out_sequences_are_those_of_the_rule() -> None:
+    drawn = draw_held_out(TASK, 64)
+    assert drawn is not None
+    for row, label in zip(*drawn, strict=True):
+        place = int(np.flatnonzero(row == 4)[0])
+        assert row[place + 1] == 6
+        assert label == row[place - 1] + 10
+    assert draw_held_out(dataclasses.replace(TASK, mappings=[Mapping([1, 2], Window(), "w")])) is None
 
 
 def test_outputs_are_mean_probabilities_and_their_mass_on_possible_labels() -> None:
