@@ -22,6 +22,11 @@ _STYLES = {
     "holds in part": "yellow",
     "holds": "green",
     "does not hold": "red",
+    "fails": "red",
+    "undecided": "yellow",
+    "undefined": "yellow",
+    "part": "yellow",
+    "open": "yellow",
     "not tested": "dim",
     "not met": "red",
     "met": "green",
@@ -53,7 +58,7 @@ def print_table(
     title : str
         Stands above.
     header : sequence of str
-        The columns' names; cells under "verdict" and "state" are coloured.
+        The columns' names; verdicts are coloured, and cells under "verdict" and "state" that begin with one.
     rows : sequence of sequences of str
     spare : sequence of str
         Columns that are left out first, the last one first.
@@ -80,6 +85,15 @@ def print_table(
             continue  # It explains a column that is left out.
         console.print(Text(printable(note)), soft_wrap=width is None)
     console.print()
+
+
+def print_text(lines: Sequence[str]) -> None:
+    """Print lines on standard output, wrapped between words in a terminal."""
+    width = terminal_width(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
+    for line in lines:
+        text = printable(line)
+        print(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False) if width else text)
+    print()
 
 
 def column_widths(
@@ -152,7 +166,7 @@ def _print_lists(console: Console, header: Sequence[str], rows: Sequence[Sequenc
 
 def _styled(name: str, cell: str) -> Text:
     if name not in ("verdict", "state"):
-        return Text(cell)
+        return Text(cell, style=_STYLES.get(cell, ""))
     words = " ".join(cell.split())
     return Text(cell, style=next((style for word, style in _STYLES.items() if words.startswith(word)), ""))
 

@@ -40,7 +40,7 @@ from validate.times import common_early
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""
-SCHEMA = "anchorflow/report/3"
+SCHEMA = "anchorflow/report/4"
 LABEL_LAWS = "fig04_"
 """How the name of the paper's figure begins that shows the label distributions."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
@@ -89,6 +90,30 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
     error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
     half = _quantile((1 + level) / 2, len(defined) - 1) * error
     return Estimate(mean, float(max(mean - half, low)), float(min(mean + half, high)), len(defined))
+
+
+def t_test(values: Sequence[float], threshold: float) -> float:
+    """Return the two-sided p-value of Student's t-test of the mean of some values against a threshold.
+
+    It is below 0.05 exactly where the 95 % interval of ``over_seeds``, uncut, leaves the threshold out. NaN
+    for fewer than two values; 0 for equal values beyond the threshold and 1 for equal values on it.
+    """
+    array = np.asarray(values, np.float64)
+    if len(array) < 2:
+        return math.nan
+    distance, error = abs(float(array.mean()) - threshold), float(array.std(ddof=1)) / math.sqrt(len(array))
+    if error == 0:
+        return float(distance == 0)
+    return float(2 * student.sf(distance / error, len(array) - 1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number by Holm's step-down method, in the order given."""
+    adjusted, largest = [1.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import InputError
+from validate.bounds import Bound, Value, between, ends
 from validate.observe import Observations
 
 FloatArray = npt.NDArray[np.float64]
@@ -92,15 +93,15 @@ def first_epoch(observations: Observations) -> int:
     return observations.epochs[0]
 
 
-def fitted_time(observations: Observations, part: str) -> float:
-    """Return when a data set's accuracy first reaches ``HALF``, and the run's end if it never does.
+def fitted_time(observations: Observations, part: str) -> Value:
+    """Return when a data set's accuracy first reaches ``HALF``; a bound, "after the end", if it never does.
 
     Between two evaluations the accuracy is taken to be linear.
     """
     times, accuracy = curve(observations, "accuracy", part)
     reached = np.flatnonzero(accuracy >= HALF)
     if not reached.size:
-        return float(times[-1])
+        return Bound(low=float(times[-1]))
     k = int(reached[0])
     if k == 0:
         return float(times[0])
@@ -113,14 +114,22 @@ def is_fitted(observations: Observations, part: str) -> bool:
     return bool((curve(observations, "accuracy", part)[1] >= HALF).any())
 
 
-def doublings(observations: Observations, slow: str, fast: str) -> float:
+def has_learned(observations: Observations) -> bool:
+    """Return whether a run fitted any of its data sets but the held-out one."""
+    parts = observations.metrics[0]["accuracy"]
+    return any(is_fitted(observations, part) for part in parts if part != "rsn_test")
+
+
+def doublings(observations: Observations, slow: str, fast: str) -> Value:
     """Return log2 of the ratio of the times at which two data sets are fitted.
 
-    A data set that is not fitted by the end counts as fitted then. For ``slow`` this makes the number too
-    small, for ``fast`` it makes it at most 0: a positive number is never more than the truth.
+    A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
     """
-    times = fitted_time(observations, slow), fitted_time(observations, fast)
-    return math.log2(times[0] / times[1]) if min(times) > 0 else math.nan
+    (low_slow, high_slow), (low_fast, high_fast) = (ends(fitted_time(observations, p)) for p in (slow, fast))
+    if min(low_slow, low_fast) <= 0 or math.isinf(min(high_slow, high_fast)):
+        return math.nan
+    lowest = -math.inf if math.isinf(high_fast) else math.log2(low_slow / high_fast)
+    return between(lowest, math.log2(high_slow / low_fast))
 
 
 def mean_over_run(observations: Observations, values: FloatArray) -> float:

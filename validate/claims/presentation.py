@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from sim.runs.files import finite
+from validate.bounds import Bound, Value
+from validate.claims.settings import SETTINGS
 from validate.claims.verdicts import Finding, Outcome
 
-SCHEMA = "anchorflow/claims/1"
-SOURCES = ("paper", "sibling", "chosen", "user")
+SCHEMA = "anchorflow/claims/2"
 Claimed = dict[str, Any]
 """A claim or a condition of the JSON document."""
-HEADER = ("", "claim", "verdict", "first condition", "threshold", "mean [95 %]", "n", "runs", "settings")
+SHORT = {
+    "holds": "holds",
+    "holds in part": "part",
+    "fails": "fails",
+    "undecided": "open",
+    "not tested": "–",
+}
+"""A verdict as a cell of the table."""
 
 
 def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -29,8 +38,9 @@ def _claim(finding: Finding) -> dict[str, Any]:
         "statement": claim.statement,
         "section": claim.section,
         "opposing": claim.opposing,
+        "setting": finding.setting,
         "verdict": finding.verdict,
-        "clear": finding.clear,
+        "verdicts": {setting: finding.verdict_at(setting) for setting in finding.settings},
         "against_the_paper": finding.against_the_paper,
         "conditions": [_condition(finding, outcome) for outcome in finding.outcomes],
     }
@@ -42,6 +52,7 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
         "measure": c.what,
         "role": c.role,
         "part": c.part,
+        "setting": c.setting,
         "relation": None if c.role == "note" else c.relation,
         "threshold": finite(c.threshold),
         "reason": c.reason,
@@ -49,25 +60,35 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
         "runs": str(c.needs) if c.needs else "computed",
         "state": finding.state(outcome),
         "estimate": outcome.estimate.as_dict(),
-        "values": [finite(value) for value in outcome.values],
-        "seeds_met": outcome.seeds_met,
-        "clear": outcome.clear,
+        "side": outcome.side,
+        "p_value": finding.p_value(outcome),
+        "values": [_plain(value) for value in outcome.values],
         "missing": outcome.missing or None,
         "sources": dict(outcome.sources),
     }
 
 
-def row(claim: Claimed) -> list[str]:
-    """Return a claim's line: number, name, verdict, and the condition that stands for it."""
-    first = headline(claim)
-    return [
-        str(claim["number"]),
-        claim["name"] + (" (opposing)" if claim["opposing"] else ""),
-        verdict_text(claim),
-        *measured(first),
-        first["runs"],
-        settings(first),
-    ]
+def _plain(value: Value) -> Any:
+    if isinstance(value, Bound):
+        return {"low": finite(value.low), "high": finite(value.high)}
+    return finite(value)
+
+
+def tested_settings(claims: Sequence[Claimed]) -> list[str]:
+    """Return the settings at which any of some claims is tested, the likeliest first."""
+    tested = {s for claim in claims for s, verdict in claim["verdicts"].items() if verdict != "not tested"}
+    return [setup.label for setup in SETTINGS if setup.label in tested]
+
+
+def header(claims: Sequence[Claimed]) -> list[str]:
+    """Return the columns of the table of claims: a number, a name, and the settings that were tested."""
+    return ["", "claim", *tested_settings(claims)]
+
+
+def row(claim: Claimed, settings: Sequence[str]) -> list[str]:
+    """Return a claim's line: number, name, and its verdict at each setting."""
+    verdicts = [SHORT[claim["verdicts"][s]] if s in claim["verdicts"] else "" for s in settings]
+    return [str(claim["number"]), claim["name"] + (" (opposing)" if claim["opposing"] else ""), *verdicts]
 
 
 def condition_rows(claim: Claimed) -> list[list[str]]:
@@ -78,72 +99,84 @@ def condition_rows(claim: Claimed) -> list[list[str]]:
     ]
 
 
+def parts(claims: Sequence[Claimed]) -> list[str]:
+    """Return for each claim that holds in part, and each setting, which conditions hold and which fail."""
+    return [
+        f"{claim['number']} {setting}: {_which(claim, setting)}"
+        for claim in claims
+        for setting, verdict in claim["verdicts"].items()
+        if verdict == "holds in part"
+    ]
+
+
+def _which(claim: Claimed, setting: str) -> str:
+    asked = [c for c in claim["conditions"] if c["role"] == "claim" and c["setting"] == setting]
+    told = {word: [c["measure"] for c in asked if c["state"] == word] for word in ("holds", "fails")}
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in told.items())
+
+
 def headline(claim: Claimed) -> Claimed:
     """Return the condition that stands for a claim in a table: the first that was measured."""
     claimed = [c for c in claim["conditions"] if c["role"] == "claim"]
     return next((c for c in claimed if c["missing"] is None), claimed[0])
 
 
-def verdict_text(claim: Claimed) -> str:
-    """Return the verdict, how many conditions are met if not all, and whether an interval leaves it open."""
-    states = [c["state"] for c in claim["conditions"] if c["role"] == "claim"]
-    text = str(claim["verdict"])
-    if text == "not tested":
-        return text
-    if text == "holds in part":
-        text += f", {states.count('met')} of {len(states)}"
-    if "void" in states:
-        text += f", {states.count('void')} void"
-    return text if claim["clear"] else f"{text}, not clear"
-
-
 def states_text(claim: Claimed) -> str:
-    """Return how many conditions of a claim are in each state: "3 met, 1 void, 4 not tested"."""
-    states = Counter(c["state"] for c in claim["conditions"] if c["role"] == "claim")
-    order = ("met", "not met", "void", "not tested")
+    """Return how many conditions of a claim are in each state at the setting of its verdict."""
+    states = Counter(
+        c["state"] for c in claim["conditions"] if c["role"] == "claim" and c["setting"] == claim["setting"]
+    )
+    order = ("holds", "fails", "undecided", "undefined", "void", "not tested")
     return ", ".join(f"{states[state]} {state}" for state in order if states[state])
 
 
-def qualification(claim: Claimed) -> str:
-    """Return what a verdict leaves open: ", as far as tested, not clear", or nothing."""
-    if claim["verdict"] == "not tested":
-        return ""
-    untested = any(c["state"] == "not tested" for c in claim["conditions"] if c["role"] == "claim")
-    return ", as far as tested" * untested + ", not clear" * (not claim["clear"])
-
-
-def count_text(claims: Sequence[Claimed]) -> str:
-    """Return how many claims have each verdict: "8 hold, 12 hold in part, 4 do not hold"."""
-    verdicts = Counter(str(claim["verdict"]) for claim in claims)
+def counts(claims: Sequence[Claimed]) -> list[str]:
+    """Return how many claims have each verdict at each setting: "pre: 3 hold, 2 fail"."""
     forms = {
         "holds": ("holds", "hold"),
         "holds in part": ("holds in part", "hold in part"),
-        "does not hold": ("does not hold", "do not hold"),
+        "fails": ("fails", "fail"),
+        "undecided": ("is undecided", "are undecided"),
         "not tested": ("is not tested", "are not tested"),
     }
-    return ", ".join(
-        f"{verdicts[verdict]} {one if verdicts[verdict] == 1 else many}"
-        for verdict, (one, many) in forms.items()
-        if verdicts[verdict]
-    )
+    lines = []
+    for setting in (setup.label for setup in SETTINGS):
+        verdicts = Counter(c["verdicts"][setting] for c in claims if setting in c["verdicts"])
+        told = [
+            f"{verdicts[v]} {one if verdicts[v] == 1 else many}"
+            for v, (one, many) in forms.items()
+            if verdicts[v]
+        ]
+        lines += [f"{setting}: {', '.join(told)}"] if told else []
+    return lines
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return what the words in a table of claims or conditions mean, for those that occur in it."""
-    text = "\n".join(cell for row in rows for cell in row)
-    found = [f"{word}: {meaning}" for word, meaning in _MEANINGS.items() if word in text]
-    return [*found, _SETTINGS_MEAN] if "settings" in header else found
+    cells = {cell for row in rows for cell in row}
+    text = "\n".join(cells)
+    found = [f"{s.label}: {s.meaning}." for s in SETTINGS if s.label in header]
+    found += [f"{word}: {meaning}" for word, meaning in _CELLS.items() if word in cells]
+    found += [f"{word}: {meaning}" for word, meaning in _INSIDE.items() if word in text]
+    return [*found, _INTERVAL] if "mean [95 %]" in header else found
 
 
-_MEANINGS = {
-    "not clear": "an interval contains its threshold, or one seed gives no interval.",
-    "void": "the threshold is met, but so it is by the control, where the effect must be absent.",
-    "(opposing)": "a claim against the paper; the paper is right if it does not hold.",
-    "not tested": "the runs that it needs are not there.",
+_CELLS = {
+    "part": "some conditions hold, others fail.",
+    "open": "undecided: an interval crosses its threshold, a run was too short, or a control does not fail.",
+    "–": "not tested: the runs are missing.",
+    "undecided": "not significant at 5 % (Holm), one seed, a bound, or a control that does not fail.",
+    "undefined": "the measure is not a number for some seed, as where nothing was learned.",
+    "void": "the condition holds, but so does its control, where the effect must be absent.",
+    "control": "the same measure where the effect must be absent: it has to fail.",
 }
-_SETTINGS_MEAN = (
-    "settings: how many are the paper's, from papers of the same group (sibling), chosen by us where the "
-    "paper is silent, or changed from these by the study (user)."
+_INSIDE = {
+    "(opposing)": "a claim against the paper; the paper is right if it fails.",
+    "≥ ": "a bound: some run ended before what was timed had happened.",
+}
+_INTERVAL = (
+    "mean [95 %]: Student's t over seeds, each interval by itself; the state uses p-values corrected for the "
+    "number of conditions and controls at one setting (Holm)."
 )
 
 
@@ -152,27 +185,19 @@ def is_measured(claim: Claimed) -> bool:
     return any(c["missing"] is None for c in claim["conditions"])
 
 
-def settings(condition: Claimed) -> str:
-    """Return how many settings of the runs come from where: "10 paper, 6 sibling, 12 chosen"."""
-    counts = Counter(condition["sources"].values())
-    return ", ".join(f"{counts[name]} {name}" for name in SOURCES if counts[name])
+def qualification(claim: Claimed) -> str:
+    """Return ", as far as tested" where a claim has conditions that were not, else nothing."""
+    untested = "not tested" in states_text(claim) and claim["verdict"] != "not tested"
+    return ", as far as tested" * untested
 
 
 def markdown(claims: Sequence[Claimed]) -> str:
-    """Return claims as a Markdown table."""
-    header = ("", "claim", "verdict", "first condition", "mean [95 %]", "n")
-    lines = [_line(header), _line(["---"] * len(header))]
+    """Return claims as a Markdown table, a column for each setting that was tested."""
+    settings = tested_settings(claims)
+    lines = [_line(("", "claim", *settings)), _line(["---"] * (len(settings) + 2))]
     for claim in claims:
-        what, threshold, estimate, n = measured(headline(claim))
-        cells = (
-            str(claim["number"]),
-            claim["statement"],
-            verdict_text(claim),
-            f"{what} {threshold}",
-            estimate,
-            n,
-        )
-        lines.append(_line([cell.replace("|", "\\|") for cell in cells]))
+        number, _, *verdicts = row(claim, settings)
+        lines.append(_line([number, claim["statement"].replace("|", "\\|"), *verdicts]))
     return "\n".join(lines) + "\n"
 
 
@@ -185,7 +210,8 @@ def measured(condition: Claimed) -> list[str]:
     """Return a condition's measure, threshold, estimate and number of seeds as text."""
     threshold = "" if condition["role"] == "note" else f"{condition['relation']} {condition['threshold']:g}"
     estimate = condition["estimate"]
-    return [condition["measure"], threshold, _interval(**estimate), str(estimate["n"])]
+    bound = f"{condition['side']} " * bool(condition["side"])
+    return [condition["measure"], threshold, bound + _interval(**estimate), str(estimate["n"])]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -193,7 +219,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _interval(mean: float | None, low: float | None, high: float | None, **_: int) -> str:
-    if mean is None:
+    if mean is None or not math.isfinite(mean):
         return "–"
     if low is None or high is None:
         return number(mean)

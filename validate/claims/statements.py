@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
+from validate.bounds import Value
+from validate.observe import Observations
 from validate.stats import ANY
+from validate.times import has_learned
 
 Cell = tuple[str, float]
 """A variant of a study ("" where it has none) and γ."""
-Sample = Mapping[Cell, Sequence[Any]]
+Sample = Mapping[Cell, Sequence[Observations]]
 """The runs that a measure is about: for each cell one run a seed, sorted by seed."""
-Measure = Callable[[Sample], Sequence[float]]
-"""From the runs to one number a seed."""
+Seed = Mapping[Cell, Observations]
+"""One seed's runs, by variant and γ."""
+Measure = Callable[[Sample], Sequence[Value]]
+"""From the runs to one value a seed: a number, or a bound where a run was too short."""
 Role = Literal["claim", "control", "note"]
 Relation = Literal[">=", "<=", ">", "<"]
-R = TypeVar("R")
 SMALL, LARGE = 0.8, 0.3
 """The γ of small initial weights, and that of large ones."""
 ALL_RATES: tuple[float, ...] = ()
@@ -74,6 +78,8 @@ class Condition:
         A note is reported and decides nothing.
     part : str
         Which part of the claim it belongs to; a part stands or falls with its own controls.
+    setting : str
+        The label of the setting (``validate.claims.settings``) that it speaks of.
     """
 
     what: str
@@ -85,6 +91,7 @@ class Condition:
     needs: Needs | None = None
     role: Role = "claim"
     part: str = ""
+    setting: str = ""
 
     @property
     def init_rate(self) -> float | None:
@@ -135,6 +142,13 @@ def with_control(
     return own, control
 
 
+def note(
+    what: str, measure: Measure, needs: Needs | None = None, within: tuple[float, float] = ANY
+) -> Condition:
+    """Return what is reported and decides nothing."""
+    return Condition(what, measure, within=within, needs=needs, role="note")
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement, and what has to be measured for it to hold.
@@ -167,23 +181,28 @@ class Claim:
         return tuple(dict.fromkeys(c.needs.study for c in self.conditions if c.needs))
 
 
-def each(function: Callable[[R], float]) -> Measure:
+def each(function: Callable[[Observations], Value]) -> Measure:
     """Return the measure that applies a function to every run of one cell."""
 
-    def measure(sample: Sample) -> list[float]:
+    def measure(sample: Sample) -> list[Value]:
         (runs,) = sample.values()
         return [function(run) for run in runs]
 
     return measure
 
 
-def each_seed(function: Callable[[Mapping[Cell, R]], float]) -> Measure:
+def if_learned(function: Callable[[Observations], Value]) -> Callable[[Observations], Value]:
+    """Return a measure of a run that is undefined where the run fitted no training set."""
+    return lambda run: function(run) if has_learned(run) else math.nan
+
+
+def each_seed(function: Callable[[Seed], Value]) -> Measure:
     """Return the measure that applies a function to a seed's runs at all cells.
 
     Seeds that a cell lacks are left out: the comparison is within a seed.
     """
 
-    def measure(sample: Sample) -> list[float]:
+    def measure(sample: Sample) -> list[Value]:
         by_seed = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
         shared = sorted(set.intersection(*(set(found) for found in by_seed.values())))
         return [function({cell: found[seed] for cell, found in by_seed.items()}) for seed in shared]

@@ -1,12 +1,16 @@
-"""From conditions to a verdict.
+"""From conditions to verdicts, one for each setting.
 
-A condition of a claim is *met* if the mean over seeds meets its threshold and the measure is defined for
-every seed. It is *void* if it is met but a control of its part does not fail: then the measure cannot tell
-the claimed effect from its absence. A control fails if it is defined for every seed and misses its threshold.
-Without the runs of a condition, or of a control of its part, the condition is *not tested*.
+A condition *holds* if its mean over seeds lies beyond its threshold, *fails* if it lies on the other side,
+and is *undecided* otherwise, by Student's t-test at 5 %. The p-values of all conditions and controls of a
+claim at one setting are one family, adjusted by Holm's method. One seed decides nothing. A bounded value (a
+run ended too early) enters the test by the end nearest to the threshold if both ends lie on one side of it,
+and leaves the condition undecided if they do not. What is not a number for some seed leaves it *undefined*.
 
-A claim *holds* if all of its conditions are met, holds *in part* if some are, and *does not hold* if
-none is. It is *not tested* if no condition is.
+A control is the same measure where the claimed effect must be absent: it has to fail. A condition that holds
+is *void* if a control of its part holds as well, and undecided unless every control of its part fails.
+
+A claim holds at a setting if all of its conditions hold; it fails if some fail and none holds; it holds *in
+part* if some fail and others hold; it is not tested without runs, and undecided otherwise.
 """
 
 from __future__ import annotations
@@ -14,20 +18,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from sim.runs.files import finite
 from theory import InputError
 from theory.checked import checked
+from validate.bounds import Bound, Value, ends, side
+from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
 from validate.progress import track
-from validate.stats import Estimate, over_seeds
+from validate.stats import Estimate, holm, over_seeds, t_test
 
-State = Literal["met", "not met", "void", "not tested", "fails", "passes", "reported"]
-Verdict = Literal["holds", "holds in part", "does not hold", "not tested"]
+State = Literal["holds", "fails", "undecided", "undefined", "void", "not tested", "reported"]
+Verdict = Literal["holds", "holds in part", "fails", "undecided", "not tested"]
 Find = Callable[[Needs], Sample]
 """Finds the runs that a condition needs, or raises ``MissingRunsError``."""
 NOTHING = Estimate(math.nan, None, None, 0)
+LEVEL = 0.05
 
 
 class MissingRunsError(LookupError):
@@ -43,8 +51,8 @@ class Outcome:
     claim : Claim
     condition : Condition
     estimate : Estimate
-        Mean over seeds with its interval.
-    values : tuple of float
+        Mean over seeds with its interval, bounded values taken at their end nearest to the threshold.
+    values : tuple of float or Bound
         One a seed; NaN where the measure is undefined.
     missing : str
         Why it could not be measured; empty if it was.
@@ -55,7 +63,7 @@ class Outcome:
     claim: Claim
     condition: Condition
     estimate: Estimate
-    values: tuple[float, ...] = ()
+    values: tuple[Value, ...] = ()
     missing: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,15 +80,44 @@ class Outcome:
     @property
     def seeds_met(self) -> int:
         """How many seeds meet the threshold by themselves."""
-        return sum(map(self.condition.met, self.values))
+        return sum(all(map(self.condition.met, ends(value))) for value in self.values)
 
     @property
     def clear(self) -> bool:
         """Whether the whole interval lies on the same side of the threshold as the mean."""
-        if not self.values:
+        low, high = self.estimate.low, self.estimate.high
+        if low is None or high is None:
             return False
-        ends = (self.estimate.low, self.estimate.high)
-        return all(end is not None and self.condition.met(end) == self.holds for end in ends)
+        return self.condition.met(low) == self.condition.met(high) == self.holds
+
+    @property
+    def open(self) -> bool:
+        """Whether a bounded value may lie on either side of the threshold."""
+        return any(len({*map(self.condition.met, ends(value))}) > 1 for value in self.values)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """One number a seed: of a bound, its end nearest to the threshold."""
+        return tuple(_taken(value, self.condition) for value in self.values)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one computed number, which has no seeds and no interval."""
+        return self.condition.needs is None and len(self.values) == 1
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of the mean against the threshold; NaN if nothing can be decided."""
+        if not self.defined or self.open or self.condition.role == "note":
+            return math.nan
+        if self.exact:
+            return 0.0
+        return t_test(self.numbers, self.condition.threshold)
+
+    @property
+    def side(self) -> str:
+        """Return ≥ or ≤ where the mean is a bound, else nothing."""
+        return side(self.values)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -113,52 +150,95 @@ class Finding:
     claim: Claim
     outcomes: tuple[Outcome, ...]
 
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The labels of the settings that the claim is about, the likeliest first."""
+        asked = {o.condition.setting for o in self.outcomes if o.condition.role == "claim"}
+        known = [s.label for s in SETTINGS]
+        return tuple(sorted(asked, key=lambda s: known.index(s) if s in known else len(known)))
+
+    @cached_property
+    def p_values(self) -> dict[int, float]:
+        """The adjusted p-values, by the outcome's place in ``outcomes``."""
+        found: dict[int, float] = {}
+        for setting in {o.condition.setting for o in self.outcomes}:
+            family = {
+                i: o.p_value
+                for i, o in enumerate(self.outcomes)
+                if o.condition.setting == setting and not math.isnan(o.p_value)
+            }
+            found |= zip(family, holm(list(family.values())), strict=True)
+        return found
+
+    def p_value(self, outcome: Outcome) -> float | None:
+        """Return the adjusted p-value of an outcome; None if nothing can be decided."""
+        return self.p_values.get(self._index(outcome))
+
     def state(self, outcome: Outcome) -> State:
         """Return what became of one of the conditions."""
-        role = outcome.condition.role
-        if outcome.missing:
+        own = self._alone(outcome)
+        if outcome.condition.role != "claim" or own != "holds":
+            return own
+        controls = [self._alone(o) for o in self.outcomes if _controls(o.condition, outcome.condition)]
+        if "holds" in controls:
+            return "void"
+        return "holds" if all(state == "fails" for state in controls) else "undecided"
+
+    def verdict_at(self, setting: str) -> Verdict:
+        """Return the verdict at one setting; see the module's first lines."""
+        asked = [o for o in self.outcomes if o.condition.setting == setting and o.condition.role == "claim"]
+        states = [self.state(o) for o in asked]
+        if all(state == "not tested" for state in states):
             return "not tested"
-        if role == "note":
-            return "reported"
-        if role == "control":
-            return "fails" if _fails(outcome) else "passes"
-        controls = [o for o in self.outcomes if _controls(o.condition, outcome.condition)]
-        if any(o.missing for o in controls):
-            return "not tested"
-        if not outcome.holds:
-            return "not met"
-        return "met" if all(map(_fails, controls)) else "void"
+        if all(state == "holds" for state in states):
+            return "holds"
+        if "fails" in states:
+            return "holds in part" if "holds" in states else "fails"
+        return "undecided"
+
+    @property
+    def setting(self) -> str:
+        """The likeliest setting that was tested; the likeliest of all if none was."""
+        tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
+        return (tested or [*self.settings])[0]
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict; see the module's first lines."""
-        states = [self.state(o) for o in self.outcomes if o.condition.role == "claim"]
-        if all(state == "not tested" for state in states):
-            return "not tested"
-        met = states.count("met")
-        if met == len(states):
-            return "holds"
-        return "holds in part" if met else "does not hold"
-
-    @property
-    def clear(self) -> bool:
-        """Whether the interval of every tested condition and control lies on one side of its threshold."""
-        decisive = [o for o in self.outcomes if o.condition.role != "note" and not o.missing]
-        return bool(decisive) and all(o.clear for o in decisive)
+        """The verdict at the likeliest setting that was tested."""
+        return self.verdict_at(self.setting)
 
     @property
     def against_the_paper(self) -> bool:
-        """Whether the verdict speaks against the paper: its claim does not hold, or an opposing one does."""
-        return self.verdict == ("holds" if self.claim.opposing else "does not hold")
+        """Whether the verdict speaks against the paper: its claim fails, or an opposing one holds."""
+        return self.verdict == ("holds" if self.claim.opposing else "fails")
+
+    def _index(self, outcome: Outcome) -> int:
+        return next(i for i, other in enumerate(self.outcomes) if other is outcome)
+
+    def _alone(self, outcome: Outcome) -> State:
+        """Return what became of a condition or a control by itself."""
+        if outcome.missing:
+            return "not tested"
+        if outcome.condition.role == "note":
+            return "reported"
+        if not outcome.defined:
+            return "undefined"
+        p_value = self.p_value(outcome)
+        if p_value is None or p_value >= LEVEL:
+            return "undecided"
+        return "holds" if outcome.holds else "fails"
 
 
 def _controls(control: Condition, condition: Condition) -> bool:
-    return control.role == "control" and control.part == condition.part
+    return control.role == "control" and (control.part, control.setting) == (
+        condition.part,
+        condition.setting,
+    )
 
 
-def _fails(control: Outcome) -> bool:
-    """Return whether a control misses its threshold, as it has to; undefined it shows nothing."""
-    return control.defined and not control.holds
+def _taken(value: Value, condition: Condition) -> float:
+    """Return the number that stands for a value in a mean: of a bound, the end nearest to the threshold."""
+    return value.nearest(condition.threshold) if isinstance(value, Bound) else float(value)
 
 
 @checked
@@ -179,17 +259,21 @@ def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
 
 def _outcome(claim: Claim, condition: Condition, find: Find) -> Outcome:
     try:
-        sample = find(condition.needs) if condition.needs else {}
-        values = tuple(map(float, condition.measure(sample)))
+        return outcome_on(claim, condition, find(condition.needs) if condition.needs else {})
     except MissingRunsError as missing:
         return Outcome(claim, condition, NOTHING, missing=str(missing))
     except InputError as error:
         if error.argument != "observable":
             raise
         return Outcome(claim, condition, NOTHING, missing=str(error))
+
+
+def outcome_on(claim: Claim, condition: Condition, sample: Sample) -> Outcome:
+    """Measure a condition on some runs."""
+    values = tuple(v if isinstance(v, Bound) else float(v) for v in condition.measure(sample))
     if not values:
         return Outcome(claim, condition, NOTHING, missing=f"no seed has all runs of {condition.needs}")
-    estimate = over_seeds(values, condition.within)
+    estimate = over_seeds([_taken(v, condition) for v in values], condition.within)
     return Outcome(claim, condition, estimate, values, sources=_sources(sample.values()))
 
 

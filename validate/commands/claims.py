@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Options(CommandOptions):
     """Judge the paper's claims by the runs that are kept, with thresholds that were fixed beforehand.
 
-    Every claim holds, holds in part, does not hold, or is not tested; docs/claims.md says what that means.
-    The exit code is 1 if a claim of the paper does not hold or an opposing one does, 0 otherwise.
+    Every claim has a verdict at each setting that was trained: it holds, holds in part, fails, is undecided,
+    or not tested; docs/claims.md says what that means. The exit code is 1 if a claim of the paper fails, or
+    an opposing one holds, at the likeliest setting that was tested; 0 otherwise.
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
@@ -93,18 +94,20 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
 
 
 def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
-    from validate.claims.presentation import HEADER, condition_rows, count_text, explanations, row
-    from validate.console import print_table, say
+    from validate.claims.presentation import condition_rows, counts, explanations, header, parts, row
+    from validate.console import print_table, print_text, say
 
-    rows = [row(claim) for claim in claims]
-    spare = ("n", "runs", "settings")
-    print_table("the paper's claims", HEADER, rows, spare=spare, notes=explanations(HEADER, rows))
-    header = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
+    columns = header(claims)
+    rows = [row(claim, columns[2:]) for claim in claims]
+    print_table("the paper's claims, by setting", columns, rows, notes=explanations(columns, rows))
+    columns = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
         title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
         conditions = condition_rows(claim)
-        print_table(title, header, conditions, notes=explanations(header, conditions))
-    print(count_text(claims))
+        print_table(title, columns, conditions, notes=explanations(columns, conditions))
+    if told := parts(claims):
+        print_text(["in part:", *told])
+    print("\n".join(counts(claims)))
     missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
     if missing:
         say(f"runs are missing; make them: anchorflow claims {' '.join(missing)} --run")

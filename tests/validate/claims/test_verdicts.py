@@ -1,4 +1,4 @@
-"""From conditions to verdicts, in every combination of two conditions with and without controls."""
+"""From conditions to verdicts: every combination of states, settings, families, and bounds."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from dataclasses import replace
 import pytest
 
 from theory import InputError
+from validate.bounds import Bound, Value
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
-from validate.claims.presentation import headline, number, to_json, verdict_text
+from validate.claims.presentation import counts, headline, number, parts, row, to_json
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 
 NEEDS = Needs("study", (0.8,))
-MET, UNMET, UNDEFINED, MISSING = "met", "unmet", "undefined", "missing"
-VALUES = {MET: [2.0, 3.0], UNMET: [-1.0, -2.0], UNDEFINED: [2.0, math.nan]}
+MET, UNMET, OPEN, UNDEFINED, MISSING = "met", "unmet", "open", "undefined", "missing"
+VALUES: dict[str, list[Value]] = {
+    MET: [2.0, 2.01, 2.02],
+    UNMET: [-1.0, -1.01, -1.02],
+    OPEN: [2.0, 0.5, 1.5],
+    UNDEFINED: [2.0, math.nan, 2.0],
+}
 
 
 def measuring(kind: str) -> Measure:
-    def measure(_: Sample) -> list[float]:
+    def measure(_: Sample) -> list[Value]:
         if kind == MISSING:
             raise MissingRunsError("no runs")
         return VALUES[kind]
@@ -28,8 +34,17 @@ def measuring(kind: str) -> Measure:
     return measure
 
 
-def condition(kind: str, role: str = "claim", part: str = "") -> Condition:
-    return Condition(kind, measuring(kind), ">=", 1.0, needs=NEEDS, role=role, part=part)  # type: ignore[arg-type]
+def condition(kind: str, role: str = "claim", part: str = "", setting: str = "") -> Condition:
+    return Condition(
+        kind,
+        measuring(kind),
+        ">=",
+        1.0,
+        needs=NEEDS,
+        role=role,
+        part=part,
+        setting=setting,  # type: ignore[arg-type]
+    )
 
 
 def finding(*conditions: Condition) -> Finding:
@@ -39,14 +54,13 @@ def finding(*conditions: Condition) -> Finding:
 
 def expected(claimed: str, control: str | None) -> str:
     """What becomes of a condition, said another way than in the program."""
-    if MISSING in (claimed, control):
-        return "not tested"
-    if claimed != MET:
-        return "not met"
-    return "met" if control in (None, UNMET) else "void"
+    alone = {MET: "holds", UNMET: "fails", OPEN: "undecided", UNDEFINED: "undefined", MISSING: "not tested"}
+    if claimed != MET or control in (None, UNMET):
+        return alone[claimed]
+    return "void" if control == MET else "undecided"
 
 
-KINDS = (MET, UNMET, UNDEFINED, MISSING)
+KINDS = (MET, UNMET, OPEN, UNDEFINED, MISSING)
 CASES = list(itertools.product(KINDS, (*KINDS, None)))
 
 
@@ -60,16 +74,16 @@ def test_every_combination(first: tuple[str, str | None]) -> None:
                 conditions.append(condition(control, "control", part))
             states.append(expected(claimed, control))
         found = finding(*conditions)
-        claimed_states = [found.state(o) for o in found.outcomes if o.condition.role == "claim"]
-        assert claimed_states == states
-        met, tested = states.count("met"), len(states) - states.count("not tested")
-        verdicts = {2: "holds", 1: "holds in part", 0: "does not hold"}
-        assert found.verdict == (verdicts[met] if tested else "not tested")
-
-
-def test_a_passing_control_leaves_nothing_that_holds() -> None:
-    assert finding(condition(MET), condition(MET, "control")).verdict == "does not hold"
-    assert finding(condition(MET), condition(UNMET, "control")).verdict == "holds"
+        assert [found.state(o) for o in found.outcomes if o.condition.role == "claim"] == states
+        if states == ["not tested"] * 2:
+            verdict = "not tested"
+        elif states == ["holds"] * 2:
+            verdict = "holds"
+        elif "fails" in states:
+            verdict = "holds in part" if "holds" in states else "fails"
+        else:
+            verdict = "undecided"
+        assert found.verdict == verdict
 
 
 def test_one_control_binds_all_conditions_of_its_part_and_no_other() -> None:
@@ -79,12 +93,12 @@ def test_one_control_binds_all_conditions_of_its_part_and_no_other() -> None:
         condition(MET, "control", "a"),
         condition(MET, part="b"),
     )
-    assert [found.state(o) for o in found.outcomes] == ["void", "void", "passes", "met"]
-    assert found.verdict == "holds in part"
+    assert [found.state(o) for o in found.outcomes] == ["void", "void", "holds", "holds"]
+    assert found.verdict == "undecided"
 
 
 @pytest.mark.parametrize("controls", [(UNMET, UNMET, MET), (UNMET, MET, UNMET), (MET, UNMET, UNMET)])
-def test_one_control_that_passes_is_enough(controls: tuple[str, ...]) -> None:
+def test_one_control_that_holds_is_enough(controls: tuple[str, ...]) -> None:
     """All controls of a part have to fail."""
     found = finding(condition(MET), *(condition(kind, "control") for kind in controls))
     assert found.state(found.outcomes[0]) == "void"
@@ -98,7 +112,106 @@ def test_notes_decide_nothing() -> None:
     assert finding(condition(MISSING), note).verdict == "not tested"
 
 
-def outcome(values: list[float], relation: str = ">=", threshold: float = 1.0) -> Outcome:
+# --- settings ---------------------------------------------------------------------------------------------
+
+
+def test_settings_are_judged_by_themselves_and_the_likeliest_that_was_tested_decides() -> None:
+    found = finding(
+        condition(MET, setting="pre"),
+        condition(UNMET, setting="none"),
+        condition(MISSING, setting="group"),
+        condition(MET, "control", setting="none"),
+    )
+    assert found.settings == ("group", "none", "pre")
+    assert [found.verdict_at(s) for s in found.settings] == ["not tested", "fails", "holds"]
+    assert (found.setting, found.verdict) == ("none", "fails")
+    assert found.against_the_paper
+    (claim,) = to_json([found])["claims"]
+    assert claim["verdicts"] == {"group": "not tested", "none": "fails", "pre": "holds"}
+    assert row(claim, ["none", "pre", "theory"]) == ["0", "name", "fails", "holds", ""]
+    assert counts([claim]) == ["group: 1 is not tested", "none: 1 fails", "pre: 1 holds"]
+
+
+def test_a_claim_in_part_says_which() -> None:
+    found = finding(condition(MET, setting="pre"), condition(UNMET, setting="pre", part="b"))
+    (claim,) = to_json([found])["claims"]
+    assert parts([claim]) == ["0 pre: holds: met; fails: unmet"]
+
+
+# --- families ---------------------------------------------------------------------------------------------
+
+
+def of_values(
+    values: list[Value], role: str = "claim", setting: str = "", threshold: float = 1.0
+) -> Condition:
+    return Condition(
+        "x",
+        lambda _: values,
+        ">=",
+        threshold,
+        needs=NEEDS,
+        role=role,
+        part=str(values),
+        setting=setting,  # type: ignore[arg-type]
+    )
+
+
+def test_a_family_of_conditions_at_one_setting_is_corrected_for_its_number() -> None:
+    """Alone p = 0.02; with a second test of the family, 0.04; with two more, above 0.05."""
+    values: list[Value] = [1.1, 1.2, 1.25, 1.1]
+    alone = finding(of_values(values))
+    p_value = alone.p_value(alone.outcomes[0])
+    assert p_value is not None
+    assert 0.05 / 3 < p_value < 0.05 / 2
+    assert alone.verdict == "holds"
+    crossing: list[Value] = [0.5, 1.6, 1.1]
+    two = finding(of_values(values), of_values(crossing, "control"))
+    assert two.p_value(two.outcomes[0]) == pytest.approx(2 * p_value)
+    three = finding(of_values(values), of_values(crossing), of_values([*crossing, 1.2]))
+    assert three.p_value(three.outcomes[0]) == pytest.approx(3 * p_value)
+    assert three.state(three.outcomes[0]) == "undecided"
+    apart = finding(of_values(values, setting="pre"), of_values(crossing, setting="none"))
+    assert apart.p_value(apart.outcomes[0]) == pytest.approx(p_value)
+
+
+def test_one_seed_and_values_on_the_threshold_decide_nothing() -> None:
+    assert finding(of_values([5.0])).verdict == "undecided"
+    assert finding(of_values([1.0, 1.0, 1.0])).verdict == "undecided"
+    computed = replace(of_values([1.0]), needs=None)
+    assert finding(computed).verdict == "holds"  # One computed number has no chance in it.
+
+
+# --- bounds -----------------------------------------------------------------------------------------------
+
+AT_LEAST, AT_MOST = Bound(low=1.3), Bound(high=1.3)
+
+
+@pytest.mark.parametrize(
+    ("values", "state"),
+    [
+        ([AT_LEAST, AT_LEAST, 1.4], "holds"),
+        ([AT_MOST, AT_MOST, 1.4], "undecided"),
+        ([Bound(low=0.7), 1.4, 1.4], "undecided"),
+        ([Bound(high=0.7), Bound(high=0.6), 0.65], "fails"),
+        ([Bound(0.2, 0.5), Bound(0.2, 0.45), 0.48], "fails"),
+        ([AT_LEAST, math.nan, 1.4], "undefined"),
+        ([AT_LEAST], "undecided"),
+    ],
+)
+def test_a_bound_decides_only_where_its_whole_range_lies_on_one_side(values: list[Value], state: str) -> None:
+    found = finding(of_values(values))
+    assert found.state(found.outcomes[0]) == state
+
+
+def test_a_bound_is_printed_as_one() -> None:
+    (claim,) = to_json([finding(of_values([AT_LEAST, 1.5, 1.4]))])["claims"]
+    (found,) = claim["conditions"]
+    assert found["side"] == "≥"
+    assert found["values"] == [{"low": 1.3, "high": None}, 1.5, 1.4]
+    assert found["estimate"]["mean"] == pytest.approx(1.4)
+
+
+def outcome(values: list[Value], relation: str = ">=", threshold: float = 1.0) -> Outcome:
     made = Condition("x", lambda _: values, relation, threshold)  # type: ignore[arg-type]
     (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: {})
     return found.outcomes[0]
@@ -117,21 +230,12 @@ def outcome(values: list[float], relation: str = ">=", threshold: float = 1.0) -
         ([1.0, 1.0], "<", False, True, 0),
         ([0.9, 0.9], "<", True, True, 2),
         ([2.0, math.nan], ">=", False, False, 1),
+        ([2.0, AT_LEAST], ">=", True, False, 2),
     ],
 )
-def test_a_condition(values: list[float], relation: str, holds: bool, clear: bool, seeds: int) -> None:
+def test_a_condition(values: list[Value], relation: str, holds: bool, clear: bool, seeds: int) -> None:
     found = outcome(values, relation)
     assert (found.holds, found.clear, found.seeds_met) == (holds, clear, seeds)
-
-
-def test_clear_asks_for_every_measured_condition_and_control() -> None:
-    open_ = Condition("open", lambda _: [2.0, 0.5, 1.5], ">=", 1.0)
-    assert finding(condition(MET, part="a")).clear is False  # two seeds a unit apart: t is wide
-    sharp = Condition("sharp", lambda _: [2.0, 2.01, 2.02], ">=", 1.0)
-    assert finding(sharp).clear
-    assert not finding(sharp, open_).clear
-    assert finding(sharp, condition(MISSING)).clear
-    assert not finding(condition(MISSING)).clear
 
 
 def test_against_the_paper() -> None:
@@ -140,6 +244,7 @@ def test_against_the_paper() -> None:
         (False, UNMET, True),
         (True, MET, True),
         (True, UNMET, False),
+        (False, OPEN, False),
         (False, MISSING, False),
     ):
         claim = Claim("n", "s", (condition(kind),), opposing=opposing)
@@ -154,20 +259,6 @@ def test_headline_is_the_first_that_was_measured() -> None:
 
     assert measured(MISSING, UNMET, MET) == UNMET
     assert measured(MISSING) == MISSING
-
-
-def text(*conditions: Condition) -> str:
-    (claim,) = to_json([finding(*conditions)])["claims"]
-    return verdict_text(claim)
-
-
-def test_a_verdict_in_words() -> None:
-    sharp = Condition("sharp", lambda _: [2.0, 2.01, 2.02], ">=", 1.0)
-    assert text(sharp) == "holds"
-    assert text(condition(MET)) == "holds, not clear"
-    assert text(sharp, condition(MISSING)) == "holds in part, 1 of 2"
-    assert text(sharp, replace(sharp, role="control")) == "does not hold, 1 void"
-    assert text(condition(MISSING)) == "not tested"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""Values that are known from one side only: a run ended before what was to be timed had happened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that lies somewhere between two ends: of a time that a run did not reach, for instance.
+
+    Attributes
+    ----------
+    low, high : float
+        −∞ and ∞ where nothing is known from that side.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return f"≥ {self.low:.3g}"
+        return f"≤ {self.high:.3g}" if math.isinf(self.low) else f"{self.low:.3g} to {self.high:.3g}"
+
+    def nearest(self, threshold: float) -> float:
+        """Return the end nearest to a threshold, or the finite one: the least that the value is beyond it."""
+        if math.isinf(self.high) or abs(self.low - threshold) <= abs(self.high - threshold):
+            return self.low
+        return self.high
+
+
+Value = float | Bound
+"""One seed's value; NaN where the measure is undefined."""
+
+
+def ends(value: Value) -> tuple[float, float]:
+    """Return the least and the greatest that a value can be."""
+    return (value.low, value.high) if isinstance(value, Bound) else (float(value), float(value))
+
+
+def between(low: float, high: float) -> Value:
+    """Return a number where both ends agree, and a bound where they do not."""
+    return low if low == high or math.isnan(low) else Bound(low, high)
+
+
+def magnitude(value: Value) -> Value:
+    """Return the absolute value."""
+    low, high = ends(value)
+    if low <= 0 <= high:
+        return between(0.0, max(-low, high))
+    return between(*sorted((abs(low), abs(high))))
+
+
+def least(values: Iterable[Value]) -> Value:
+    """Return the least of some values, undefined ones left out; NaN without any."""
+    return _extreme(values, min)
+
+
+def greatest(values: Iterable[Value]) -> Value:
+    """Return the greatest of some values, undefined ones left out; NaN without any."""
+    return _extreme(values, max)
+
+
+def side(values: Sequence[Value]) -> str:
+    """Return "≥" where the bounded values have no upper end, "≤" where no lower one, "" without bounds."""
+    bounds = [v for v in values if isinstance(v, Bound)]
+    if not bounds:
+        return ""
+    if all(math.isinf(b.high) for b in bounds):
+        return "≥"
+    return "≤" if all(math.isinf(b.low) for b in bounds) else "≈"
+
+
+def _extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> Value:
+    pairs = [pair for pair in map(ends, values) if not math.isnan(pair[0])]
+    if not pairs:
+        return math.nan
+    return between(of(low for low, _ in pairs), of(high for _, high in pairs))

@@ -1,0 +1,57 @@
+"""The settings at which claims are judged, the likeliest one of the paper first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from validate.claims.statements import Condition
+
+Template = Callable[[str], Iterable[Condition]]
+"""From a study's name to what a claim asks of it."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A setting: a network and how it is trained.
+
+    Attributes
+    ----------
+    label : str
+        A column of the table of claims.
+    study : str
+        Whose runs stand for it.
+    meaning : str
+    """
+
+    label: str
+    study: str
+    meaning: str
+
+
+GROUP = Setup(
+    "group", "group-2024", "norm behind the sums and schedule as in the group's public code, 200 epochs"
+)
+GELU = Setup("GELU", "post-norm-gelu", "norm behind the sums, GELU, 1e-4, 40 epochs")
+POST = Setup("post", "post-norm", "norm behind the sums, ReLU, 3e-4, 5 epochs")
+NONE = Setup("none", "no-norm", "no layer norm, which Props. 1-3 speak of, 1e-3, 6 epochs")
+NONE_SEEN = replace(NONE, study="no-norm-all")
+"""The same with attention, outputs and every spectrum observed."""
+PRE = Setup("pre", "transformer", "norm in front, 1e-4, 12 epochs: a check of robustness")
+EMB_MLP = Setup("MLP", "emb-mlp", "the Emb-MLP of Definition 1, no noise in a sequence")
+THEORY = Setup("theory", "", "computed without any run")
+SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, THEORY)
+"""All of them: the first is the primary one, fixed by where it comes from and not by what it shows."""
+TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)
+SEEN_TRANSFORMERS = (GROUP, GELU, POST, NONE_SEEN, PRE)
+"""Those whose runs show more than an embedding."""
+
+
+def at(setups: Iterable[Setup], template: Template) -> tuple[Condition, ...]:
+    """Return what a claim asks at each of some settings."""
+    return tuple(c for setup in setups for c in of(setup, template(setup.study)))
+
+
+def of(setup: Setup, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return conditions that speak of one setting."""
+    return tuple(replace(c, setting=setup.label) for c in conditions)
