@@ -1,7 +1,8 @@
 """Put the ledger's tables where they are read: python docs/update_claims.py [KEPT].
 
 The verdicts, from the observations that are kept (or from another folder of them), go into README.md and,
-as JSON, into docs/results/claims.json; the thresholds with their reasons go into docs/claims.md.
+as JSON, into docs/results/claims.json; settings, shared runs and the thresholds with their reasons go into
+docs/claims.md.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sim.config.run import make_member_config
 from validate.claims import Claim, judge_claims, ledger
 from validate.claims.evidence import Evidence
-from validate.claims.presentation import markdown, to_json
+from validate.claims.presentation import counts, markdown, to_json
+from validate.claims.settings import SETTINGS
 from validate.observe import KEPT
+from validate.observe.store import read_header
+from validate.studies.shared import identity, shared_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"
@@ -34,16 +39,34 @@ def replaced(text: str, name: str, new: str) -> str:
 
 
 def thresholds(claims: Sequence[Claim]) -> str:
-    """Return every condition with its threshold and reason, and its control, as a Markdown table."""
-    lines = ["| | role | measure | runs | threshold | reason |", "| --- | --- | --- | --- | --- | --- |"]
+    """Return every condition and control once, with settings, threshold and reason, as a Markdown table."""
+    lines = ["| | role | measure | settings | threshold | reason |", "| --- | --- | --- | --- | --- | --- |"]
     for claim in claims:
         lines.append(f"| **{claim.number}** | | **{_cell(claim.statement)}** ({claim.section}) | | | |")
+        found: dict[tuple[str, ...], list[str]] = {}
         for c in claim.conditions:
             bound = "" if c.role == "note" else f"{c.relation} {c.threshold:g}"
-            runs = str(c.needs) if c.needs else "computed"
-            cells = (c.role, _cell(c.what), runs, bound, _cell(c.reason))
-            lines.append(f"| | {' | '.join(cells)} |")
+            rates = f", γ = {', '.join(f'{r:g}' for r in c.needs.init_rates) or 'all'}" if c.needs else ""
+            found.setdefault((c.role, _cell(c.what) + rates, bound, _cell(c.reason)), []).append(c.setting)
+        for (role, what, bound, reason), settings in found.items():
+            lines.append(f"| | {' | '.join((role, what, ', '.join(settings), bound, reason))} |")
     return "\n".join(lines)
+
+
+def settings() -> str:
+    """Return the settings at which claims are judged, as a Markdown table."""
+    lines = ["| setting | study | what it is |", "| --- | --- | --- |"]
+    rows = [(s.label, s.study and f"`{s.study}`", s.meaning) for s in SETTINGS]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def shared(folder: Path = KEPT) -> str:
+    """Return which studies share runs, and how many of the kept files are distinct runs."""
+    files = sorted(folder.glob("*/*.safetensors"))
+    distinct = {identity(make_member_config(read_header(file).config)) for file in files}
+    lines = [f"The {len(files)} kept files are {len(distinct)} distinct runs.", ""]
+    lines += ["| shared by | runs |", "| --- | --- |"]
+    return "\n".join([*lines, *(f"| {', '.join(names)} | {n} |" for names, n in shared_runs())])
 
 
 def _cell(text: str) -> str:
@@ -59,15 +82,46 @@ def main(folder: Path) -> None:
     """Renew the kept verdicts, the README's table and the page's."""
     readme = ROOT / "README.md"
     found = judged(folder)
-    text = replaced(readme.read_text(), VERDICTS, markdown(found["claims"]))
-    RESULTS.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    told = [markdown(found["claims"]), "", *counts(found["claims"])]
+    text = replaced(readme.read_text(), VERDICTS, "\n".join(told).replace("\n\n\n", "\n\n"))
+    RESULTS.write_text(as_lines(found))
     readme.write_text(text)
     renew_page()
 
 
+def as_lines(found: dict[str, Any]) -> str:
+    """Return findings as JSON, a line for each claim and each condition that was measured."""
+
+    def line(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    claims = []
+    for claim in found["claims"]:
+        measured = [
+            {key: value for key, value in c.items() if key not in ("sources", "reason", "missing", "part")}
+            for c in claim["conditions"]
+            if c["missing"] is None
+        ]
+        inner = ",\n".join(map(line, measured))
+        head = line({key: value for key, value in claim.items() if key != "conditions"})
+        claims.append(f'{head[:-1]}, "conditions": [\n{inner}\n]}}')
+    return '{"claims": [\n' + ",\n".join(claims) + "\n]}\n"
+
+
 def renew_page() -> None:
-    """Renew the table of thresholds alone."""
-    PAGE.write_text(replaced(PAGE.read_text(), THRESHOLDS, thresholds(ledger())))
+    """Renew what the page has from the ledger: settings, shared runs, thresholds."""
+    PAGE.write_text(renewed(PAGE.read_text()))
+
+
+def renewed(page: str) -> str:
+    """Return the page with its three tables as the ledger has them."""
+    for name, new in (
+        ("settings", settings()),
+        ("shared runs", shared()),
+        (THRESHOLDS, thresholds(ledger())),
+    ):
+        page = replaced(page, name, new)
+    return page
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,11 @@ from validate.claims.presentation import markdown, to_json
 from validate.claims.verdicts import MissingRunsError
 
 
-def test_the_thresholds_on_the_page_are_the_ledgers() -> None:
+def test_the_tables_on_the_page_are_the_ledgers() -> None:
     """Whoever changes a threshold renews the page, python docs/update_claims.py --thresholds, and is seen."""
     module = load_script("update_claims")
     page = module.PAGE.read_text()
-    assert module.replaced(page, module.THRESHOLDS, module.thresholds(ledger())) == page
+    assert module.renewed(page) == page
 
 
 def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +31,10 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "RESULTS", tmp_path / "claims.json")
     monkeypatch.setattr(module, "PAGE", tmp_path / "claims.md")
-    (tmp_path / "claims.md").write_text("a\n<!-- thresholds: begin -->\nstale\n<!-- thresholds: end -->\nb\n")
+    places = [
+        f"<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\n" for n in ("settings", "shared runs", "thresholds")
+    ]
+    (tmp_path / "claims.md").write_text("".join(places))
     readme = tmp_path / "README.md"
     readme.write_text("without a place for it\n")
     with pytest.raises(SystemExit, match="claims table: begin"):
@@ -41,4 +45,6 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     assert "stale" not in readme.read_text() + (tmp_path / "claims.md").read_text()
     assert readme.read_text().startswith("a\n")
     assert readme.read_text().endswith("\nb\n")
-    assert '"verdict": "holds"' in (tmp_path / "claims.json").read_text()
+    kept = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    assert [claim["verdict"] for claim in kept] == ["not tested", "holds"]
+    assert [len(claim["conditions"]) for claim in kept] == [0, 5]  # Those that were measured.

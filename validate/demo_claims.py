@@ -16,13 +16,13 @@ from sim.runs.run import Run
 from theory import InputError, off_diagonal
 from theory.checked import checked
 from validate.claims.measures import geometry
-from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, Sample, each
+from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, each
 from validate.claims.verdicts import Outcome, judge_claims
 from validate.compare import observed_cosines
 from validate.settings import Setting
 from validate.stats import COSINE, SHARE
 
-RunMeasure = Callable[[Run], float]
+RunMeasure = Callable[[Any], float]
 
 
 def accuracy(part: str) -> RunMeasure:
@@ -113,7 +113,7 @@ def judge(settings: Sequence[Setting]) -> list[Outcome]:
     """Return every condition's outcome on the demo's runs."""
     by_rate = {setting.init_rate: setting.runs for setting in settings}
 
-    def find(needs: Needs) -> Sample:
+    def find(needs: Needs) -> Any:
         for rate in needs.init_rates:
             if rate not in by_rate:
                 raise InputError(

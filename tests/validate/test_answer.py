@@ -17,9 +17,9 @@ from validate.answer import answers
 from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
-from validate.answer.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.answer.verdict import Answer, state
 from validate.answer.words import answer_rows, missing_command, sentence, to_json, verdict_line
+from validate.claims.measures.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.figures.members import Members
 from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.observe import Observations

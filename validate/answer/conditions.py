@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 
 from theory import marginal_distribution
-from validate.answer.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.entries.embedding import HALF_THE_VARIANCE, SKILL
 from validate.claims.measures.geometry import correlation, shuffled, skill
+from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.statements import Claim, Condition, each
 from validate.observe import Observations
 from validate.predictors import Predict, from_uniform

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from theory import off_diagonal
-from validate.answer.rivals import RIVALS
 from validate.claims.entries.embedding import SKILL
 from validate.claims.measures.geometry import correlation, skill
+from validate.claims.measures.rivals import RIVALS
 from validate.compare import measures
 from validate.observe import Observations
 from validate.predictors import PREDICTORS, Predict

@@ -20,9 +20,8 @@ from theory.checked import checked
 from theory.paths import PathLike
 from validate.answer import conditions as on
 from validate.claims.statements import LARGE, SMALL, Condition
-from validate.claims.verdicts import Outcome
+from validate.claims.verdicts import Outcome, outcome_on
 from validate.settings import Setting, as_settings
-from validate.stats import over_seeds
 from validate.times import early_epoch
 
 Verdict = Literal["holds", "does not hold", "undecided"]
@@ -119,8 +118,7 @@ def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[...
 
 
 def _measure(condition: Condition, setting: Setting) -> Outcome:
-    values = tuple(map(float, condition.measure({("", setting.init_rate): setting.members.runs})))
-    return Outcome(on.CLAIM, condition, over_seeds(values, condition.within), values)
+    return outcome_on(on.CLAIM, condition, {("", setting.init_rate): setting.members.runs})
 
 
 def _judge(
@@ -157,15 +155,15 @@ def _only_the_size(judged: Sequence[Outcome]) -> bool:
 def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {small.init_rate:g}"
-    if min(learned.values) < learned.condition.threshold or not learned.defined:
+    if min(learned.numbers) < learned.condition.threshold or not learned.defined:
         return f"the runs at {rate} have learned too little: {_shortfall(learned)}; train longer"
-    if min(moved.values) < moved.condition.threshold or not moved.defined:
+    if min(moved.numbers) < moved.condition.threshold or not moved.defined:
         return f"the embedding at {rate} has hardly moved: {_shortfall(moved)}; train longer"
     return ""
 
 
 def _shortfall(outcome: Outcome) -> str:
-    worst = min((v for v in outcome.values if math.isfinite(v)), default=math.nan)
+    worst = min((v for v in outcome.numbers if math.isfinite(v)), default=math.nan)
     needed = f"at least {outcome.condition.threshold:g} is needed"
     return f"{outcome.condition.what} is {worst:.2f} in one of them, {needed}"
 
@@ -176,7 +174,7 @@ def _controlled(
     """Judge the controls, where every condition is met."""
     if control is None:
         return "undecided", "every condition is met, but the control with large initial weights is missing"
-    if not learned[0].holds or min(learned[0].values) < learned[0].condition.threshold:
+    if not learned[0].holds or min(learned[0].numbers) < learned[0].condition.threshold:
         return "undecided", f"the control has learned too little: {_shortfall(learned[0])}; train longer"
     for outcome in (of[id(on.SCRAMBLED)], of[id(on.AT_LARGE)]):
         if state(outcome) == "met":

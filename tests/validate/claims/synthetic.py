@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy as np
 from sim.config.run import make_member_config
 from theory import Lookup, Mapping, Task, Window, cliff_sequence, eq14_embedding
 from theory.task.task import task_to_dict
-from validate.claims.statements import Cell, Needs, Sample
+from validate.claims.measures.spectra import MATRICES
+from validate.claims.statements import Needs, Sample
 from validate.observe import Observations, tokens_of
 from validate.observe.embedding import embedding_geometry
 from validate.predictors import training_laws
 
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3)
 SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 EPOCHS = (0, 3, 10)
 TIMES = np.arange(11.0)
@@ -88,19 +90,19 @@ def learning(*, small: bool, shift: float = 0.0) -> dict[str, list[float]]:
     return {"mem": ramp(3 + shift), "rsn_train": ramp(3.5 + shift), "rsn_test": [0.0] * len(TIMES)}
 
 
-def embedding(kind: str, seed: int) -> np.ndarray[Any, Any]:
-    """Return an embedding whose rows are the label laws, eq. 14's, or random directions."""
+def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:
+    """Return an embedding whose rows are the label distributions, eq. 14's, or random directions."""
     rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((TASK.vocab_size, 400))
+    noise = rng.standard_normal((task.vocab_size, 1600))
     if kind == "random":
         return noise
-    tokens = list(tokens_of(TASK))
-    rows = training_laws(TASK, tuple(tokens)) - 1 / TASK.vocab_size
+    tokens = list(tokens_of(task))
+    rows = training_laws(task, tuple(tokens)) - 1 / task.vocab_size
     if kind == "eq. 14":
-        reasoning = [tokens.index(t) for t in TASK.reasoning_anchors]
-        rows[reasoning] = eq14_embedding(TASK, TASK.reasoning_anchors)
+        shaped = [*task.reasoning_anchors, *task.keys]
+        rows[[tokens.index(t) for t in shaped]] = eq14_embedding(task, shaped)
     W = 1e-5 * noise
-    W[tokens, : TASK.vocab_size] += rows
+    W[tokens, : task.vocab_size] += rows
     return W
 
 
@@ -118,6 +120,8 @@ def attention(*, small: bool, seed: int) -> Arrays:
     P, tokens = L - q, tokens_of(TASK)
     average = np.tril(np.ones((L, L))) / np.arange(1, L + 1)[:, None]
     rows = np.array([cliff_sequence(1e-3, L, p + 1, q) for p in range(P)])
+    for p in range(P):
+        rows[p, p + 1 : p + q + 1] -= np.arange(1, q + 1)  # a slight fall within the window
     if not small:
         rows = np.tile(np.array([0.0, 2, -1, 1, 0, -2, 1, 0, 1]), (P, 1))
     weights = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
@@ -133,30 +137,42 @@ def attention(*, small: bool, seed: int) -> Arrays:
         "first_attention": average if small else np.eye(L),
         "last_logits": rows,
         "last_attention": weights,
+        "key_attention": np.diagonal(weights),
         "last_logits_positions": climb,
         "wv_direction": direction,
         "singular/0.W_V": values,
     }
     arrays = {name: np.stack([value] * len(EPOCHS)) for name, value in later.items()}
     arrays["last_logits_positions"][0] = none
+    arrays["key_attention"][0] = 1 / L
     return arrays
+
+
+def ranks(*, small: bool) -> Arrays:
+    """Return effective ranks that fall to a third in training, or stay."""
+    course = np.array([100.0, 30.0, 30.0] if small else [100.0, 100.0, 100.0])
+    return {f"effective_rank/{name}": course for name in (*MATRICES, "W_emb")}
 
 
 def looks(rate: float, seed: int, *, small: bool, shape: str = "laws", **options: Any) -> Observations:
     """Return a run that looks like one at small or at large initial weights."""
     kinds = ["random", shape, shape] if small else ["random"] * 3
-    arrays = of_embeddings(kinds, seed) | attention(small=small, seed=seed)
+    arrays = of_embeddings(kinds, seed) | attention(small=small, seed=seed) | ranks(small=small)
     return run(rate, seed, learning(small=small, shift=0.05 * seed), arrays=arrays, **options)
 
 
 def world(build: Callable[[str, float, int], Observations], variants: tuple[str, ...] = ("",)) -> Any:
     """Return what finds the runs of a made-up world."""
 
+    @cache
+    def runs(variant: str, rate: float) -> list[Observations]:
+        return [build(variant, rate, seed) for seed in SEEDS]
+
     def find(needs: Needs) -> Sample:
-        cells: dict[Cell, list[Observations]] = {}
-        for variant in needs.variants or variants:
-            for rate in needs.init_rates or SCAN:
-                cells[variant, rate] = [build(variant, rate, seed) for seed in SEEDS]
-        return cells
+        return {
+            (variant, rate): runs(variant, rate)
+            for variant in needs.variants or variants
+            for rate in needs.init_rates or SCAN
+        }
 
     return find

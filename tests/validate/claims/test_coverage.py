@@ -24,6 +24,12 @@ SHAPES: dict[str, tuple[Draw, float, tuple[float, float]]] = {
     "uniform": (lambda rng, n: rng.uniform(0, 1, n), 0.5, SHARE),
     "lognormal ratio": (lambda rng, n: rng.lognormal(0, 0.5, n), math.exp(0.125), (0, math.inf)),
     "accuracy near 1": (lambda rng, n: rng.beta(19, 1, n), 0.95, SHARE),
+    "lognormal, σ = 1": (lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), (0, math.inf)),
+    "two humps, one seed in six": (
+        lambda rng, n: (rng.random(n) < 1 / 6) + 0.02 * rng.standard_normal(n),
+        1 / 6,
+        (-math.inf, math.inf),
+    ),
     "cosine near −1": (lambda rng, n: 2 * rng.beta(1, 19, n) - 1, -0.9, COSINE),
 }
 

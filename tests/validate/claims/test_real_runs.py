@@ -15,12 +15,14 @@ from tests.validate.claims.synthetic import MEMORIES, RANGES, world
 from tests.validate.conftest import TASK
 from theory.task.task import task_to_dict
 from validate.claims import Claim, Needs, judge_claims, ledger
+from validate.claims.settings import SEEN_TRANSFORMERS, TRANSFORMERS
 from validate.claims.statements import Sample
 from validate.observe import Observations, observe
 from validate.studies import load_study
 
 TRANSFORMER = {"kind": "transformer", "d_m": 12, "d_f": 8, "d_k": 4}
 EMB_MLP = {"d_m": 12, "d_f": 16}
+SEEN = {setup.study for setup in (*TRANSFORMERS, *SEEN_TRANSFORMERS)} | {"scan", "composition"}
 VARIANTS = {"learning-rates": ("lr1", "lr2"), "norms": ("pre-1", "post-1")}
 
 
@@ -65,8 +67,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Observatio
 @pytest.mark.parametrize("claim", [c for c in ledger() if c.studies], ids=lambda claim: str(claim.number))
 def test_every_condition_can_be_measured(claim: Claim, found: dict[str, list[Observations]]) -> None:
     def find(needs: Needs) -> Sample:
-        attention = needs.study in ("transformer", "post-norm", "no-norm", "scan")
-        runs = found.get(needs.study) or found["transformer" if attention else "emb-mlp"]
+        runs = found.get(needs.study) or found["transformer" if needs.study in SEEN else "emb-mlp"]
 
         def build(_: str, rate: float, seed: int) -> Observations:
             run = runs[seed % 2]

@@ -11,20 +11,22 @@ from hypothesis import strategies as st
 
 from tests.validate.claims.synthetic import SCAN, TIMES, learning, losses, ramp, run
 from theory import InputError
+from validate.bounds import Bound
 from validate.claims.measures.learning import (
     best_test_accuracy,
     bias_gap,
     crossover,
     first_loss_lead,
+    highest_test_accuracy,
     least_gain,
     least_lead,
     loss_lead,
-    share_gaining,
+    matched_rise,
+    matched_test_accuracy,
     spike,
     spike_at,
     trend,
     unlike,
-    unlike_at_least,
 )
 from validate.claims.measures.order import isotonic, scrambled, spearman
 from validate.observe import Observations
@@ -45,14 +47,15 @@ def of(**accuracy: list[float]) -> Observations:
     return run(0.8, 0, accuracy)
 
 
-def test_fitted_time_is_interpolated_and_censored_at_the_end() -> None:
-    found = of(mem=[0, 0, 0.25, 0.75, *[1.0] * 7], rsn_train=NEVER, rsn_test=[0.5] * 11)
+def test_fitted_time_is_interpolated_and_a_bound_beyond_the_end() -> None:
+    found = of(mem=[0, 0, 0.25, 0.75, *[1.0] * 7], rsn_train=NEVER, rsn_test=[0.5] * 11, other=NEVER)
     assert fitted_time(found, "mem") == pytest.approx(2.5)
-    assert fitted_time(found, "rsn_train") == 10
+    assert fitted_time(found, "rsn_train") == Bound(low=10)
     assert fitted_time(found, "rsn_test") == 0
-    assert doublings(found, "rsn_train", "mem") == pytest.approx(2)  # at least: 10 / 2.5
-    assert doublings(found, "mem", "rsn_train") == pytest.approx(-2)
+    assert doublings(found, "rsn_train", "mem") == Bound(low=2)  # At least 10 / 2.5.
+    assert doublings(found, "mem", "rsn_train") == Bound(high=-2)
     assert math.isnan(doublings(found, "mem", "rsn_test"))
+    assert math.isnan(doublings(found, "rsn_train", "other"))  # Neither is fitted: nothing is known.
 
 
 @given(st.floats(1.5, 8.5), st.floats(1.5, 8.5))
@@ -86,24 +89,44 @@ def test_bias_is_the_difference_of_areas() -> None:
     assert bias(of(mem=ramp(2), rsn_test=ramp(8))) == pytest.approx(-0.6)
 
 
-def test_unlike_asks_for_both_and_its_control_for_one() -> None:
-    both = of(mem=ramp(8), rsn_train=ramp(2))
-    assert unlike(both) == unlike_at_least(both) == pytest.approx(2)
-    one, none = of(mem=NEVER, rsn_train=ramp(2.5)), of(mem=NEVER, rsn_train=NEVER)
-    assert math.isnan(unlike(one))
-    assert unlike_at_least(one) == pytest.approx(2)
-    assert math.isnan(unlike(none))
-    assert math.isnan(unlike_at_least(none))
+def test_unlike_is_a_bound_where_one_is_not_fitted() -> None:
+    assert unlike(of(mem=ramp(8), rsn_train=ramp(2))) == pytest.approx(2)
+    assert unlike(of(mem=ramp(2), rsn_train=ramp(8))) == pytest.approx(2)
+    assert unlike(of(mem=NEVER, rsn_train=ramp(2.5))) == Bound(low=2)
+    assert unlike(of(mem=ramp(2.5), rsn_train=NEVER)) == Bound(low=2)
+    assert math.isnan(unlike(of(mem=NEVER, rsn_train=NEVER)))
 
 
-def test_best_test_accuracy_is_over_the_whole_run() -> None:
-    assert best_test_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:
+    """A test set at 0.1 says nothing of memorising where the training set is at 0.2."""
+    low = [0, 0.07, *[0.1] * 9]
+    assert highest_test_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+    assert best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
+    assert best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
+
+
+def test_test_accuracy_at_one_training_accuracy_is_free_of_speed() -> None:
+    """First passage of one half, linear between evaluations; a run of half the speed gives the same."""
+    train, test = [0, 0, 0.2, 0.6, *[1.0] * 7], [0, 0, 0.1, 0.3, *[1.0] * 7]
+    fast = of(rsn_train=train, rsn_test=test)
+    assert matched_test_accuracy(fast) == pytest.approx(0.1 + 0.75 * 0.2)
+    halves = (
+        np.interp(np.arange(0, 5.5, 0.5), np.arange(11), train),
+        np.interp(np.arange(0, 5.5, 0.5), np.arange(11), test),
+    )
+    slow = of(rsn_train=halves[0].tolist(), rsn_test=halves[1].tolist())
+    assert matched_test_accuracy(slow) == pytest.approx(matched_test_accuracy(fast))
+    assert math.isnan(matched_test_accuracy(of(rsn_train=NEVER, rsn_test=NEVER)))
+    large = run(0.3, 0, {"rsn_train": train, "rsn_test": NEVER})
+    assert matched_rise({("", 0.3): large, ("", 0.8): fast}) == pytest.approx(0.25)
 
 
 def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
     """A seed's runs with given biases: constant accuracies."""
     return {
-        ("", rate): run(rate, 0, {"mem": [max(-b, 0.0)] * 11, "rsn_test": [max(b, 0.0)] * 11})
+        ("", rate): run(
+            rate, 0, {"mem": [max(-b, 0.0)] * 11, "rsn_train": [1.0] * 11, "rsn_test": [max(b, 0.0)] * 11}
+        )
         for rate, b in zip(SCAN, biases, strict=True)
     }
 
@@ -116,6 +139,15 @@ def test_crossover_is_where_the_bias_changes_sign() -> None:
     assert math.isnan(crossover(scan([-0.1] * 7)))
     # Two changes of sign: 0.1 and −0.3 are pooled to −0.1.
     assert crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
+
+
+def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
+    seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
+    idle = {part: [0.01 * k for k in range(11)] for part in ("mem", "rsn_train", "rsn_test")}
+    seed["", 0.3] = run(0.3, 0, idle)
+    assert math.isnan(crossover(seed))
+    assert math.isnan(trend(seed))
+    assert math.isnan(bias_gap({("", rate): seed["", rate] for rate in (0.3, 0.8)}))
 
 
 @pytest.mark.statistical
@@ -161,6 +193,11 @@ def test_spike_is_the_rise_above_the_lowest_loss_before() -> None:
     }
     assert spike_at(1.0)(seed) == pytest.approx(2 / unit)
     assert spike_at(0.5)(seed) == 0
+    # A rate at which nothing was learned is no top of the range, and one rate is no range.
+    idle = dict.fromkeys(accuracy, NEVER)
+    seed["d", 0.8] = run(0.8, 0, idle, loss=dict.fromkeys(accuracy, [4.0] * 11), learning_rate=5e-3)
+    assert spike_at(1.0)(seed) == pytest.approx(2 / unit)
+    assert math.isnan(spike_at(1.0)({cell: seed[cell] for cell in [("a", 0.8), ("d", 0.8)]}))
 
 
 def test_rates_that_learned_nothing_say_nothing() -> None:
@@ -173,11 +210,9 @@ def test_rates_that_learned_nothing_say_nothing() -> None:
     }
     assert least_lead(seed) == pytest.approx(math.log2(8 / 2.5))
     assert least_gain(seed) > 0.5
-    assert share_gaining(seed) == 1
     silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
     assert math.isnan(least_lead(silent))
     assert math.isnan(least_gain(silent))
-    assert math.isnan(share_gaining(silent))
 
 
 def test_differences_of_losses_and_biases() -> None:

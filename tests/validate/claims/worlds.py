@@ -41,14 +41,13 @@ def by_scale(shape: str = "laws") -> World:
 
 
 def scan(holds: bool) -> Any:
-    """The bias grows with γ and ranks fall; or the other way round."""
+    """The bias grows with γ; or the other way round. Before training it is no order of γ."""
 
     def build(_: str, rate: float, seed: int) -> Observations:
         place = SCAN.index(rate) if holds else len(SCAN) - 1 - SCAN.index(rate)
         memory, test = ramp(2.1 + 0.9 * place), ramp(7.3 - 0.8 * place)
-        ranks = np.array([[50.0 + scrambled(len(SCAN))[place]], [60.0 - place], [50.0 - 2 * place]])
-        arrays = {f"effective_rank/{name}": ranks[:, 0] + seed for name in ("W_E", "0.W_V")}
-        return run(rate, seed, {"mem": memory, "rsn_train": ramp(2), "rsn_test": test}, arrays=arrays)
+        test[0] = 0.001 * float(scrambled(len(SCAN))[SCAN.index(rate)])
+        return run(rate, seed, {"mem": memory, "rsn_train": ramp(2), "rsn_test": test})
 
     return world(build)
 
@@ -65,7 +64,7 @@ def ranges(holds: bool) -> Any:
             own = RANGES.label_range(mapping)
             arrays[f"outputs/{mapping.name}"] = np.stack([law] * len(EPOCHS))
             arrays[f"label_mass/{mapping.name}"] = np.full(len(EPOCHS), law[own.start : own.stop].sum())
-        return run(rate, seed, {"mem": ramp(8)}, task=RANGES, arrays=arrays)
+        return run(rate, seed, {"mem": ramp(2)}, task=RANGES, arrays=arrays)
 
     return world(build)
 
@@ -116,31 +115,42 @@ def shuffled(holds: bool) -> Any:
     return world(build)
 
 
-def moved(holds: bool) -> Any:
-    """The embedding follows the moved labels; or stays with the plain ones."""
-    anchors = np.array(TASK.reasoning_anchors)
-    stands_for = anchors[scrambled(len(anchors))]
-    table = dict(zip(anchors.tolist(), stands_for.tolist(), strict=True))
-    task = Task(
-        keys=TASK.keys,
-        mappings=[
-            Mapping(TASK.memory_anchors, Lookup(), "memory"),
-            Mapping(anchors, Shift(table), "reasoning"),
-        ],
-        n_anchors=2,
-        length=9,
-        vocab_size=TASK.vocab_size,
-    )
-    swapped = np.arange(TASK.vocab_size)
-    swapped[anchors] = stands_for
+def spread(holds: bool) -> Any:
+    """The embedding follows the changed labels; or stays with the plain ones."""
+    anchors = TASK.reasoning_anchors
+    table = {a: a + 30 * (i >= len(anchors) // 2) for i, a in enumerate(anchors)}
+    mappings = [Mapping(TASK.memory_anchors, Lookup(), "memory"), Mapping(anchors, Shift(table), "reasoning")]
+    task = Task(keys=TASK.keys, mappings=mappings, n_anchors=2, length=9, vocab_size=160)
 
     def build(variant: str, rate: float, seed: int) -> Observations:
-        arrays = of_embeddings(["random", "laws", "laws"], seed)
-        if variant == "moved" and holds:
-            found = embedding_geometry(embedding("laws", seed)[swapped], TASK)
-            arrays |= {name: np.stack([found[name]] * 3) for name in ("gram", "norms")}
-        used = task if variant == "moved" else TASK
-        return run(rate, seed, learning(small=True), task=used, arrays=arrays)
+        changed = variant == "spread"
+        W = embedding("laws", seed, task if changed and holds else TASK)
+        found = embedding_geometry(W, TASK)
+        arrays = {name: np.stack([found[name]] * len(EPOCHS)) for name in ("gram", "norms")}
+        return run(rate, seed, learning(small=True), task=task if changed else TASK, arrays=arrays)
+
+    return world(build)
+
+
+def noise(holds: bool) -> Any:
+    """With noise the sums are not learned, without it they are; or the other way round."""
+
+    def find(needs: Any) -> Any:
+        return world(
+            lambda _, rate, seed: run(rate, seed, learning(small=(needs.study == "emb-mlp") is holds))
+        )(needs)
+
+    return find
+
+
+def composition(holds: bool) -> Any:
+    """The held-out pair is composed at 0.8 and copies its mirror pair at 0.5; or the other way round."""
+
+    def build(_: str, rate: float, seed: int) -> Observations:
+        shares = np.zeros((len(EPOCHS), 21))
+        composes = (rate > 0.55) is holds
+        shares[:, [10, 13] if composes else [14, 20]] = [0.9 + 0.01 * seed, 0.1 - 0.01 * seed]
+        return run(rate, seed, learning(small=True), arrays={"held_out_deviations": shares})
 
     return world(build)
 
@@ -151,15 +161,16 @@ def frozen(holds: bool) -> Any:
 
 
 WORLDS: dict[int, World] = {
-    **dict.fromkeys((1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 17), by_scale()),
-    9: by_scale("eq. 14"),
+    **dict.fromkeys((1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 14, 17, 25, 26, 29), by_scale()),
+    **dict.fromkeys((9, 27), by_scale("eq. 14")),
     3: scan,
-    14: scan,
     15: ranges,
     16: memories,
     18: rates,
     21: optimisers,
     22: shuffled,
-    23: moved,
+    23: spread,
     24: frozen,
+    30: noise,
+    31: composition,
 }

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.claims.entries.embedding import HALF_THE_VARIANCE
-from validate.claims.entries.learning import ONE_DOUBLING
+from validate.claims.entries.embedding import BETTER, HALF_THE_VARIANCE, SKILL
+from validate.claims.entries.learning import ONE_DOUBLING, TENTH
 from validate.claims.measures.causal import (
+    beyond_rivals,
     follows_own_labels,
     geometry_change,
     own_labels_better,
+    same_beyond_rivals,
     same_geometry,
 )
-from validate.claims.measures.learning import Seed, best_test_accuracy
-from validate.claims.statements import SMALL, Claim, Condition, Needs, each, each_seed, with_control
-from validate.observe import Observations
+from validate.claims.measures.learning import best_test_accuracy, highest_test_accuracy
+from validate.claims.settings import EMB_MLP, of
+from validate.claims.statements import (
+    SMALL,
+    Claim,
+    Condition,
+    Needs,
+    Seed,
+    each,
+    each_seed,
+    note,
+    with_control,
+)
 from validate.stats import ANY, COSINE, SHARE, SIZE
 from validate.times import HALF, doublings
 
@@ -23,124 +35,126 @@ def _runs(*variants: str) -> Needs:
     return Needs("causal", (SMALL,), variants)
 
 
-def _lead(run: Observations) -> float:
-    return doublings(run, "mem", "rsn_test")
+def _spread_better_for_plain(seed: Seed) -> float:
+    return -own_labels_better(seed, variant="plain", other="spread")
 
 
-def _moved_better_for_plain(seed: Seed) -> float:
-    return -own_labels_better(seed, variant="plain", other="moved")
+def _pearson(what: str, measure: object, needs: Needs) -> Condition:
+    return Condition(what, each_seed(measure), ">=", 0.7, COSINE, HALF_THE_VARIANCE, needs)  # type: ignore[arg-type]
 
 
-_BOTH = _runs("plain", "shuffled")
-_SAME = Condition(
-    "Pearson of the reasoning anchors' cosines, labels shuffled against plain, early",
-    each_seed(partial(same_geometry, variant="shuffled")),
-    ">=",
-    0.7,
-    COSINE,
-    HALF_THE_VARIANCE,
-    _BOTH,
+def _beyond(what: str, measure: object, needs: Needs) -> Condition:
+    return Condition(what, each_seed(measure), ">", 0.0, SKILL, BETTER, needs)  # type: ignore[arg-type]
+
+
+_SHUFFLED = (
+    _pearson(
+        "Pearson of the reasoning anchors' cosines, labels shuffled against plain, early",
+        partial(same_geometry, variant="shuffled"),
+        _runs("plain", "shuffled"),
+    ),
+    _beyond(
+        "skill of the plain cosines over −|i − j|, labels shuffled, early",
+        partial(same_beyond_rivals, variant="shuffled"),
+        _runs("plain", "shuffled"),
+    ),
+    *with_control(
+        Condition(
+            "highest reasoning test accuracy, labels shuffled",
+            each(highest_test_accuracy),
+            "<=",
+            0.1,
+            SHARE,
+            f"{TENTH}: no rule is left, in the time in which the plain run learns it",
+            _runs("shuffled"),
+        ),
+        "with its labels it is learned",
+        needs=_runs("plain"),
+    ),
 )
-_UNLEARNED = Condition(
-    "highest reasoning test accuracy, labels shuffled",
-    each(best_test_accuracy),
-    "<=",
-    0.1,
-    SHARE,
-    "a tenth of a fitted set: the rule is gone",
-    _runs("shuffled"),
+_SPREAD = _runs("plain", "spread")
+_MOVED = (
+    _pearson(
+        "Pearson of the reasoning anchors' cosines with those that the changed labels predict, early",
+        partial(follows_own_labels, variant="spread"),
+        _SPREAD,
+    ),
+    _beyond(
+        "skill of that prediction over −|i − j|, early", partial(beyond_rivals, variant="spread"), _SPREAD
+    ),
+    *with_control(
+        Condition(
+            "skill of the changed labels minus skill of the plain ones, changed runs, early",
+            each_seed(partial(own_labels_better, variant="spread", other="plain")),
+            ">",
+            0.0,
+            ANY,
+            "the sign of the effect",
+            _SPREAD,
+        ),
+        "the plain runs follow the plain labels",
+        measure=each_seed(_spread_better_for_plain),
+        what="skill of the changed labels minus skill of the plain ones, plain runs, early",
+    ),
+    note(
+        "RMS change of the cosines, changed against plain, early",
+        each_seed(partial(geometry_change, variant="spread")),
+        _SPREAD,
+        SIZE,
+    ),
 )
-_MOVED = _runs("plain", "moved")
-_FOLLOWS = Condition(
-    "Pearson of the reasoning anchors' cosines with those that the moved labels predict, early",
-    each_seed(partial(follows_own_labels, variant="moved")),
-    ">=",
-    0.7,
-    COSINE,
-    HALF_THE_VARIANCE,
-    _MOVED,
+_PREDICTED = "embeddings frozen at the predicted ones"
+_FROZEN = (
+    Condition(
+        f"highest reasoning test accuracy, {_PREDICTED}",
+        each(best_test_accuracy),
+        ">=",
+        HALF,
+        SHARE,
+        "half of the held-out sums",
+        _runs("frozen"),
+    ),
+    Condition(
+        f"log2 of the times to fit memory over reasoning test, {_PREDICTED}",
+        each(lambda run: doublings(run, "mem", "rsn_test")),
+        ">=",
+        1.0,
+        ANY,
+        ONE_DOUBLING,
+        _runs("frozen"),
+    ),
 )
-_BETTER = Condition(
-    "skill of the moved labels minus skill of the plain ones, moved runs, early",
-    each_seed(partial(own_labels_better, variant="moved", other="plain")),
-    ">",
-    0.0,
-    ANY,
-    "the sign of the effect",
-    _MOVED,
-)
-_LEARNED = Condition(
-    "highest reasoning test accuracy, embeddings frozen at the predicted ones",
-    each(best_test_accuracy),
-    ">=",
-    HALF,
-    SHARE,
-    "half of the held-out sums",
-    _runs("frozen"),
-)
-_FIRST = Condition(
-    "log2 of the times to fit memory over reasoning test, embeddings frozen at the predicted ones",
-    each(_lead),
-    ">=",
-    1.0,
-    ANY,
-    ONE_DOUBLING,
-    _runs("frozen"),
-)
-_RANDOM = _runs("frozen-random")
-_AT_RANDOM = "embeddings frozen at random ones"
-_NOT = "it must be the prediction that does it, not the freezing"
+
+
+def _not_at_random(condition: Condition) -> tuple[Condition, ...]:
+    return with_control(
+        condition,
+        "it must be the prediction that does it, not the freezing",
+        needs=_runs("frozen-random"),
+        what="the same, embeddings frozen at random ones",
+    )
+
+
 CAUSAL = (
     Claim(
         "shuffled labels keep the geometry",
         "Shuffling labels within anchor combinations, which keeps P^s, takes the rule away and leaves the "
         "early geometry.",
-        (
-            *with_control(
-                _SAME,
-                "the anchors are relabelled",
-                measure=each_seed(partial(same_geometry, variant="shuffled", scramble=True)),
-                what="the same, anchors scrambled",
-            ),
-            *with_control(_UNLEARNED, "with its labels it is learned", needs=_runs("plain")),
-        ),
+        of(EMB_MLP, _SHUFFLED),
         22,
         "test of 3.2",
     ),
     Claim(
-        "moved labels move the geometry",
+        "changed labels change the geometry",
         "Changing P^s at equal difficulty changes the early geometry as the new P^s predicts.",
-        (
-            *with_control(
-                _FOLLOWS,
-                "every anchor has another one's labels",
-                measure=each_seed(partial(follows_own_labels, variant="moved", scramble=True)),
-                what="the same, predictions scrambled",
-            ),
-            *with_control(
-                _BETTER,
-                "the plain runs follow the plain labels",
-                measure=each_seed(_moved_better_for_plain),
-                what="skill of the moved labels minus skill of the plain ones, plain runs, early",
-            ),
-            Condition(
-                "RMS change of the cosines, moved against plain, early",
-                each_seed(partial(geometry_change, variant="moved")),
-                within=SIZE,
-                needs=_MOVED,
-                role="note",
-            ),
-        ),
+        of(EMB_MLP, _MOVED),
         23,
         "test of 3.2",
     ),
     Claim(
         "predicted embeddings are enough",
         "With embeddings frozen at those that P^s predicts, reasoning is learned, and before memory.",
-        (
-            *with_control(_LEARNED, _NOT, needs=_RANDOM, what=f"the same, {_AT_RANDOM}"),
-            *with_control(_FIRST, _NOT, needs=_RANDOM, what=f"the same, {_AT_RANDOM}"),
-        ),
+        of(EMB_MLP, (*_not_at_random(_FROZEN[0]), *_not_at_random(_FROZEN[1]))),
         24,
         "test of 3.2",
     ),

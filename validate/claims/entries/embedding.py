@@ -1,13 +1,15 @@
-"""Claims 5, 6, 8, 9 and 13: the embedding's geometry and what predicts it."""
+"""Claims 5, 6, 8, 9, 13 and 26: the embedding's geometry and what predicts it."""
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 from validate.claims.measures.attention import preference
 from validate.claims.measures.geometry import (
     correlation,
     explained_by_others_width,
+    fall_mismatch,
     fitted_width,
     lowest_row_correlation,
     mean_cosine,
@@ -17,11 +19,29 @@ from validate.claims.measures.geometry import (
     ordering,
     plane_order,
     share_of_fall,
-    share_of_snapshots,
-    shuffled,
     skill,
 )
-from validate.claims.statements import LARGE, SMALL, Claim, Condition, Measure, Needs, each, with_control
+from validate.claims.measures.rivals import skill_over_best, skill_over_mean
+from validate.claims.settings import (
+    EMB_MLP,
+    SEEN_TRANSFORMERS,
+    TRANSFORMERS,
+    Setup,
+    at,
+    of,
+)
+from validate.claims.statements import (
+    LARGE,
+    SMALL,
+    Claim,
+    Condition,
+    Measure,
+    Needs,
+    each,
+    if_learned,
+    note,
+    with_control,
+)
 from validate.observe import Observations
 from validate.predictors import (
     Predict,
@@ -31,167 +51,181 @@ from validate.predictors import (
     from_marginal,
     from_uniform,
 )
-from validate.stats import ANY, COSINE, SHARE, SIZE
+from validate.stats import COSINE, SHARE, SIZE
 from validate.times import early_epoch, last_epoch
 
 HALF_WAY = "half-way between what chance gives and what the theory predicts"
 HALF_THE_VARIANCE = "r² of one half: half of the variance"
+BETTER = "better than the best rival, paired within a seed"
 SKILL = (-float("inf"), 1.0)
+_AT_LARGE = "at γ = 0.3 the paper sees none of it"
 _WHEN = {"early": early_epoch, "at the end": last_epoch}
 
 
-def _memory_cosine(run: Observations) -> float:
-    return mean_cosine(run, run.task.memory_anchors)
+def _of_run(function: partial[float]) -> Measure:
+    return each(if_learned(function))
 
 
-def _geometry(study: str) -> tuple[Condition, ...]:
+def _memory_cosine(run: Observations, when: object = early_epoch) -> float:
+    return mean_cosine(run, run.task.memory_anchors, when)  # type: ignore[arg-type]
+
+
+def _arranged(study: str) -> tuple[Condition, ...]:
     """Return what claim 5 asks of a study."""
     small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
     conditions: list[Condition] = []
     for name, when in _WHEN.items():
         order = Condition(
             f"Spearman of distance and cosine, reasoning anchors, {name}",
-            each(partial(ordering, when=when)),
+            _of_run(partial(ordering, when=when)),
             "<=",
             -0.9,
             COSINE,
             "the cosine falls almost without exception; P^s − u gives −0.99",
             small,
         )
-        scrambled = each(partial(ordering, when=when, scramble=True))
-        conditions += with_control(
-            order, "the anchors' order is gone", measure=scrambled, what="the same, anchors scrambled"
+        aligned = Condition(
+            f"mean cosine among memory anchors, {name}",
+            _of_run(partial(_memory_cosine, when=when)),
+            ">=",
+            0.5,
+            COSINE,
+            HALF_WAY,
+            small,
         )
+        conditions += with_control(order, _AT_LARGE, needs=large)
+        conditions += with_control(aligned, _AT_LARGE, needs=large)
     fall = Condition(
-        "fall of the cosine from nearest to farthest anchors, over that of P^s − u, early",
-        each(share_of_fall),
-        ">=",
-        0.5,
-        ANY,
-        HALF_WAY,
+        "|log2| of the fall of the cosine from nearest to farthest anchors over that of P^s − u, early",
+        each(if_learned(fall_mismatch)),
+        "<=",
+        1.0,
+        SIZE,
+        "within a factor of two of what the theory predicts, from either side",
         small,
     )
-    alike = Condition(
-        "mean cosine among memory anchors, early",
-        each(_memory_cosine),
-        ">=",
-        0.5,
-        COSINE,
-        HALF_WAY,
-        small,
-    )
-    # P^s − u leaves the sign of this one open: a finite table costs memory anchors about what
-    # their distance costs reasoning anchors.
-    more_alike = Condition(
-        "mean cosine among memory anchors minus that among reasoning anchors, early",
-        each(memory_excess),
-        within=(-2.0, 2.0),
-        needs=small,
-        role="note",
-    )
-    return (
-        *conditions,
-        *with_control(fall, "at γ = 0.3 the anchors stay orthogonal", needs=large),
-        *with_control(alike, "at γ = 0.3 they stay orthogonal", needs=large),
-        more_alike,
-    )
+    share = note("the ratio itself", _of_run(partial(share_of_fall)), small)
+    return (*conditions, *with_control(fall, _AT_LARGE, needs=large), share)
 
 
-def _reasoning(predict: Predict, run: Observations) -> float:
-    return correlation(run, predict, run.task.reasoning_anchors)
+def _contrast(study: str) -> tuple[Condition, ...]:
+    """Return what claim 26 asks of a study."""
+    conditions = [
+        Condition(
+            f"mean cosine among memory anchors minus that among reasoning anchors, {name}",
+            _of_run(partial(memory_excess, when=when)),
+            ">=",
+            0.1,
+            (-2.0, 2.0),
+            "a tenth of what separates orthogonal from parallel: the sign alone could be noise",
+            Needs(study, (SMALL,)),
+        )
+        for name, when in _WHEN.items()
+    ]
+    large = Needs(study, (LARGE,))
+    return tuple(itertools.chain(*(with_control(c, _AT_LARGE, needs=large) for c in conditions)))
 
 
-def _all_anchors(predict: Predict, run: Observations) -> float:
-    return correlation(run, predict, run.task.anchors)
+def _tokens(run: Observations, kind: str) -> tuple[int, ...]:
+    return run.task.reasoning_anchors if kind == "reasoning anchors" else run.task.anchors
 
 
-def _skill(predict: Predict, run: Observations) -> float:
+def _pearson(run: Observations, kind: str) -> float:
+    return correlation(run, from_uniform, _tokens(run, kind))
+
+
+def _over_rivals(run: Observations, kind: str) -> float:
+    return skill_over_best(run, from_uniform, _tokens(run, kind))
+
+
+def _over_mean(run: Observations, kind: str) -> float:
+    return skill_over_mean(run, from_uniform, _tokens(run, kind))
+
+
+def _skill(run: Observations, predict: Predict = from_uniform) -> float:
     return skill(run, predict, run.task.anchors)
 
 
-def _prediction(study: str) -> tuple[Condition, ...]:
+def _predicted(study: str) -> tuple[Condition, ...]:
     """Return what claim 6 asks of a study, and how well other predictors do."""
     small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
     conditions: list[Condition] = []
-    for name, measure in (("reasoning anchors", _reasoning), ("all anchors", _all_anchors)):
-        condition = Condition(
-            f"Pearson of predicted (P^s − u) and observed cosine, {name}, early",
-            each(partial(measure, from_uniform)),
+    for kind in ("reasoning anchors", "all anchors"):
+        pearson = Condition(
+            f"Pearson of predicted (P^s − u) and observed cosine, {kind}, early",
+            _of_run(partial(_pearson, kind=kind)),
             ">=",
             0.7,
             COSINE,
             HALF_THE_VARIANCE,
             small,
         )
-        conditions += with_control(
-            condition,
-            "every anchor has another one's prediction",
-            measure=each(partial(measure, shuffled(from_uniform))),
-            what="the same, predictions scrambled",
-        )
+        conditions += with_control(pearson, _AT_LARGE, needs=large)
+        for rival, measure in (("−|i − j| and same mapping", _over_rivals), ("one mean cosine", _over_mean)):
+            what = f"skill of P^s − u over {rival}, {kind}, early"
+            conditions.append(
+                Condition(what, _of_run(partial(measure, kind=kind)), ">", 0.0, SKILL, BETTER, small)
+            )
     better = Condition(
-        "skill of P^s − u against orthogonal anchors, all anchors, early",
-        each(partial(_skill, from_uniform)),
+        "skill of P^s − u over orthogonal anchors, all anchors, early",
+        _of_run(partial(_skill)),
         ">=",
         0.5,
         SKILL,
         "half of the squared error that assuming orthogonal anchors leaves",
         small,
     )
-    conditions += with_control(better, "at γ = 0.3 they are orthogonal", needs=large)
     others = [("P^s − P̄", from_marginal), ("P̂^s − u of the run's data", from_counts)]
-    if study == "emb-mlp":
+    if study == EMB_MLP.study:
         others.append(("the frozen flow, late", from_frozen_direction))
-    return (*conditions, *(_note(f"the same skill of {n}", partial(_skill, p), small) for n, p in others))
+    notes = (note(f"the same skill of {n}", _of_run(partial(_skill, predict=p)), small) for n, p in others)
+    return (*conditions, *with_control(better, _AT_LARGE, needs=large), *notes)
 
 
-def _note(what: str, measure: partial[float], needs: Needs) -> Condition:
-    return Condition(what, each(measure), needs=needs, role="note")
+def _order(study: str) -> tuple[Condition, ...]:
+    """Return what claim 8 asks of the keys and the reasoning anchors."""
+    conditions: list[Condition] = []
+    for group in ("keys", "reasoning anchors"):
+        condition = Condition(
+            f"Spearman of numerical distance and distance in the PCA plane, {group}, early",
+            _of_run(partial(plane_order, group=group)),
+            ">=",
+            0.5,
+            COSINE,
+            "half-way between no order and a perfect one; P^s − u gives 0.7 for keys, 0.9 for anchors",
+            Needs(study, (SMALL,)),
+        )
+        conditions += with_control(condition, _AT_LARGE, needs=Needs(study, (LARGE,)))
+        late = _of_run(partial(plane_order, group=group, when=last_epoch))
+        conditions.append(note(f"the same at the end, {group}", late, Needs(study, (SMALL,))))
+    return tuple(conditions)
 
 
-_SMALL, _LARGE = Needs("transformer", (SMALL,)), Needs("transformer", (LARGE,))
+def _eq14_skill(run: Observations) -> float:
+    return skill_over_best(run, from_eq14, run.task.reasoning_anchors)
 
 
-def _order(group: str) -> tuple[Condition, ...]:
-    """Return what claim 8 asks of the keys or the reasoning anchors."""
-    condition = Condition(
-        f"Spearman of numerical distance and distance in the PCA plane, {group}, early",
-        each(partial(plane_order, group=group)),
-        ">=",
-        0.5,
-        COSINE,
-        "half-way between no order and a perfect one; P^s − u gives 0.7 for keys, 0.9 for anchors",
-        _SMALL,
-    )
-    scrambled = each(partial(plane_order, group=group, scramble=True))
-    own, other = with_control(condition, "the order is gone", measure=scrambled, what="the same, scrambled")
-    return (
-        own,
-        other,
-        with_control(condition, "the paper sees no order at γ = 0.3", needs=_LARGE)[1],
-        _note(f"the same at the end, {group}", partial(plane_order, group=group, when=last_epoch), _SMALL),
-    )
-
-
-def _shape() -> tuple[Condition, ...]:
-    """Return what claim 9 asks."""
+def _shape(study: str) -> tuple[Condition, ...]:
+    """Return what claim 9 asks of a study."""
+    small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
     rows = Condition(
         "lowest over anchors of Pearson of a row, eq. 14 as printed, early",
-        each(partial(lowest_row_correlation, predict=from_eq14)),
+        _of_run(partial(lowest_row_correlation, predict=from_eq14)),
         ">=",
         0.7,
         COSINE,
         HALF_THE_VARIANCE,
-        _SMALL,
+        small,
     )
+    beyond = "skill of eq. 14 as printed over −|i − j|, reasoning anchors, early"
     near = Condition(
         "RMS error over the nearer half of distances, eq. 14 as printed, early",
-        each(partial(near_error, predict=from_eq14)),
+        _of_run(partial(near_error, predict=from_eq14)),
         "<=",
         0.1,
         SIZE,
         "the paper sees differences at great distances only; a tenth of what separates 0 from 1",
-        _SMALL,
+        small,
     )
     fitted = Condition(
         "share of the pairs' variance explained by eq. 14, width fitted on the other seeds, early",
@@ -200,107 +234,108 @@ def _shape() -> tuple[Condition, ...]:
         0.5,
         SKILL,
         "half of the variance",
-        _SMALL,
+        small,
     )
-    span = partial(share_of_snapshots, predict=from_eq14, least=0.7)
+    own = "width of eq. 14 fitted to the run itself (12 printed)"
     return (
-        *with_control(
-            rows,
-            "every anchor has another one's row",
-            measure=each(partial(lowest_row_correlation, predict=shuffled(from_eq14))),
-            what="the same, predictions scrambled",
-        ),
-        *with_control(near, "at γ = 0.3 the anchors stay orthogonal", needs=_LARGE),
-        *with_control(
-            fitted,
-            "no width orders scrambled anchors",
-            measure=partial(explained_by_others_width, scramble=True),
-            what="the same, anchors scrambled",
-        ),
-        Condition(
-            "share of the snapshots in training whose every row correlates at least 0.7",
-            each(span),
-            within=SHARE,
-            needs=_SMALL,
-            role="note",
-        ),
-        _note("width of eq. 14 fitted to the run itself (12 printed), early", partial(fitted_width), _SMALL),
-        _note("the same at the end", partial(fitted_width, when=last_epoch), _SMALL),
-        _note("RMS error over the nearer half, P^s − u", partial(near_error, predict=from_uniform), _SMALL),
-        _note("the same, P^s − P̄", partial(near_error, predict=from_marginal), _SMALL),
+        *with_control(rows, _AT_LARGE, needs=large),
+        Condition(beyond, _of_run(partial(_eq14_skill)), ">", 0.0, SKILL, BETTER, small),
+        *with_control(near, _AT_LARGE, needs=large),
+        *with_control(fitted, "at γ = 0.3 no width fits", needs=large),
+        *(note(f"{own}, {n}", _of_run(partial(fitted_width, when=w)), small) for n, w in _WHEN.items()),
     )
 
 
-def _size(kind: str) -> Measure:
-    def size(run: Observations) -> float:
-        tokens = run.task.reasoning_anchors if kind == "reasoning" else run.task.memory_anchors
-        return mean_size(run, tokens)
-
-    return each(size)
+def _size(run: Observations, kind: str) -> float:
+    return mean_size(run, run.task.reasoning_anchors if kind == "reasoning" else run.task.memory_anchors)
 
 
-def _orthogonal(rate: float) -> tuple[Condition, ...]:
-    """Return what claim 13 asks at one γ."""
-    needs = Needs("transformer", (rate,))
-    conditions: list[Condition] = []
-    for kind in ("reasoning", "memory"):
-        condition = Condition(
-            f"mean |cosine| among {kind} anchors, early",
-            _size(kind),
-            "<=",
-            0.2,
-            SHARE,
-            "random directions in 200 dimensions give 0.06",
+def _orthogonal(setup: Setup) -> tuple[Condition, ...]:
+    """Return what claim 13 asks at one setting, for γ = 0.3 and 0.5."""
+    small, conditions = Needs(setup.study, (SMALL,)), list[Condition]()
+    seen = "the paper sees it at γ = 0.8"
+    for rate in (LARGE, 0.5):
+        needs = Needs(setup.study, (rate,))
+        for kind in ("reasoning", "memory"):
+            condition = Condition(
+                f"mean |cosine| among {kind} anchors, γ = {rate:g}, early",
+                _of_run(partial(_size, kind=kind)),
+                "<=",
+                0.2,
+                SHARE,
+                "random directions in 200 dimensions give 0.06",
+                needs,
+            )
+            conditions += with_control(condition, seen, needs=small)
+        order = Condition(
+            f"Spearman of distance and cosine, reasoning anchors, γ = {rate:g}, early",
+            _of_run(partial(ordering)),
+            ">=",
+            -0.5,
+            COSINE,
+            "half-way between no order, tokens taken as independent, and a perfect one",
             needs,
         )
-        conditions += with_control(condition, "at γ = 0.8 they are not orthogonal", needs=_SMALL)
-    indifferent = Condition(
-        "difference of the two kinds' mean |cosine| with W_V's top vector, early",
-        each(preference),
-        "<=",
-        0.1,
-        SHARE,
-        "a tenth of the largest preference there can be",
-        needs,
-    )
-    return (*conditions, *with_control(indifferent, "at γ = 0.8 the paper sees a preference", needs=_SMALL))
+        conditions += with_control(order, seen, needs=small)
+        if setup is not EMB_MLP:
+            indifferent = Condition(
+                f"difference of the two kinds' mean |cosine| with W_V's top vector, γ = {rate:g}, early",
+                _of_run(partial(preference)),
+                "<=",
+                0.1,
+                SHARE,
+                "a tenth of the largest preference there can be",
+                needs,
+            )
+            conditions += with_control(indifferent, seen, needs=small)
+    return of(setup, conditions)
 
 
+EVERYWHERE = (*TRANSFORMERS, EMB_MLP)
 EMBEDDING = (
     Claim(
         "anchors are arranged by kind",
-        "With small weights the cosine of reasoning anchors falls with their distance, and memory anchors "
-        "stay aligned.",
-        (*_geometry("emb-mlp"), *_geometry("transformer")),
+        "With small weights the cosine of reasoning anchors falls with their distance as that of P^s − u, "
+        "and memory anchors are aligned, early and late.",
+        at(EVERYWHERE, _arranged),
         5,
         "3.2, 3.3, Fig. 4A, 5A",
     ),
     Claim(
-        "label distributions shape the embedding",
-        "Early in training the anchors' geometry is that of their label distributions, P^s − u.",
-        (*_prediction("emb-mlp"), *_prediction("transformer")),
+        "label distributions predict the embedding",
+        "Early in training the anchors' geometry is that of their label distributions, P^s − u, and simpler "
+        "guesses do worse.",
+        at(EVERYWHERE, _predicted),
         6,
         "3.2, Prop. 1-3",
     ),
     Claim(
         "the embedding follows the numbers",
         "With small weights the principal components of keys and reasoning anchors follow numerical order.",
-        (*_order("keys"), *_order("reasoning anchors")),
+        at(SEEN_TRANSFORMERS, _order),
         8,
         "3.3, Fig. 5B",
     ),
     Claim(
         "a normal shape predicts each anchor's row",
         "Eq. 14 gives the cosines of every reasoning anchor with the others, but for those far apart.",
-        _shape(),
+        at(TRANSFORMERS, _shape),
         9,
         "Thm. 1, Fig. 5C, 9",
     ),
     Claim(
         "large weights keep tokens orthogonal",
-        "With γ = 0.3 and 0.5 embeddings are orthogonal, and the first attention prefers no kind of anchor.",
-        (*_orthogonal(LARGE), *_orthogonal(0.5)),
+        "With γ = 0.3 and 0.5 embeddings are orthogonal and without order, and the first attention prefers "
+        "no kind of anchor.",
+        tuple(itertools.chain.from_iterable(map(_orthogonal, (*SEEN_TRANSFORMERS, EMB_MLP)))),
         13,
         "App. C.1-C.3, Fig. 10-12",
+    ),
+    Claim(
+        "memory anchors are the more alike",
+        "With small weights memory anchors are more alike than reasoning anchors, early and late.",
+        at(EVERYWHERE, _contrast),
+        26,
+        "3.2, 3.3, Fig. 4A, 5A",
     ),
 )

@@ -1,71 +1,50 @@
-"""Claims 1-4 and 17: what is learned when, at large and at small initial weights."""
+"""Claims 1-4, 17 and 25: what is learned when, at large and at small initial weights."""
 
 from __future__ import annotations
 
 from validate.claims.measures.learning import (
     best_test_accuracy,
     crossover,
-    scrambled_trend,
+    first_trend,
+    matched_rise,
+    matched_test_accuracy,
     trend,
     unlike,
-    unlike_at_least,
 )
-from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, each, each_seed, with_control
+from validate.claims.settings import EMB_MLP, GELU, GROUP, NONE, POST, PRE, TRANSFORMERS, at, of
+from validate.claims.statements import (
+    LARGE,
+    SMALL,
+    Claim,
+    Condition,
+    Needs,
+    each,
+    each_seed,
+    note,
+    with_control,
+)
 from validate.observe import Observations
 from validate.stats import ANY, COSINE, SHARE, SIZE
 from validate.times import doublings
 
-ONE_DOUBLING = "a factor of two parts what is learned together from what is learned one after the other"
+ONE_DOUBLING = "a factor of two separates what is learned together from what is learned one after the other"
+TENTH = "a tenth of what separates none from all"
 SPEARMAN_7 = 0.714
 """Spearman's correlation that seven values reach with probability 0.05 when nothing connects them."""
+DIFFERENCE = (-2.0, 2.0)
 
 
 def memorises(study: str) -> tuple[Condition, ...]:
     """Return what claim 1 asks of a study: at γ = 0.3 both training sets fitted alike, the test set not."""
     large, small = Needs(study, (LARGE,)), Needs(study, (SMALL,))
-    alike = Condition(
-        "|log2| of the times to fit memory and reasoning train",
-        each(unlike),
-        "<=",
-        1.0,
-        SIZE,
-        ONE_DOUBLING,
-        large,
-    )
-    unlearned = Condition(
-        "highest reasoning test accuracy",
-        each(best_test_accuracy),
-        "<=",
-        0.1,
-        SHARE,
-        "a tenth of a fitted set; ten times chance",
-        large,
-    )
-    apart = "at γ = 0.8 they are not fitted alike; a set that is never fitted gives the least it can be"
+    what = "|log2| of the times to fit memory and reasoning train"
+    alike = Condition(what, each(unlike), "<=", 1.0, SIZE, ONE_DOUBLING, large)
+    what = "highest reasoning test accuracy, a lower bound until reasoning train is fitted"
+    reason = f"{TENTH}; ten times chance"
+    unlearned = Condition(what, each(best_test_accuracy), "<=", 0.1, SHARE, reason, large)
     return (
-        *with_control(alike, apart, needs=small, measure=each(unlike_at_least)),
+        *with_control(alike, "at γ = 0.8 reasoning comes first", needs=small),
         *with_control(unlearned, "at γ = 0.8 it is learned", needs=small),
-    )
-
-
-def _long(variant: str) -> tuple[Condition, ...]:
-    """Return what 90 epochs at γ = 0.3 say of claim 1: notes, because it had a verdict before them."""
-    needs = Needs("long", (LARGE,), (variant,))
-    return (
-        Condition(
-            "|log2| of the times to fit memory and reasoning train, at least",
-            each(unlike_at_least),
-            within=SIZE,
-            needs=needs,
-            role="note",
-        ),
-        Condition(
-            "highest reasoning test accuracy",
-            each(best_test_accuracy),
-            within=SHARE,
-            needs=needs,
-            role="note",
-        ),
     )
 
 
@@ -78,73 +57,81 @@ def reasons_first(study: str) -> tuple[Condition, ...]:
 
 
 def _before_memory(study: str, name: str, data: str) -> tuple[Condition, ...]:
-    def lead(run: Observations) -> float:
-        return doublings(run, "mem", data)
-
-    condition = Condition(
-        f"log2 of the times to fit memory over {name}",
-        each(lead),
-        ">=",
-        1.0,
-        ANY,
-        ONE_DOUBLING,
-        Needs(study, (SMALL,)),
-    )
+    lead = each(lambda run: doublings(run, "mem", data))
+    what = f"log2 of the times to fit memory over {name}"
+    condition = Condition(what, lead, ">=", 1.0, ANY, ONE_DOUBLING, Needs(study, (SMALL,)))
     return with_control(condition, "at γ = 0.3 it is not ahead", needs=Needs(study, (LARGE,)))
+
+
+def _matched(study: str) -> tuple[Condition, ...]:
+    """Return what claim 25 asks of a study, and the accuracy at each γ beside it."""
+    rise = Condition(
+        "test accuracy when reasoning train passes 0.5, at γ = 0.8 minus at 0.3",
+        each_seed(matched_rise),
+        ">",
+        0.0,
+        DIFFERENCE,
+        "the sign: it rises with γ; read at one training accuracy it does not depend on speed",
+        Needs(study, (LARGE, SMALL)),
+    )
+    return rise, *(_matched_at(study, rate) for rate in (LARGE, 0.5, SMALL))
+
+
+def _matched_at(study: str, rate: float) -> Condition:
+    def accuracy(run: Observations) -> float:
+        return matched_test_accuracy(run)
+
+    return note(f"the accuracy itself, γ = {rate:g}", each(accuracy), Needs(study, (rate,)), SHARE)
 
 
 _SCAN = Needs("scan", least_rates=7)
 _CROSSOVER = "γ at which the bias changes sign"
+_TREND = Condition(
+    "Spearman of γ and bias, undefined if a run learned nothing",
+    each_seed(trend),
+    ">=",
+    SPEARMAN_7,
+    COSINE,
+    "seven unconnected values reach it once in twenty times",
+    _SCAN,
+)
 LEARNING = (
     Claim(
         "large weights memorise",
         "With γ = 0.3 the Transformer fits memory and reasoning training data alike, and the test data not.",
-        (*memorises("transformer"), *_long("pre-1e-4"), *_long("pre-3e-4")),
+        at((GROUP, GELU, POST, PRE), memorises),
         1,
         "3.1, Fig. 3A",
     ),
     Claim(
         "small weights reason first",
         "With γ = 0.8 the Transformer learns reasoning, held-out combinations included, before it memorises.",
-        reasons_first("transformer"),
+        at((GROUP, GELU, POST, PRE), reasons_first),
         2,
         "3.1, Fig. 3A",
     ),
     Claim(
         "the bias grows with γ",
         "The smaller the initial weights, the stronger the preference for reasoning.",
-        (
-            *with_control(
+        of(
+            PRE,
+            (
+                *with_control(
+                    _TREND,
+                    "before training nothing depends on γ",
+                    measure=each_seed(first_trend),
+                    what="the same of the accuracies before training",
+                ),
                 Condition(
-                    "Spearman of γ and bias",
-                    each_seed(trend),
-                    ">=",
-                    SPEARMAN_7,
-                    COSINE,
-                    "seven unconnected values reach it once in twenty times, more values less often",
+                    _CROSSOVER,
+                    each_seed(crossover),
+                    ">",
+                    LARGE,
+                    ANY,
+                    "at γ = 0.3 the paper sees no bias",
                     _SCAN,
                 ),
-                "the order of γ is gone",
-                measure=each_seed(scrambled_trend),
-                what="the same, γ scrambled",
-            ),
-            Condition(
-                _CROSSOVER,
-                each_seed(crossover),
-                ">",
-                LARGE,
-                ANY,
-                "at γ = 0.3 the paper sees no bias",
-                _SCAN,
-            ),
-            Condition(
-                _CROSSOVER,
-                each_seed(crossover),
-                "<",
-                SMALL,
-                ANY,
-                "at γ = 0.8 it does",
-                _SCAN,
+                Condition(_CROSSOVER, each_seed(crossover), "<", SMALL, ANY, "at γ = 0.8 it does", _SCAN),
             ),
         ),
         3,
@@ -153,15 +140,22 @@ LEARNING = (
     Claim(
         "the same in the Emb-MLP",
         "The Emb-MLP learns reasoning first with γ = 0.8 and memorises with γ = 0.3.",
-        (*reasons_first("emb-mlp"), *memorises("emb-mlp")),
+        at((EMB_MLP,), lambda study: (*reasons_first(study), *memorises(study))),
         4,
         "3.2, Fig. 3B",
     ),
     Claim(
         "the bias without layer norm",
         "Without layer norm small weights still favour reasoning, and large ones do not.",
-        (*reasons_first("no-norm"), *memorises("no-norm")),
+        at((NONE,), lambda study: (*reasons_first(study), *memorises(study))),
         17,
         "App. F, Fig. 16",
+    ),
+    Claim(
+        "generalisation at equal fit",
+        "At the same training accuracy, more of the held-out sums are right the smaller the initial weights.",
+        at((*TRANSFORMERS, EMB_MLP), _matched),
+        25,
+        "3.1, free of speed",
     ),
 )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import Task, predict_value_growth
+from validate.bounds import Value, between
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
 from validate.lemma1 import predicted_average_share
@@ -68,10 +69,29 @@ def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool =
     return float(np.mean([np.diff(row).argmin() == p + q for p, row in list(enumerate(rows))[:-1]]))
 
 
-def window_mass(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return the attention of the last place to key and anchors, averaged over the places of the key."""
-    rows, q = _by_place(run, "last_attention", when, scramble), run.task.n_anchors
-    return float(np.mean([row[p : p + q + 1].sum() for p, row in enumerate(rows)]))
+def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return at which share of key places the logits fall slightly in the window and sharply after it.
+
+    Slightly: by more than nothing and by less, a position, than at the step after the last anchor (App. D).
+    """
+    rows, q = _by_place(run, "last_logits", when, scramble), run.task.n_anchors
+    found = []
+    for p, row in list(enumerate(rows))[:-1]:
+        inside, after = (row[p] - row[p + q]) / q, row[p + q] - row[p + q + 1]
+        found.append(0 < inside < after)
+    return float(np.mean(found))
+
+
+def key_mass(run: Observations, when: When = early_epoch) -> Value:
+    """Return the attention of the last position to the key alone, on reasoning sequences, over key places.
+
+    A bound where only the mean over all sequences was observed, equally many of each mapping.
+    """
+    if "key_attention" in run.arrays:
+        return float(run.at("key_attention", when(run)).mean())
+    mean = float(np.diagonal(run.at("last_attention", when(run))).mean())
+    share = float(np.mean([not mapping.is_table for mapping in run.task.mappings]))
+    return between(max(0.0, 1 - (1 - mean) / share), min(1.0, mean / share))
 
 
 def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from theory import off_diagonal
-from validate.claims.measures.geometry import FloatArray, at, correlation, shuffled, skill
-from validate.claims.measures.learning import Seed
-from validate.claims.measures.order import scrambled
-from validate.claims.statements import SMALL
-from validate.compare import measures
+from validate.claims.measures.geometry import FloatArray, at, correlation, skill
+from validate.claims.measures.rivals import skill_over_best
+from validate.claims.statements import SMALL, Seed
 from validate.observe import Observations
-from validate.predictors import from_uniform
+from validate.predictors import Predict, from_uniform
 from validate.times import early_epoch
 
 
@@ -29,14 +27,22 @@ def matched_epoch(seed: Seed, variant: str) -> int:
     return max(epoch for epoch in seed[variant, SMALL].epochs if epoch <= early)
 
 
-def same_geometry(seed: Seed, variant: str, *, scramble: bool = False) -> float:
+def of_plain(seed: Seed) -> Predict:
+    """Return the plain run's early cosines as a prediction for the other runs of its seed."""
+    plain = seed["plain", SMALL]
+    return lambda run, tokens, epoch: plain.cosines(tokens, early_epoch(plain))
+
+
+def same_geometry(seed: Seed, variant: str) -> float:
     """Return Pearson's correlation between a variant's and the plain run's cosines."""
-    plain, changed = seed["plain", SMALL], seed[variant, SMALL]
-    tokens = plain.task.reasoning_anchors
-    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
-    ours = changed.cosines(tokens, matched_epoch(seed, variant))[np.ix_(order, order)]
-    theirs = plain.cosines(tokens, early_epoch(plain))
-    return float(measures(off_diagonal(ours), off_diagonal(theirs))["pearson"])
+    run = seed[variant, SMALL]
+    return correlation(run, of_plain(seed), run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+
+
+def same_beyond_rivals(seed: Seed, variant: str) -> float:
+    """Return the skill of the plain run's cosines, in predicting a variant's, over the best rival."""
+    run = seed[variant, SMALL]
+    return skill_over_best(run, of_plain(seed), run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
 
 
 def geometry_change(seed: Seed, variant: str) -> float:
@@ -49,11 +55,16 @@ def geometry_change(seed: Seed, variant: str) -> float:
     return float(np.sqrt(np.mean(off_diagonal(difference) ** 2)))
 
 
-def follows_own_labels(seed: Seed, variant: str, *, scramble: bool = False) -> float:
+def follows_own_labels(seed: Seed, variant: str) -> float:
     """Return Pearson's correlation of a variant's cosines with those that its own task's labels predict."""
     run = seed[variant, SMALL]
-    predict = shuffled(from_uniform) if scramble else from_uniform
-    return correlation(run, predict, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+    return correlation(run, from_uniform, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
+
+
+def beyond_rivals(seed: Seed, variant: str) -> float:
+    """Return the skill of that prediction over the best rival."""
+    run = seed[variant, SMALL]
+    return skill_over_best(run, from_uniform, run.task.reasoning_anchors, at(matched_epoch(seed, variant)))
 
 
 def own_labels_better(seed: Seed, variant: str, other: str) -> float:

@@ -13,6 +13,8 @@ from theory import (
     CountPopulation,
     EmbMLPParameters,
     Mapping,
+    NormalDistance,
+    Shift,
     Sum,
     Task,
     build_construction,
@@ -21,11 +23,13 @@ from theory import (
     fit_exponent,
     frozen_direction,
     gaussian_embedding,
+    gaussian_shape,
     gradient_orders,
     inner_product_difference,
     label_law_embedding,
     linear_plateau,
     mass_outside,
+    normal_distance,
     token_ratio,
 )
 from theory.emb_mlp.gradient import population_field
@@ -40,6 +44,13 @@ SCALES = (0.05, 0.1, 0.2)
 """Factors on weights of γ = 1/2, at which the next order is small beside the leading error."""
 MASS = 1e-3
 WIDTHS = (400, 800, 1600)
+NUMBERS = (4, 8, 16, 32)
+"""q, the anchors of a sequence, where a power of it is fitted."""
+
+
+def once(function: Callable[[], float]) -> Measure:
+    """Return the measure that needs no runs and is one number, without chance."""
+    return lambda sample: [function()]
 
 
 def each_draw(function: Callable[[int], float], draws: int = DRAWS) -> Measure:
@@ -52,7 +63,7 @@ def each_draw(function: Callable[[int], float], draws: int = DRAWS) -> Measure:
 
 @lru_cache(maxsize=2)
 def population(length: int = 3) -> CountPopulation:
-    """Return the whole population of the Emb-MLP setting, memory labels by their law."""
+    """Return the whole population of the Emb-MLP setting, memory labels by their distribution."""
     return count_population(Task.paper(length=length))
 
 
@@ -65,7 +76,7 @@ def weights(gamma: float, seed: int) -> EmbMLPParameters:
 def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
     """Return the relative error of eq. 5 against the exact gradient of W_emb, tanh.
 
-    ``scramble`` gives every token the label law of another one.
+    ``scramble`` gives every token the label distribution of another one.
     """
     exact = population_field(population(), TANH)(parameters.matrices).W_emb
     C = population().token_label_matrix()
@@ -87,52 +98,83 @@ def error_order(seed: int, *, scramble: bool = False) -> float:
 # --- bound (13) -----------------------------------------------------------------------------------------
 
 
-def bounded_task(width: int, q: int) -> Task:
-    """Return a task whose labels fit any of the vocabularies, with ten keys and ten reasoning anchors."""
-    mapping = Mapping(range(10), Sum(), "reasoning")
+def bounded_task(width: int, q: int, *, skewed: bool = False) -> Task:
+    """Return a task whose labels fit any of the vocabularies, with ten keys and ten reasoning anchors.
+
+    ``skewed`` anchors add 0, 0, 0, 1, 1, 2, 4, 5, 7 and 9 in place of 0 to 9.
+    """
+    shifts = [i * i // 9 for i in range(10)]
+    rule = Shift(dict(enumerate(shifts))) if skewed else Sum()
+    mapping = Mapping(range(10), rule, "reasoning")
     return Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
 
 
-def bound_ratio(width: int, q: int, gamma: float, seed: int, *, steeper: float = 0.0) -> float:
+def bound_ratio(width: int, q: int, gamma: float, seed: int) -> float:
     """Return the largest difference of inner products over the bound of (13), its constant left out.
 
     Theorem 1's side and the exact one each have a noise of their own, of the initial weights' size, and
-    C1 = 1. ``steeper`` lowers the bound by that power of d_m.
+    C1 = 1.
     """
+    normal, exact = _sides(width, q)
+    noise = np.random.default_rng([seed, width, q]).standard_normal((2, *exact.shape)) * width**-gamma
+    largest = np.abs(inner_product_difference(normal + noise[0], exact + noise[1])).max()
+    return float(largest / (width ** (1 - gamma) * q**-0.5 + width**-gamma))
+
+
+@lru_cache(maxsize=16)
+def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
+    """Return the anchors' embeddings as Theorem 1 has them and as they are, both with C1 = 1."""
     task = bounded_task(width, q)
     anchors = task.reasoning_anchors
     rate = task.length / token_ratio(task, anchors[0])
-    rng = np.random.default_rng([seed, width, q])
-    sides = [make(task, anchors, learning_rate=rate) for make in (gaussian_embedding, label_law_embedding)]
-    noise = rng.standard_normal((2, *sides[0].shape)) * width**-gamma
-    largest = np.abs(inner_product_difference(sides[0] + noise[0], sides[1] + noise[1])).max()
-    bound = (width ** (1 - gamma) * q**-0.5 + width**-gamma) * width**-steeper
-    return float(largest / bound)
+    normal = gaussian_embedding(task, anchors, learning_rate=rate)
+    return normal, label_law_embedding(task, anchors, learning_rate=rate)
 
 
-def ratio_exponent_in_width(seed: int, gamma: float, *, steeper: float = 0.0) -> float:
+def ratio_exponent_in_width(seed: int, gamma: float) -> float:
     """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
-    ratios = [bound_ratio(width, 4, gamma, seed, steeper=steeper) for width in WIDTHS]
-    return fit_exponent(WIDTHS, ratios).value
+    return fit_exponent(WIDTHS, [bound_ratio(width, 4, gamma, seed) for width in WIDTHS]).value
 
 
 def largest_ratio(seed: int, gamma: float) -> float:
     """Return the largest ratio over the widths and over 4 to 32 anchors in a sequence."""
-    return max(bound_ratio(width, q, gamma, seed) for width in WIDTHS for q in (4, 8, 16, 32))
+    return max(bound_ratio(width, q, gamma, seed) for width in WIDTHS for q in NUMBERS)
+
+
+def kolmogorov_power(*, skewed: bool) -> float:
+    """Return the power of q with which the label distribution approaches the normal (Berry-Esseen)."""
+    return fit_exponent(NUMBERS, [_distance(q, skewed).kolmogorov for q in NUMBERS]).value
+
+
+def difference_power() -> float:
+    """Return the power of q with which the inner products of Theorem 1 approach the exact ones, no noise."""
+    found = [np.abs(inner_product_difference(*_sides(WIDTHS[0], q))).max() for q in NUMBERS]
+    return fit_exponent(NUMBERS, found).value
+
+
+def skewness_share() -> float:
+    """Return the distance from the normal over the skewness term |λ|/(6√(2π)), skewed anchors, largest q."""
+    q = NUMBERS[-1]
+    skewness = gaussian_shape(bounded_task(WIDTHS[0], q, skewed=True), 0).skewness
+    return float(_distance(q, skewed=True).kolmogorov / (abs(skewness) / (6 * (2 * np.pi) ** 0.5)))
+
+
+@lru_cache(maxsize=16)
+def _distance(q: int, skewed: bool) -> NormalDistance:
+    return normal_distance(bounded_task(WIDTHS[0], q, skewed=skewed), 0)
 
 
 # --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
 
 
-def cliff_mass(seed: int, *, steepness: float = 1.0) -> float:
+def cliff_mass(*, steepness: float = 1.0) -> float:
     """Return the greatest mass outside the window over ε, of cliff sequences for all key places.
 
-    Over ε = 10^-1 to 10^-6 and lengths to 32, for q = 1 + ``seed`` anchors. ``steepness`` multiplies the
-    sequences.
+    Over ε = 10^-1 to 10^-6, lengths to 32 and one to three anchors. ``steepness`` multiplies the sequences.
     """
-    q = 1 + seed
     ratios = [
         float(mass_outside(steepness * cliff_sequence(mass, length, p, q), p, q)) / mass
+        for q in (1, 2, 3)
         for mass in 10.0 ** -np.arange(1, 7)
         for length in range(q + 2, 33)
         for p in range(1, length - q + 1)

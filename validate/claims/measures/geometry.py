@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from theory import cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal, principal_components
+from validate.bounds import Bound, Value
 from validate.claims.measures.order import scrambled, spearman
-from validate.claims.statements import LARGE, SMALL, Cell, Sample
+from validate.claims.statements import LARGE, SMALL, Sample, Seed
 from validate.compare import measures
 from validate.observe import Observations
 from validate.predictors import Predict, Tokens, from_uniform
-from validate.times import early_epoch, last_epoch
+from validate.times import early_epoch, has_learned, last_epoch
 
 FloatArray = npt.NDArray[np.float64]
 When = Callable[[Observations], int]
+NO_FALL = 1 / 64
+"""A share of the predicted fall below which there is none; a rise with distance counts as none as well."""
 
 
 def at(epoch: int) -> When:
@@ -42,12 +46,10 @@ def neighbour_excess(tokens: Sequence[int], cosines: FloatArray) -> float:
     return float(pairs[apart == apart.min()].mean() - pairs[apart == apart.max()].mean())
 
 
-def ordering(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+def ordering(run: Observations, when: When = early_epoch) -> float:
     """Return how the reasoning anchors' cosine goes with their distance: −1 if it always falls."""
     tokens = run.task.reasoning_anchors
-    cosines = run.cosines(tokens, when(run))
-    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
-    return distance_correlation(tokens, cosines[np.ix_(order, order)])
+    return distance_correlation(tokens, run.cosines(tokens, when(run)))
 
 
 def share_of_fall(run: Observations, when: When = early_epoch) -> float:
@@ -55,6 +57,12 @@ def share_of_fall(run: Observations, when: When = early_epoch) -> float:
     tokens = run.task.reasoning_anchors
     predicted = neighbour_excess(tokens, from_uniform(run, tokens))
     return neighbour_excess(tokens, run.cosines(tokens, when(run))) / predicted
+
+
+def fall_mismatch(run: Observations) -> Value:
+    """Return |log2| of that multiple early: 0 for the predicted fall; for next to none, a lower bound."""
+    share = share_of_fall(run)
+    return abs(math.log2(share)) if share > NO_FALL else Bound(low=-math.log2(NO_FALL))
 
 
 def mean_cosine(run: Observations, tokens: Tokens, when: When = early_epoch) -> float:
@@ -73,7 +81,7 @@ def memory_excess(run: Observations, when: When = early_epoch) -> float:
     return mean_cosine(run, groups[0], when) - mean_cosine(run, groups[1], when)
 
 
-def memory_gap(seed: Mapping[Cell, Observations], when: When = last_epoch) -> float:
+def memory_gap(seed: Seed, when: When = last_epoch) -> float:
     """Return how far the mean cosines among memory anchors at γ = 0.8 and 0.3 of one variant are apart."""
     by = {rate: mean_cosine(run, run.task.memory_anchors, when) for (_, rate), run in seed.items()}
     return abs(by[SMALL] - by[LARGE])
@@ -124,40 +132,44 @@ def near_error(run: Observations, predict: Predict, when: When = early_epoch) ->
     return float(np.sqrt(np.mean((p - o)[near] ** 2)))
 
 
-def share_of_snapshots(run: Observations, predict: Predict, least: float) -> float:
-    """Return at which share of the snapshots after the first every row correlates at least so much."""
-    later = run.epochs[1:]
-    return float(np.mean([lowest_row_correlation(run, predict, at(epoch)) >= least for epoch in later]))
-
-
 def fitted_width(run: Observations, when: When = early_epoch) -> float:
     """Return the width of eq. 14 that fits a run's own reasoning anchors best."""
     tokens = run.task.reasoning_anchors
     return fit_width(run.task, tokens, run.cosines(tokens, when(run)))
 
 
-def explained_by_others_width(
-    sample: Sample, *, when: When = early_epoch, scramble: bool = False
-) -> list[float]:
-    """Return for each run the share of the pairs' variance that eq. 14 explains, fitted on the others.
+def explained_by_others_width(sample: Sample) -> list[Value]:
+    """Return for each run the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
     1 − Σ(predicted − observed)² / Σ(observed − mean)²; its width is fitted to the other seeds' cosines, so
-    that no run is judged by a fit to itself. NaN for a single run. ``scramble`` deals the observed rows out
-    in another order, for the fit as well.
+    that no run is judged by a fit to itself. NaN for a single run, and for one that learned nothing.
     """
     (runs,) = sample.values()
     tokens = runs[0].task.reasoning_anchors
-    order = scrambled(len(tokens)) if scramble else np.arange(len(tokens))
-    matrices = [run.cosines(tokens, when(run))[np.ix_(order, order)] for run in runs]
-    found = []
+    matrices = [run.cosines(tokens, early_epoch(run)) for run in runs]
+    found: list[Value] = []
     for i, matrix in enumerate(matrices):
         others = [m for j, m in enumerate(matrices) if j != i]
         if not others:
             return [math.nan]
         width = fit_width(runs[0].task, tokens, np.array(others))
         predicted = cosine_matrix(eq14_embedding(runs[0].task, tokens, width=width))
-        found.append(explained(off_diagonal(predicted), off_diagonal(matrix)))
+        share = explained(off_diagonal(predicted), off_diagonal(matrix))
+        found.append(share if has_learned(runs[i]) else math.nan)
     return found
+
+
+def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
+    """Return the share of a rival's squared error that a prediction avoids, both with their best line.
+
+    1 − (1 − r²)/(1 − r²_rival): 1 for a perfect shape, 0 for one as good as the rival's. A rival that is the
+    same for all pairs explains nothing; NaN where the prediction or the observation is.
+    """
+    own, other = (measures(guess, observed)["pearson"] for guess in (predicted, rival))
+    # A prediction that falls where the observation rises explains nothing, though its mirror image would.
+    explained = [float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in (own, other)]
+    left = 1 - explained[1]
+    return 1 - (1 - explained[0]) / left if left > 0 and np.isfinite(own) else float("nan")
 
 
 def explained(predicted: FloatArray, observed: FloatArray) -> float:
@@ -165,19 +177,50 @@ def explained(predicted: FloatArray, observed: FloatArray) -> float:
     return 1 - float(((predicted - observed) ** 2).sum() / ((observed - observed.mean()) ** 2).sum())
 
 
-def plane_order(run: Observations, group: str, when: When = early_epoch, *, scramble: bool = False) -> float:
+def plane_order(run: Observations, group: str, when: When = early_epoch) -> float:
     """Return how distance in the plane of the first two components goes with numerical distance (Fig. 5B).
 
     Spearman's correlation over all pairs of the keys or the reasoning anchors. The components are those of
     the whole embedding. An order along a bent line counts as well as one along a straight one.
     """
-    tokens = run.task.keys if group == "keys" else run.task.reasoning_anchors
-    place = {token: i for i, token in enumerate(run.tokens)}
-    points = run.at("pca", when(run))[[place[t] for t in tokens], :2]
-    if scramble:
-        points = points[scrambled(len(points))]
-    gaps = np.linalg.norm(points[:, None] - points, axis=-1)
-    return spearman(distances(tokens), off_diagonal(gaps))
+    tokens = _group(run.task, group)
+    index = {token: i for i, token in enumerate(run.tokens)}
+    points = run.at("pca", when(run))[[index[t] for t in tokens], :2]
+    return spearman(distances(tokens), _pair_distances(points))
+
+
+def plane_distances(run: Observations, group: str) -> FloatArray:
+    """Return every pair's early distance in a plane: the anchors' own, and for keys that of all tokens."""
+    if group == "keys":
+        return _pair_distances(run.at("pca", early_epoch(run))[-len(run.task.keys) :, :2])
+    return _pair_distances(run.at("pca_anchors", early_epoch(run))[:, :2])
+
+
+@lru_cache(maxsize=8)
+def eq14_plane_distances(task: Task, group: str) -> FloatArray:
+    """Return the same of eq. 14 (Fig. 5D): of the anchors, and of the keys among keys and anchors."""
+    tokens = task.reasoning_anchors + (task.keys if group == "keys" else ())
+    points = principal_components(eq14_embedding(task, tokens), 2).coordinates
+    return _pair_distances(points[-len(_group(task, group)) :])
+
+
+def plane_correlation(run: Observations, group: str) -> float:
+    """Return Pearson's correlation of these distances, eq. 14 against the early embedding."""
+    return float(measures(eq14_plane_distances(run.task, group), plane_distances(run, group))["pearson"])
+
+
+def plane_skill(run: Observations, group: str) -> float:
+    """Return the share of the error of |i − j| that eq. 14 avoids in predicting these distances."""
+    straight = distances(_group(run.task, group))
+    return avoided(eq14_plane_distances(run.task, group), straight, plane_distances(run, group))
+
+
+def _group(task: Task, group: str) -> Tokens:
+    return task.keys if group == "keys" else task.reasoning_anchors
+
+
+def _pair_distances(points: FloatArray) -> FloatArray:
+    return off_diagonal(np.linalg.norm(points[:, None] - points, axis=-1))
 
 
 def _both(run: Observations, predict: Predict, tokens: Tokens, when: When) -> tuple[FloatArray, FloatArray]:

@@ -3,62 +3,96 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from validate.claims.measures.order import isotonic, scrambled, spearman
-from validate.claims.statements import LARGE, SMALL, Cell
+from validate.bounds import Bound, Value, between, greatest, least, magnitude
+from validate.claims.measures.order import isotonic, spearman
+from validate.claims.statements import LARGE, SMALL, Seed
 from validate.observe import Observations
-from validate.times import bias, chance_loss, curve, doublings, is_fitted, mean_over_run
+from validate.times import (
+    bias,
+    chance_loss,
+    curve,
+    doublings,
+    fitted_time,
+    has_learned,
+    is_fitted,
+    mean_over_run,
+)
 
 FloatArray = npt.NDArray[np.float64]
-Seed = Mapping[Cell, Observations]
-"""One seed's runs, by variant and γ."""
 
 
-def unlike(run: Observations) -> float:
-    """Return how many doublings lie between fitting memory and fitting reasoning; NaN if one never is."""
-    both = all(is_fitted(run, part) for part in ("mem", "rsn_train"))
-    return abs(doublings(run, "mem", "rsn_train")) if both else math.nan
+def unlike(run: Observations) -> Value:
+    """Return how many doublings lie between fitting memory and reasoning; NaN if neither is fitted."""
+    return magnitude(doublings(run, "mem", "rsn_train"))
 
 
-def unlike_at_least(run: Observations) -> float:
-    """Return the same, or its least value if only one of the two is fitted by the end; NaN if none is."""
-    either = any(is_fitted(run, part) for part in ("mem", "rsn_train"))
-    return abs(doublings(run, "mem", "rsn_train")) if either else math.nan
-
-
-def best_test_accuracy(run: Observations) -> float:
+def highest_test_accuracy(run: Observations) -> float:
     """Return the highest accuracy on the reasoning test set that any evaluation found."""
     return float(curve(run, "accuracy", "rsn_test")[1].max())
 
 
-def by_rate(seed: Seed) -> tuple[FloatArray, FloatArray]:
-    """Return γ, ascending, and the bias of a seed's runs."""
+def best_test_accuracy(run: Observations) -> Value:
+    """Return the same; a lower bound as long as the reasoning training set is not fitted."""
+    best = highest_test_accuracy(run)
+    return best if is_fitted(run, "rsn_train") else between(best, 1.0)
+
+
+def matched_test_accuracy(run: Observations) -> float:
+    """Return the test accuracy at the time at which the reasoning training set is fitted; NaN if it never is.
+
+    Linear between two evaluations. It depends on what was learned by then and not on how fast.
+    """
+    time = fitted_time(run, "rsn_train")
+    times, accuracy = curve(run, "accuracy", "rsn_test")
+    return math.nan if isinstance(time, Bound) else float(np.interp(time, times, accuracy))
+
+
+def matched_rise(seed: Seed) -> float:
+    """Return by how much that accuracy is higher at γ = 0.8 than at 0.3."""
+    by = {rate: matched_test_accuracy(run) for (_, rate), run in seed.items()}
+    return by[SMALL] - by[LARGE]
+
+
+def learned_bias(run: Observations) -> float:
+    """Return the reasoning bias of a run that fitted a training set, NaN for one that learned nothing."""
+    return bias(run) if has_learned(run) else math.nan
+
+
+def by_rate(seed: Seed, measure: Callable[[Observations], float]) -> tuple[FloatArray, FloatArray]:
+    """Return γ, ascending, and a measure of a seed's runs."""
     runs = sorted(seed.values(), key=lambda run: run.config.init_rate)
-    return np.array([run.config.init_rate for run in runs]), np.array([bias(run) for run in runs])
+    return np.array([run.config.init_rate for run in runs]), np.array([measure(run) for run in runs])
 
 
 def trend(seed: Seed) -> float:
-    """Return Spearman's correlation of γ and bias."""
-    return spearman(*by_rate(seed))
+    """Return Spearman's correlation of γ and bias; NaN if a run learned nothing."""
+    rates, biases = by_rate(seed, learned_bias)
+    return spearman(rates, biases) if np.isfinite(biases).all() else math.nan
 
 
-def scrambled_trend(seed: Seed) -> float:
-    """Return the same with the values of γ dealt out in an order that has nothing to do with them."""
-    rates, biases = by_rate(seed)
-    return spearman(rates[scrambled(len(rates))], biases)
+def first_trend(seed: Seed) -> float:
+    """Return the same before training: of γ and test minus memory accuracy of the drawn weights."""
+
+    def before(run: Observations) -> float:
+        return float(np.subtract(*(curve(run, "accuracy", part)[1][0] for part in ("rsn_test", "mem"))))
+
+    return spearman(*by_rate(seed, before))
 
 
 def crossover(seed: Seed) -> float:
-    """Return the γ at which the bias changes sign; NaN if it does not.
+    """Return the γ at which the bias changes sign; NaN if it does not, or if a run learned nothing.
 
     The biases are first made monotone in γ by the least change (isotonic regression), so that there is at
     most one crossing; it is interpolated between the two values of γ that enclose it.
     """
-    rates, biases = by_rate(seed)
+    rates, biases = by_rate(seed, learned_bias)
+    if not np.isfinite(biases).all():
+        return math.nan
     fitted = isotonic(biases)
     above = np.flatnonzero(fitted > 0)
     if not above.size or above[0] == 0:
@@ -69,32 +103,25 @@ def crossover(seed: Seed) -> float:
 
 
 def learned_variants(seed: Seed) -> list[str]:
-    """Return the variants whose run at γ = 0.8 fitted the reasoning training set."""
-    return [variant for (variant, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
+    """Return the variants whose run at γ = 0.8 fitted the reasoning training set, by learning rate."""
+    found = [v for (v, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
+    return sorted(found, key=lambda v: seed[v, SMALL].config.training.learning_rate)
 
 
-def least_lead(seed: Seed) -> float:
+def least_lead(seed: Seed) -> Value:
     """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned."""
-    found = [doublings(seed[v, SMALL], "mem", "rsn_test") for v in learned_variants(seed)]
-    return min(found, default=math.nan)
+    return least(doublings(seed[v, SMALL], "mem", "rsn_test") for v in learned_variants(seed))
 
 
-def greatest_lead_at_large(seed: Seed) -> float:
-    """Return the greatest doublings of memory over reasoning test at γ = 0.3, over all variants."""
-    found = [doublings(run, "mem", "rsn_test") for (_, rate), run in seed.items() if rate == LARGE]
-    return max(found, default=math.nan)
+def greatest_lead_at_large(seed: Seed) -> Value:
+    """Return the greatest doublings of memory over reasoning test at γ = 0.3, where either was fitted."""
+    return greatest(doublings(run, "mem", "rsn_test") for (_, rate), run in seed.items() if rate == LARGE)
 
 
 def least_gain(seed: Seed) -> float:
-    """Return the least excess of the bias at γ = 0.8 over that at γ = 0.3, over variants that learned."""
-    gains = [bias(seed[v, SMALL]) - bias(seed[v, LARGE]) for v in learned_variants(seed)]
-    return min(gains, default=math.nan)
-
-
-def share_gaining(seed: Seed) -> float:
-    """Return the share of variants that learned in which γ = 0.8 has the greater bias."""
-    gains = [bias(seed[v, SMALL]) > bias(seed[v, LARGE]) for v in learned_variants(seed)]
-    return float(np.mean(gains)) if gains else math.nan
+    """Return the least excess of the bias at γ = 0.8 over that at γ = 0.3, where both runs learned."""
+    gains = [learned_bias(seed[v, SMALL]) - learned_bias(seed[v, LARGE]) for v in learned_variants(seed)]
+    return min((gain for gain in gains if math.isfinite(gain)), default=math.nan)
 
 
 def spike(run: Observations) -> float:
@@ -107,12 +134,17 @@ def spike(run: Observations) -> float:
 
 
 def spike_at(quantile: float) -> Callable[[Seed], float]:
-    """Return the measure of a seed's greatest spike, over γ, at a quantile of the learning rates tried."""
+    """Return the measure of a seed's greatest spike, over γ, at a quantile of the rates that learned.
+
+    NaN where fewer than two did: a range has a top and a middle.
+    """
 
     def measure(seed: Seed) -> float:
-        rates = sorted({run.config.training.learning_rate for run in seed.values()})
-        chosen = rates[round(quantile * (len(rates) - 1))]
-        return max(spike(run) for run in seed.values() if run.config.training.learning_rate == chosen)
+        learned = learned_variants(seed)
+        if len(learned) < 2:
+            return math.nan
+        chosen = learned[round(quantile * (len(learned) - 1))]
+        return max(spike(run) for (variant, _), run in seed.items() if variant == chosen)
 
     return measure
 
@@ -130,6 +162,6 @@ def first_loss_lead(run: Observations, slow: str, fast: str) -> float:
 
 
 def bias_gap(seed: Seed) -> float:
-    """Return how far the biases at γ = 0.8 and 0.3 of one variant are apart."""
-    by = {rate: bias(run) for (_, rate), run in seed.items()}
+    """Return how far the biases at γ = 0.8 and 0.3 of one variant are apart; NaN if a run learned nothing."""
+    by = {rate: learned_bias(run) for (_, rate), run in seed.items()}
     return abs(by[SMALL] - by[LARGE])

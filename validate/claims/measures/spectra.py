@@ -1,35 +1,32 @@
-"""Measures of the weight matrices' spectra over γ."""
+"""Measures of the weight matrices' spectra."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from validate.claims.measures.geometry import When
-from validate.claims.measures.learning import Seed
-from validate.claims.measures.order import spearman
-from validate.times import early_epoch
+from validate.claims.statements import LARGE, SMALL, Seed
+from validate.observe import Observations
+from validate.times import early_epoch, first_epoch
 
-_NAME = "effective_rank/"
-
-
-def rank_trends(seed: Seed, when: When = early_epoch) -> dict[str, float]:
-    """Return for each weight matrix Spearman's correlation of γ and effective rank."""
-    runs = list(seed.values())
-    names = [name for name in runs[0].arrays if name.startswith(_NAME)]
-    rates = [run.config.init_rate for run in runs]
-    return {
-        name.removeprefix(_NAME): spearman(rates, [float(run.at(name, when(run))) for run in runs])
-        for name in names
-    }
+MATRICES = (
+    "W_E",
+    "W_pos",
+    *(f"{layer}.{name}" for layer in (0, 1) for name in ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")),
+    "W_U",
+)
+"""The weight matrices of the Transformer of Appendix A.1."""
 
 
-def weakest_rank_trend(seed: Seed, when: When = early_epoch) -> float:
-    """Return the greatest of these correlations: that of the matrix whose rank falls least."""
-    return max(rank_trends(seed, when).values(), default=math.nan)
+def rank(run: Observations, matrix: str, when: When = early_epoch) -> float:
+    """Return a weight matrix's effective rank."""
+    return float(run.at(f"effective_rank/{matrix}", when(run)))
 
 
-def share_of_falling(seed: Seed, threshold: float, when: When = early_epoch) -> float:
-    """Return the share of matrices whose correlation is at most ``threshold``."""
-    return float(np.mean([value <= threshold for value in rank_trends(seed, when).values()]))
+def rank_ratio(seed: Seed, matrix: str, when: When = early_epoch) -> float:
+    """Return a matrix's effective rank at γ = 0.8 as a share of that at γ = 0.3."""
+    by = {rate: rank(run, matrix, when) for (_, rate), run in seed.items()}
+    return by[SMALL] / by[LARGE]
+
+
+def rank_left(run: Observations, matrix: str, when: When = early_epoch) -> float:
+    """Return a matrix's effective rank as a share of that before training."""
+    return rank(run, matrix, when) / rank(run, matrix, first_epoch)

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import Task, off_diagonal
-from validate.claims.measures.geometry import When, distances
-from validate.compare import measures
+from validate.claims.measures.geometry import When, avoided, distances
 from validate.observe import Observations
 from validate.predictors import Predict, Tokens
 from validate.times import early_epoch
@@ -47,25 +46,22 @@ def nearness(task: Task, tokens: Tokens) -> FloatArray:
 NEARNESS = Rival("−|i − j|", nearness)
 SAME_MAPPING = Rival("same mapping or not", same_mapping)
 RIVALS = (NEARNESS, SAME_MAPPING)
-"""The guesses with a shape. They have no scale of their own, so that both sides are scaled to fit."""
+"""The guesses with a shape. They have no scale of their own, so that both sides are scaled to fit. A guess
+that is the same for all pairs, as one distribution P̄ for every token, has no shape: ``skill_over_mean``."""
 
 
 def skill_over(
     run: Observations, predict: Predict, rival: Rival, tokens: Tokens, when: When = early_epoch
 ) -> float:
-    """Return the share of a rival's squared error that a prediction avoids, both with their best line.
-
-    1 − (1 − r²)/(1 − r²_rival): 1 for a perfect shape, 0 for one as good as the rival's. A rival that is the
-    same for all pairs explains nothing; NaN where the prediction or the observation is.
-    """
+    """Return the share of a rival's squared error that a prediction of cosines avoids (``avoided``)."""
     epoch = when(run)
     observed = off_diagonal(run.cosines(tokens, epoch))
-    own = measures(off_diagonal(predict(run, tokens, epoch)), observed)["pearson"]
-    other = measures(rival.pairs(run.task, tokens), observed)["pearson"]
-    # A prediction that falls where the observation rises explains nothing, though its mirror image would.
-    explained = [float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in (own, other)]
-    left = 1 - explained[1]
-    return 1 - (1 - explained[0]) / left if left > 0 and np.isfinite(own) else float("nan")
+    return avoided(off_diagonal(predict(run, tokens, epoch)), rival.pairs(run.task, tokens), observed)
+
+
+def skill_over_best(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
+    """Return the least skill over all rivals: positive only if the prediction beats the best of them."""
+    return float(np.min([skill_over(run, predict, rival, tokens, when) for rival in RIVALS]))
 
 
 def skill_over_mean(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
