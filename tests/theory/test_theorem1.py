@@ -26,6 +26,7 @@ from theory import (
     paper_transformer_drive,
     token_ratio,
 )
+from theory.shapes.summand import Summand
 
 
 def roomy_task(n_keys, n_anchors_available, q, vocab_size=None):
@@ -187,6 +188,26 @@ def test_skewness_leads_the_kolmogorov_distance(q, measured, span):
         # Half a step of three, less half a unit of continuity: 1/σ at the peak.
         step = 1 / (gaussian_shape(task, 0).sigma_P * (2 * np.pi) ** 0.5)
         assert found.kolmogorov > leading + 0.9 * step
+
+
+@pytest.mark.parametrize(
+    ("keys", "shifts"),
+    [((0, 1, 2), (0, 0, 0, 9)), ((0, 1, 2, 30), (0, 1, 7)), ((0, 3, 6), (0, 0, 6)), (range(100), range(10))],
+)
+def test_one_key_does_not_fill_the_gaps_of_the_other_anchors_sum(keys, shifts):
+    """The expansion of the whole label, a unit apart, is 4.9 times too small for the first of these."""
+    room, q = 600, 64
+    task = Task(
+        keys=[room + k for k in keys], mappings=[Mapping(range(len(shifts)), Shift(dict(enumerate(shifts))))],
+        n_anchors=q, length=q + 1, vocab_size=2 * room + q * max(shifts),
+    )  # fmt: skip
+    found = normal_distance(task, 0)
+    assert found.predicted_kolmogorov == pytest.approx(found.kolmogorov, rel=1 / q)
+
+
+def test_the_distribution_of_a_sum_that_never_varies_is_exact():
+    assert Summand((3, 3), 5).edgeworth([14, 15, 16]).tolist() == [0, 1, 1]
+    assert Summand((0, 1), 0).edgeworth([-1, 0]).tolist() == [0, 1]
 
 
 def test_distances_of_two_equal_labels_are_those_by_hand():
