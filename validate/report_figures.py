@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from theory import InputError
 from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.sheet import Sheet
+from validate.figures.style import fix_layout, rendered
 from validate.observe import Observations
 from validate.progress import track
 from validate.rungs import STEPS, RungDistance
@@ -63,10 +62,7 @@ class ReportFigure:
     numbers: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # The layout is solved once and kept: solving it again for every format costs most of a report.
-        if isinstance(self.figure.get_layout_engine(), ConstrainedLayoutEngine):
-            self.figure.draw_without_rendering()
-            self.figure.set_layout_engine("none")
+        fix_layout(self.figure)
 
     @classmethod
     def of(cls, sheet: Sheet, title: str = "") -> ReportFigure:
@@ -88,10 +84,7 @@ class ReportFigure:
     @cached_property
     def png(self) -> bytes:
         """The figure as PNG, rendered once for the page and the file."""
-        buffer = io.BytesIO()
-        dpi = min(130.0, MOST_PIXELS / self.figure.get_figwidth())
-        self.figure.savefig(buffer, format="png", dpi=dpi)
-        return buffer.getvalue()
+        return rendered(self.figure, "png", min(130.0, MOST_PIXELS / self.figure.get_figwidth()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import math
 import re
 import textwrap
@@ -27,6 +26,7 @@ from validate.figures.style import (
     SMALL_TEXT,
     TEXT,
     TITLE,
+    fix_layout,
     legend_below,
     new_axes,
     new_figure,
@@ -158,9 +158,7 @@ class Sheet:
         if footnote:
             lines = textwrap.wrap(self.note, int(width * _LETTERS_PER_INCH), break_on_hyphens=False)
             figure.supxlabel("\n".join(lines), fontsize=SMALL_TEXT, color="0.3")
-        # The layout is solved once and kept: solving it again for every format costs most of the time.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        fix_layout(figure)
         return self
 
     def __repr__(self) -> str:
@@ -170,9 +168,7 @@ class Sheet:
     def _repr_html_(self) -> str:
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=100)
-        data = base64.b64encode(buffer.getvalue()).decode()
+        data = base64.b64encode(rendered(figure, "png", 100)).decode()
         picture = f'<img alt="{escape(self.caption)}" src="data:image/png;base64,{data}">'
         return f"<figure>{picture}<figcaption>{escape(self.caption)}</figcaption></figure>"
 

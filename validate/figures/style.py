@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
@@ -63,10 +64,14 @@ class _Figure(Figure):
 
     def draw(self, renderer: Any) -> None:
         """Draw everything."""
-        for text in self.findobj(Text):
-            assert isinstance(text, Text)
-            text.set_parse_math(_is_math(text.get_text()))
+        _read_texts(self)
         super().draw(renderer)
+
+
+def _read_texts(figure: Figure) -> None:
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_parse_math(_is_math(text.get_text()))
 
 
 @cache
@@ -134,13 +139,29 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
         )
 
 
-def rendered(figure: Figure, suffix: str) -> bytes:
+def fix_layout(figure: Figure) -> None:
+    """Solve a figure's layout and keep it: solving it again for every format costs most of the time."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        _read_texts(figure)
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+
+
+def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
     """Return a figure as a file of some format, "png", "svg" or "pdf"."""
     # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
-    buffer = io.BytesIO()
-    with rc_context({"svg.hashsalt": "anchorflow"}):
-        figure.savefig(buffer, format=suffix, dpi=200, metadata={stamp: None} if stamp else None)
+    buffer, before = io.BytesIO(), figure.dpi
+    # ``savefig`` draws everything twice, the first time to find out what a canvas of its own would measure.
+    canvas = get_registered_canvas_class(suffix)(figure)
+    figure.set_dpi(dpi)
+    try:
+        with rc_context({"svg.hashsalt": "anchorflow"}):
+            getattr(canvas, f"print_{suffix}")(buffer, metadata={stamp: None} if stamp else None)
+    finally:
+        figure.set_dpi(before)
+        FigureCanvasAgg(figure)
     return buffer.getvalue()
 
 
