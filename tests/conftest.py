@@ -46,6 +46,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
+def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
+    from validate import report_figures
+
+    monkeypatch.setattr(report_figures, "FIGURES", {3: report_figures.FIGURES[3]})
+
+
+@pytest.fixture
 def record_error(request: pytest.FixtureRequest) -> Callable[[str, float], None]:
     """Remember the largest error seen for an equation, for the table in docs/equations.md."""
     return partial(_record, request.config.stash[_ERRORS], _file(request.node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,14 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def forked() -> Any:
+    """Processes forked from one that has loaded torch already: loading it takes each some seconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["sim.training.session", "tests.sim.conftest"])
+    return context
 
 
 @pytest.fixture

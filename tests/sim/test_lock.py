@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import itertools
-import multiprocessing
 import os
 import pickle
 import resource
@@ -18,6 +17,7 @@ import pytest
 
 from sim import RunConfig, train
 from sim.runs.lock import only_writer
+from sim.training import workers
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -30,11 +30,10 @@ def _hold(path: Path, held: Any) -> None:
 
 
 @pytest.fixture
-def holder(tmp_path: Path) -> Iterator[Any]:
+def holder(forked: Any, tmp_path: Path) -> Iterator[Any]:
     """A process that holds the lock of the run that ``small()`` makes in ``tmp_path``."""
-    context = multiprocessing.get_context("spawn")
-    held = context.Event()
-    process = context.Process(target=_hold, args=(tmp_path / "gamma0.8_seed0", held))
+    held = forked.Event()
+    process = forked.Process(target=_hold, args=(tmp_path / "gamma0.8_seed0", held))
     process.start()
     assert held.wait(60)
     yield process
@@ -56,7 +55,10 @@ def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Ma
     assert [p.name for p in tmp_path.iterdir()] == ["gamma0.8_seed0"]
 
 
-def test_worker_processes_pass_a_refusal_on(holder: Any, small: Make, tmp_path: Path) -> None:
+def test_worker_processes_pass_a_refusal_on(
+    holder: Any, forked: Any, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(workers, "_CONTEXT", forked)
     with pytest.raises(InputError, match=f"process {holder.pid} is writing"):
         train(small(seeds=[0, 1]), tmp_path, workers=2)
 
@@ -143,10 +145,9 @@ def _train_with_little_room(config: RunConfig, out: Path) -> None:
         (out / "said").write_text(str(error))
 
 
-def test_the_systems_own_limit_is_reported(small: Make, tmp_path: Path) -> None:
+def test_the_systems_own_limit_is_reported(forked: Any, small: Make, tmp_path: Path) -> None:
     """No make-believe: the kernel refuses files above 4 KiB."""
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=_train_with_little_room, args=(small(), tmp_path))
+    process = forked.Process(target=_train_with_little_room, args=(small(), tmp_path))
     process.start()
     process.join(60)
     assert process.exitcode == 0
@@ -171,15 +172,14 @@ def _train_unprivileged(config: RunConfig, out: Path, resume: bool, said: Any) -
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read-only", "closed"])
-def test_a_folder_without_permission_is_reported(mode: int, resume: bool, small: Make) -> None:
-    context = multiprocessing.get_context("spawn")
+def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked: Any, small: Make) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         out = Path(folder) / "out"
         out.mkdir()
         out.chmod(mode)
-        said = context.SimpleQueue()
-        process = context.Process(target=_train_unprivileged, args=(small(), out, resume, said))
+        said = forked.SimpleQueue()
+        process = forked.Process(target=_train_unprivileged, args=(small(), out, resume, said))
         process.start()
         process.join(60)
         assert process.exitcode == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
 import threading
@@ -115,10 +114,10 @@ def test_a_signal_while_workers_start_leaves_no_process(
     assert {n: signal.getsignal(n) for n in workers.SIGNALS} == before
 
 
-def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(small: Make, tmp_path: Path) -> None:
+def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
+    forked: Any, small: Make, tmp_path: Path
+) -> None:
     """As it does when the process that started it is killed."""
-    forked = multiprocessing.get_context("forkserver")
-    forked.set_forkserver_preload(["sim.training.workers", "tests.sim.test_kill"])
     member, path = small(epochs=100_000, evaluate_every=1000).members()[0], tmp_path / "run"
     ours, theirs = forked.Pipe()
     process = forked.Process(target=workers._work, args=(theirs,))

@@ -96,6 +96,7 @@ def _task_of(config: str) -> str:
     return config.split("[task]")[1].split("[model]")[0]
 
 
+@pytest.mark.usefixtures("one_paper_figure")
 def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs"
     arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
@@ -114,6 +115,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
     assert "P^s - u" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("one_paper_figure")
 def test_train_a_transformer_then_compare(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +275,7 @@ def test_a_configuration_behind_options_counts(
     assert [run["config"]["model"]["d_m"] for run in _json(capsys)] == [8]
 
 
+@pytest.mark.usefixtures("one_paper_figure")
 def test_demo_exits_with_its_verdicts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,6 +51,7 @@ def test_titles_of_rows_are_not_clipped_where_panels_are_few(number: int) -> Non
 
 def _rows_fit(sheet: Sheet) -> None:
     assert sheet.figure_ is not None
+    sheet.figure_.draw_without_rendering()
     for part in sheet.figure_.subfigs:
         for text in part.texts:
             box = text.get_window_extent()
