@@ -9,7 +9,6 @@ from typing import Annotated, Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from sim.runs.run import Run
 from sim.runs.table import frame
@@ -195,6 +194,8 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
         raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
     error = p - o
     # Cosines that are equal but for rounding shall tie, not be ranked by their last digits.
+    from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
+
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
         "pearson": _correlation(p, o),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from sim.runs.files import finite
 from theory.checked import Entries, Share, check_shape, checked
@@ -118,4 +118,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @lru_cache(maxsize=64)
 def _quantile(probability: float, freedom: int) -> float:
-    return float(student.ppf(probability, freedom))
+    return float(stdtrit(freedom, probability))

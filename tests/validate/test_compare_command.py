@@ -13,6 +13,8 @@ from validate.answer.words import sentence
 from validate.cli import main
 from validate.report import Report
 
+pytestmark = pytest.mark.usefixtures("one_paper_figure")
+
 
 def test_the_answer_comes_first_and_is_short(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["compare", str(runs_folder)])

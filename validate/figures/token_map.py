@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from scipy.stats import spearmanr
 
 from theory import Task
 from validate.figures.members import Members
@@ -105,4 +104,6 @@ class EmbeddingMap:
 def _numerical_order(coordinates: FloatArray) -> float:
     """Return the larger |Spearman's ρ| of a column with 0, 1, 2, ..."""
     numbers = np.arange(len(coordinates))
+    from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
+
     return max(abs(float(spearmanr(numbers, column).statistic)) for column in coordinates.T)
