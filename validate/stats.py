@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from sim.runs.files import finite
 from theory.checked import Entries, Share, check_shape, checked
@@ -104,7 +104,7 @@ def t_test(values: Sequence[float], threshold: float) -> float:
     distance, error = abs(float(array.mean()) - threshold), float(array.std(ddof=1)) / math.sqrt(len(array))
     if error == 0:
         return float(distance == 0)
-    return float(2 * student.sf(distance / error, len(array) - 1))
+    return float(2 * stdtr(len(array) - 1, -distance / error))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
