@@ -90,3 +90,16 @@ def test_tests_run_on_one_thread() -> None:
     pools = threadpoolctl.threadpool_info()
     assert pools
     assert {pool["num_threads"] for pool in pools} == {1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "script", sorted(path.name for path in (ROOT / "docs" / "theory").glob("*_numbers.py"))
+)
+def test_scripts_that_print_numbers_end_quietly_when_their_reader_goes_away(script: str) -> None:
+    command = [sys.executable, str(ROOT / "docs" / "theory" / script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,6 +79,7 @@ def against_the_printed_bound() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
     kolmogorov()
     against_what_is_seen()
     against_the_printed_bound()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import numpy as np
@@ -214,6 +215,7 @@ def horizon() -> None:
 SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, small, descent, integrators, horizon)}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
     chosen = sys.argv[1:] or list(SECTIONS)
     if not set(chosen) <= set(SECTIONS):
         sys.exit(f"sections: {', '.join(SECTIONS)}")

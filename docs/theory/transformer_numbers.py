@@ -5,6 +5,7 @@ Sections: lemma1 flow theorem1 value cliff. Fixed seeds, one thread, about half 
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import numpy as np
@@ -264,6 +265,7 @@ def cliff() -> None:
 SECTIONS = {"lemma1": lemma1, "flow": flow, "theorem1": theorem1, "value": value, "cliff": cliff}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
     unknown = [name for name in sys.argv[1:] if name not in SECTIONS]
     if unknown:
         sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(SECTIONS)}")
