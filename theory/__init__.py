@@ -7,6 +7,7 @@ or ``validate``.
 from theory.corpus.controls import frequency_matched, limited_corpus, shuffled_tokens
 from theory.corpus.counts import CorpusCounts, corpus_counts
 from theory.corpus.geometry import CorpusGeometry, corpus_geometry
+from theory.corpus.mean_cosine import corpus_mean_cosine
 from theory.corpus.neighbours import nearest_tokens
 from theory.corpus.operators import (
     as_matrix,
@@ -160,6 +161,7 @@ __all__ = [
     "cooccurrence_matrix",
     "corpus_counts",
     "corpus_geometry",
+    "corpus_mean_cosine",
     "cosine_errors",
     "cosine_matrix",
     "count_population",

@@ -271,6 +271,7 @@ def _corpus() -> dict[str, dict[str, Any]]:
     return {
         "corpus_counts": corpus,
         "corpus_geometry": corpus | {"tokens": [0, 1, 2], "predictor": "tied"},
+        "corpus_mean_cosine": counts | {"tokens": [0, 1, 2], "predictor": "tied"},
         "nearest_tokens": corpus | {"token": 1, "candidates": [0, 2], "n": 2, "predictor": "marginal"},
         "shuffled_tokens": corpus | {"rng": rng()},
         "limited_corpus": corpus | {"n_distinct": 2, "n_tokens": 3},

@@ -9,6 +9,9 @@ displacements are those of the rows:
 - ``marginal``: r_s (P^s − P̄), P̄ the distribution of all next tokens: after the common part of the labels is
   fitted.
 - ``tied``: row s of C + Cᵀ. With W_U = W_Eᵀ, dW_E/dt = (C + Cᵀ) W_E at leading order, which is linear.
+- ``readout``: column s of C: the drive of the token's read-out vector, and the part that the read-out adds to
+  a
+  tied embedding. A rare token's column is nearly −r/V, the same for all of them.
 - ``context``: row s of E cᵀ(y − u), c the average of the tokens so far: the part of the drive that comes
   through
   averaged attention (Φ̄ᵀ, Lemma 1), in place of the token's own residual.
@@ -36,7 +39,7 @@ from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
 from theory.statistics.sampled_labels import N_BLOCKS, SampledValue
 
-CorpusPredictor = Literal["bigram", "marginal", "tied", "context"]
+CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
 PREDICTORS: tuple[CorpusPredictor, ...] = get_args(CorpusPredictor)
 FEWEST_DOCUMENTS = 2 * N_BLOCKS
 """Documents that a standard error needs."""
@@ -121,7 +124,7 @@ def corpus_geometry(
         V; tokens are 0..V−1.
     tokens : array_like of int, shape (n,)
         The tokens to predict, none twice.
-    predictor : {"bigram", "marginal", "tied", "context"}, optional
+    predictor : {"bigram", "marginal", "tied", "readout", "context"}, optional
         Which rows are compared; see the module.
 
     Raises
@@ -213,6 +216,16 @@ def _tied_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> En
     return places, rows, np.ones(len(rows))
 
 
+def _readout_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
+    """Return each pair as an entry of its second token's row; the reference row counts all inputs."""
+    rows, places = row_of[block.labels], _places(block, block.inputs, vocab_size)
+    return (
+        np.concatenate([places[rows >= 0], places]),
+        np.concatenate([rows[rows >= 0], np.full(len(places), n - 1)]),
+        np.ones(int((rows >= 0).sum()) + len(places)),
+    )
+
+
 def _context_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
     """Return the share of each token in each averaged context, at the entry of the label behind it."""
     places, labels = np.unique(_places(block, block.labels, vocab_size), return_inverse=True)
@@ -230,6 +243,7 @@ _ENTRIES: dict[CorpusPredictor, Callable[[Block, IntArray, int, int], Entries]] 
     "bigram": _bigram_entries,
     "marginal": _bigram_entries,
     "tied": _tied_entries,
+    "readout": _readout_entries,
     "context": _context_entries,
 }
 
@@ -268,6 +282,8 @@ def _centring(
     one, zero = np.ones(len(mass)), np.zeros(len(mass))
     if predictor == "marginal":
         return zero, one
+    if predictor == "readout":
+        return zero, n_pairs / (len(found.last) * mass)
     if predictor == "tied":
         # Of its mass, a row has found.last[s] from the row of C and the rest from the column.
         return found.last[tokens] / mass, n_pairs / (len(found.last) * mass)

@@ -38,7 +38,7 @@ class Options(CommandOptions):
     """The words to compare, instead of the most frequent."""
     top: int = 12
     """How many of the most frequent words to compare."""
-    predictor: Literal["bigram", "marginal", "tied", "context"] = "bigram"
+    predictor: Literal["bigram", "marginal", "tied", "readout", "context"] = "bigram"
     """What is compared: see docs/corpus.md."""
     nearest: tuple[str, ...] = ()
     """Words whose nearest neighbours are wanted."""

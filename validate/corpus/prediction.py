@@ -29,6 +29,7 @@ FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",
     "marginal": "P^s - mean P",
     "tied": "rows of C + C^T",
+    "readout": "columns of C",
     "context": "rows of E c^T (y - u), c the average of the tokens so far",
 }
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
@@ -80,7 +81,7 @@ class CorpusPrediction:
             The words to compare; by default the most frequent ones.
         top : int, optional
             How many of these.
-        predictor : {"bigram", "marginal", "tied", "context"}, optional
+        predictor : {"bigram", "marginal", "tied", "readout", "context"}, optional
             See ``theory.corpus_geometry``.
         nearest : sequence of str, optional
             Words whose neighbours are looked for among the most frequent words.

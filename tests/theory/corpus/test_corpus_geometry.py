@@ -12,7 +12,11 @@ from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
     InputError,
+    as_matrix,
+    bigram_operator,
+    corpus_counts,
     corpus_geometry,
+    corpus_mean_cosine,
     cosine_matrix,
     frozen_flow,
     nearest_tokens,
@@ -34,7 +38,8 @@ def rows(sequences: list[npt.NDArray[np.int64]], predictor: CorpusPredictor) -> 
     if predictor == "marginal":
         r, labels = found.pairs.sum(axis=1) / n, found.pairs.sum(axis=0) / n
         return found.pairs / n - np.outer(r, labels)
-    return {"bigram": found.C, "tied": found.C + found.C.T, "context": found.context.T}[predictor]
+    C = found.C
+    return {"bigram": C, "tied": C + C.T, "readout": C.T, "context": found.context.T}[predictor]
 
 
 def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
@@ -58,6 +63,7 @@ def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
         "bigram": C,
         "marginal": joint - np.outer(r, labels),
         "tied": C + C.T,
+        "readout": C.T,
         "context": context - context.sum(axis=1)[:, None] / V,
     }[predictor]
 
@@ -71,6 +77,28 @@ def test_many_documents_give_the_cosines_of_the_definition(predictor: CorpusPred
     assert found.cosine.value == pytest.approx(cosine_matrix(D), abs=0.05)
     assert found.growth.value == pytest.approx(np.linalg.norm(D, axis=1), rel=0.02)
     assert found.mean_cosine.value == pytest.approx(off_diagonal(found.cosine.value).mean())
+
+
+@pytest.mark.parametrize("predictor", ["bigram", "marginal", "tied", "readout"])
+def test_the_mean_over_all_tokens_is_that_of_the_plain_rows(predictor: CorpusPredictor) -> None:
+    documents = [*markov(np.random.default_rng(6), TRANSITIONS, 7, 5), np.array([0, 3])]
+    counts = corpus_counts(documents, V + 2)
+    C = as_matrix(bigram_operator(counts))
+    marginal = C - np.outer(counts.ratios, counts.labels / counts.n_pairs - 1 / (V + 2))
+    D = {"bigram": C, "marginal": marginal, "tied": C + C.T, "readout": C.T}[predictor]
+    D = D[np.linalg.norm(D, axis=1) > 1e-12]
+    found = corpus_mean_cosine(counts, range(V + 2), predictor)
+    assert found == pytest.approx(off_diagonal(cosine_matrix(D)).mean(), abs=1e-12)
+
+
+def test_rare_tokens_share_the_read_outs_direction() -> None:
+    """A token with one pair in a large vocabulary has the column −r/V but for one entry."""
+    frequent = markov(np.random.default_rng(7), TRANSITIONS, 4000, 9)
+    rare = [np.array([0, V + i]) for i in range(30)]
+    counts = corpus_counts([*frequent, *rare], 200)
+    among = range(V, V + 30)
+    assert corpus_mean_cosine(counts, among, "readout") > 0.95
+    assert corpus_mean_cosine(counts, range(V), "readout") < 0.5
 
 
 @pytest.mark.statistical

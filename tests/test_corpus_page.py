@@ -1,0 +1,50 @@
+"""The page "From a text file to a prediction": its files are written, its commands run, its numbers made."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.docs_script import load_script
+from validate.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "corpus.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+DATA = ROOT.parent / "shared" / "data"
+
+
+def test_every_command_runs_from_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for kind, block in BLOCKS:
+        if kind == "python":
+            Path(block.split()[1]).write_text(block)
+        for command in block.replace("$ ", "").splitlines() if kind == "console" else []:
+            program, *arguments = shlex.split(command)
+            if program == "anchorflow":
+                assert main(arguments) == 0, command
+            else:
+                runpy.run_path(arguments[0], run_name="__main__")
+            said.append(capsys.readouterr().out)
+    assert len(said) == 4
+    assert said[1].startswith("1000 documents")
+    assert "nearest to 'jompus'" in said[1]
+    assert Path("runs/questions/prediction.html").exists()
+    assert "tied: rows of C + C^T" in said[2]
+    assert len(said[3].splitlines()) == 6
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.skipif(not DATA.exists(), reason=f"needs {DATA}")
+def test_the_numbers_are_those_of_the_data() -> None:
+    pytest.importorskip("tokenizers")
+    table = PAGE.split("<!-- corpus numbers: begin -->\n")[1].split("\n<!--")[0]
+    assert load_script("corpus_numbers").main(DATA) == table.splitlines()
