@@ -39,7 +39,10 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     readme.write_text("without a place for it\n")
     with pytest.raises(SystemExit, match="claims table: begin"):
         module.main(tmp_path)
-    readme.write_text("a\n<!-- claims table: begin -->\nstale\n<!-- claims table: end -->\nb\n")
+    places = [
+        f"<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\n" for n in ("claims table", "matched accuracy")
+    ]
+    readme.write_text(f"a\n{''.join(places)}b\n")
     module.main(tmp_path)
     assert markdown(found["claims"]).rstrip() in readme.read_text()
     assert "stale" not in readme.read_text() + (tmp_path / "claims.md").read_text()

@@ -64,14 +64,17 @@ def greatest(values: Iterable[Value]) -> Value:
     return _extreme(values, max)
 
 
-def side(values: Sequence[Value]) -> str:
-    """Return "≥" where the bounded values have no upper end, "≤" where no lower one, "" without bounds."""
+def side(values: Sequence[Value], within: tuple[float, float]) -> str:
+    """Return how a mean with bounds is printed: "≥", "≤", "≈" for bounds of both kinds, "" without any.
+
+    An end that is the least or the greatest value that a measure can take says nothing.
+    """
     bounds = [v for v in values if isinstance(v, Bound)]
     if not bounds:
         return ""
-    if all(math.isinf(b.high) for b in bounds):
+    if all(b.high >= within[1] for b in bounds):
         return "≥"
-    return "≤" if all(math.isinf(b.low) for b in bounds) else "≈"
+    return "≤" if all(b.low <= within[0] for b in bounds) else "≈"
 
 
 def _extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> Value:

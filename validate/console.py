@@ -93,7 +93,8 @@ def print_text(lines: Sequence[str]) -> None:
     for line in lines:
         text = printable(line)
         print(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False) if width else text)
-    print()
+    if lines:
+        print()
 
 
 def column_widths(

@@ -112,7 +112,23 @@ def parts(claims: Sequence[Claimed]) -> list[str]:
 def _which(claim: Claimed, setting: str) -> str:
     asked = [c for c in claim["conditions"] if c["role"] == "claim" and c["setting"] == setting]
     told = {word: [c["measure"] for c in asked if c["state"] == word] for word in ("holds", "fails")}
-    return "; ".join(f"{word}: {', '.join(names)}" for word, names in told.items())
+    return "; ".join(f"{word}: {_some(names)}" for word, names in told.items())
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first two of some names and how many more there are."""
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(name.removesuffix(", early") for name in names[:2]) + more
+
+
+def untested(claims: Sequence[Claimed]) -> list[str]:
+    """Return the settings at which none of some claims is tested, each with the command for its runs."""
+    asked = {setting for claim in claims for setting in claim["verdicts"]} - {*tested_settings(claims)}
+    return [
+        f"{s.label} ({s.meaning}): not tested; anchorflow study {s.study} --run --keep"
+        for s in SETTINGS
+        if s.label in asked and s.study
+    ]
 
 
 def headline(claim: Claimed) -> Claimed:

@@ -117,7 +117,7 @@ class Outcome:
     @property
     def side(self) -> str:
         """Return ≥ or ≤ where the mean is a bound, else nothing."""
-        return side(self.values)
+        return side(self.values, self.condition.within)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

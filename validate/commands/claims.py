@@ -94,7 +94,15 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
 
 
 def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
-    from validate.claims.presentation import condition_rows, counts, explanations, header, parts, row
+    from validate.claims.presentation import (
+        condition_rows,
+        counts,
+        explanations,
+        header,
+        parts,
+        row,
+        untested,
+    )
     from validate.console import print_table, print_text, say
 
     columns = header(claims)
@@ -105,8 +113,9 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
         title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
         conditions = condition_rows(claim)
         print_table(title, columns, conditions, notes=explanations(columns, conditions))
-    if told := parts(claims):
-        print_text(["in part:", *told])
+    told = parts(claims)
+    print_text(["holds in part:", *told] if told else [])
+    print_text(untested(claims))
     print("\n".join(counts(claims)))
     missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
     if missing:

@@ -11,7 +11,7 @@ import pytest
 from theory import InputError
 from validate.bounds import Bound, Value
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
-from validate.claims.presentation import counts, headline, number, parts, row, to_json
+from validate.claims.presentation import counts, headline, number, parts, row, to_json, untested
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 
@@ -136,6 +136,16 @@ def test_a_claim_in_part_says_which() -> None:
     found = finding(condition(MET, setting="pre"), condition(UNMET, setting="pre", part="b"))
     (claim,) = to_json([found])["claims"]
     assert parts([claim]) == ["0 pre: holds: met; fails: unmet"]
+    more = [condition(UNMET, setting="pre", part=str(i)) for i in range(4)]
+    (claim,) = to_json([finding(condition(MET, setting="pre"), *more)])["claims"]
+    assert parts([claim]) == ["0 pre: holds: met; fails: unmet, unmet and 2 more"]
+
+
+def test_settings_without_runs_are_named_with_the_command_for_them() -> None:
+    found = finding(condition(MET, setting="pre"), condition(MISSING, setting="group"))
+    (line,) = untested(to_json([found])["claims"])
+    assert line.startswith("group (")
+    assert line.endswith("not tested; anchorflow study group-2024 --run --keep")
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -209,6 +219,20 @@ def test_a_bound_is_printed_as_one() -> None:
     assert found["side"] == "≥"
     assert found["values"] == [{"low": 1.3, "high": None}, 1.5, 1.4]
     assert found["estimate"]["mean"] == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([Bound(0.2, 1.0), 0.3], "≥"),
+        ([Bound(0.0, 0.2), 0.3], "≤"),
+        ([Bound(0.2, 1.0), Bound(0.0, 0.2)], "≈"),
+        ([0.2, 0.3], ""),
+    ],
+)
+def test_an_end_of_what_is_possible_is_no_bound(values: list[Value], shown: str) -> None:
+    made = replace(of_values(values), within=(0.0, 1.0))
+    assert finding(made).outcomes[0].side == shown
 
 
 def outcome(values: list[Value], relation: str = ">=", threshold: float = 1.0) -> Outcome:

@@ -181,7 +181,7 @@ def _ranks(study: str) -> tuple[Condition, ...]:
 def _own_labels(variant: str) -> tuple[Condition, ...]:
     condition = Condition(
         "least output mass in a group's own label range, early",
-        each(if_learned(least_own_mass)),
+        each(least_own_mass),
         ">=",
         0.9,
         SHARE,
@@ -191,7 +191,7 @@ def _own_labels(variant: str) -> tuple[Condition, ...]:
     return with_control(
         condition,
         "a group's outputs must go beyond a narrower group's range",
-        measure=each(if_learned(greatest_foreign_mass)),
+        measure=each(greatest_foreign_mass),
         what="greatest output mass in the next narrower group's range",
     )
 
