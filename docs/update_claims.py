@@ -17,7 +17,7 @@ from typing import Any
 from sim.config.run import make_member_config
 from validate.claims import Claim, judge_claims, ledger
 from validate.claims.evidence import Evidence
-from validate.claims.presentation import counts, markdown, to_json
+from validate.claims.presentation import counts, markdown, measured, to_json
 from validate.claims.settings import SETTINGS
 from validate.observe import KEPT
 from validate.observe.store import read_header
@@ -26,7 +26,7 @@ from validate.studies.shared import identity, shared_runs
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"
 PAGE = ROOT / "docs" / "claims.md"
-VERDICTS, THRESHOLDS = "claims table", "thresholds"
+VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
 
 
 def replaced(text: str, name: str, new: str) -> str:
@@ -82,11 +82,24 @@ def main(folder: Path) -> None:
     """Renew the kept verdicts, the README's table and the page's."""
     readme = ROOT / "README.md"
     found = judged(folder)
-    told = [markdown(found["claims"]), "", *counts(found["claims"])]
-    text = replaced(readme.read_text(), VERDICTS, "\n".join(told).replace("\n\n\n", "\n\n"))
+    told = [markdown(found["claims"]), *(f"- {line}" for line in counts(found["claims"]))]
+    text = replaced(readme.read_text(), VERDICTS, "\n".join(told))
+    text = replaced(text, MATCHED, matched_accuracy(found["claims"]))
     RESULTS.write_text(as_lines(found))
     readme.write_text(text)
     renew_page()
+
+
+def matched_accuracy(claims: Sequence[dict[str, Any]]) -> str:
+    """Return the test accuracy at a training accuracy of one half, by setting and γ, as a Markdown table."""
+    lines = ["| setting | γ = 0.3 | γ = 0.5 | γ = 0.8 |", "| --- | --- | --- | --- |"]
+    notes = [
+        c for claim in claims for c in claim["conditions"] if c["measure"].startswith("the accuracy itself")
+    ]
+    for setting in dict.fromkeys(c["setting"] for c in notes if c["missing"] is None):
+        cells = [measured(c)[2] if c["missing"] is None else "–" for c in notes if c["setting"] == setting]
+        lines.append(f"| {setting} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def as_lines(found: dict[str, Any]) -> str:
