@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sim.data.prontoqa import ProntoQuestion, prontoqa_questions, read_prontoqa
     from sim.data.text import read_documents
     from sim.fast.matmul import RouteReport, choose_route, matmul_route
+    from sim.models.associations import AssociationModel, train_associations
     from sim.models.base import Model, TensorSpec, model_of
     from sim.models.emb_mlp import emb_mlp
     from sim.models.initial import build, initial_std
@@ -63,6 +64,7 @@ __getattr__ = lazy_names(
             "register_model",
         ),
         "sim.config.presets": ("load_preset", "preset_names"),
+        "sim.models.associations": ("AssociationModel", "train_associations"),
         "sim.models.base": ("Model", "TensorSpec", "model_of"),
         "sim.models.emb_mlp": ("emb_mlp",),
         "sim.models.logits": ("label_logits",),
@@ -75,6 +77,7 @@ __getattr__ = lazy_names(
 )
 
 __all__ = [
+    "AssociationModel",
     "Corpus",
     "Cost",
     "DataConfig",
@@ -118,6 +121,7 @@ __all__ = [
     "register_model",
     "seconds_per_epoch",
     "train",
+    "train_associations",
     "train_members",
     "train_together",
 ]

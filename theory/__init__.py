@@ -4,6 +4,7 @@ NumPy and SciPy only, and SymPy once a derivation is asked for: this package nev
 or ``validate``.
 """
 
+from theory.corpus.associations import Associations, corpus_associations
 from theory.corpus.controls import frequency_matched, limited_corpus, shuffled_tokens
 from theory.corpus.counts import CorpusCounts, corpus_counts
 from theory.corpus.geometry import CorpusGeometry, corpus_geometry
@@ -108,6 +109,7 @@ __all__ = [
     "STABILISED",
     "TANH",
     "Activation",
+    "Associations",
     "AssumptionErrors",
     "Construction",
     "CorpusCounts",
@@ -159,6 +161,7 @@ __all__ = [
     "context_cooccurrence_operator",
     "context_operator",
     "cooccurrence_matrix",
+    "corpus_associations",
     "corpus_counts",
     "corpus_geometry",
     "corpus_mean_cosine",

@@ -60,7 +60,10 @@ class Corpus:
 
     @property
     def vocab_size(self) -> int:
-        """V."""
+        """V.
+
+        :meta private:
+        """
         return len(self.words)
 
     @cached_property

@@ -52,6 +52,7 @@ QUICK = Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)
 
 RESULTS = frozenset(
     {
+        "Associations",
         "AssumptionErrors",
         "Construction",
         "CorpusCounts",
@@ -271,6 +272,7 @@ def _corpus() -> dict[str, dict[str, Any]]:
     return {
         "corpus_counts": corpus,
         "corpus_geometry": corpus | {"tokens": [0, 1, 2], "predictor": "tied"},
+        "corpus_associations": corpus,
         "corpus_mean_cosine": counts | {"tokens": [0, 1, 2], "predictor": "tied"},
         "nearest_tokens": corpus | {"token": 1, "candidates": [0, 2], "n": 2, "predictor": "marginal"},
         "shuffled_tokens": corpus | {"rng": rng()},

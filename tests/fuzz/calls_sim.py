@@ -37,6 +37,7 @@ TOKENS = torch.tensor([[[20, 4], [21, 5]]])
 
 RESULTS = frozenset(
     {
+        "AssociationModel",
         "Corpus",
         "ProntoQuestion",
         "Cost",
@@ -67,6 +68,10 @@ def _texts() -> dict[str, Call]:
         "read_documents": (sim.read_documents, {"path": file, "fields": ("text",), "unit": "line"}),
         "prontoqa_questions": (sim.prontoqa_questions, {"n": 2, "seed": 1, "hops": [1, 2]}),
         "read_prontoqa": (sim.read_prontoqa, {"path": questions}),
+        "train_associations": (
+            sim.train_associations,
+            {"sequences": [[0, 1, 2]], "vocab_size": 3, "n_layers": 1, "steps": 1, "rate": 0.1},
+        ),
         "build_corpus": (sim.build_corpus, {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2}),
     }
 

@@ -54,7 +54,10 @@ class CorpusCounts:
 
     @property
     def vocab_size(self) -> int:
-        """V."""
+        """V.
+
+        :meta private:
+        """
         return len(self.unigrams)
 
     @cached_property

@@ -58,10 +58,10 @@ class CorpusGeometry:
     mean_cosine : SampledValue of shape ()
         The mean over all pairs of different tokens whose cosine is defined.
     growth : SampledValue of shape (n,)
-        |D_s|, the speed at which a token's embedding leaves its initial value, in units that all tokens
+        ‖D_s‖, the speed at which a token's embedding leaves its initial value, in units that all tokens
         share.
     apart : SampledValue of shape (n, n)
-        |D_s − D_t|², without bias; it may be negative.
+        ‖D_s − D_t‖², without bias; it may be negative.
     """
 
     tokens: tuple[int, ...]
@@ -76,7 +76,7 @@ class CorpusGeometry:
         r"""When each embedding has moved as far as its initial length, shape (n,).
 
         With :math:`w_s(t) = w_s(0) + t D_s W`, W isotropic and :math:`|w_s(0)|` equal for all tokens, that
-        time is proportional to 1/|D_s|; the unit is that of the first of these tokens.
+        time is proportional to 1/‖D_s‖; the unit is that of the first of these tokens.
         """
         return _inverse(np.nanmax(self.growth.value, initial=0.0), self.growth.value)
 
@@ -85,7 +85,7 @@ class CorpusGeometry:
         r"""When the corpus, not the initial draw, sets the difference of two embeddings, shape (n, n).
 
         The difference starts with length :math:`\sqrt 2 |w_s(0)|` and the corpus adds :math:`t |D_s - D_t|`:
-        the time at which both are equal, in the unit of ``departs``. Infinite where |D_s − D_t|² lies within
+        the time at which both are equal, in the unit of ``departs``. Infinite where ‖D_s − D_t‖² lies within
         two standard errors of 0; NaN on the diagonal.
         """
         squares, error = self.apart.value, self.apart.standard_error

@@ -1,0 +1,91 @@
+"""The Transformer of Im et al. (arXiv 2601.19208), trained plainly: the reference for its leading terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from theory import InputError
+from theory.checked import Integers, Positive, Size, checked
+from theory.statistics.sample import check_vocabulary
+
+
+@dataclass(frozen=True)
+class AssociationModel:
+    """Its matrices, in float64.
+
+    Attributes
+    ----------
+    output : Tensor, shape (V, V)
+        W_O.
+    value, attention : Tensor, shape (n_layers, V, V)
+        V_l and W_l.
+    position : Tensor, shape (n_layers, T)
+        p_l: what is added to the logit of a position r places back is its entry r.
+    """
+
+    output: Tensor
+    value: Tensor
+    attention: Tensor
+    position: Tensor
+
+    @classmethod
+    def zero(cls, vocab_size: int, n_layers: int, length: int) -> AssociationModel:
+        """Return the model before training."""
+        V = vocab_size
+        shapes = (V, V), (n_layers, V, V), (n_layers, V, V), (n_layers, length)
+        return cls(*(torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes))
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return all of them."""
+        return self.output, self.value, self.attention, self.position
+
+    def loss(self, tokens: Tensor) -> Tensor:
+        """Return the next-token loss averaged over all positions, tokens of shape (n, T + 1)."""
+        length = tokens.shape[1] - 1
+        h = torch.nn.functional.one_hot(tokens[:, :-1], len(self.output)).to(torch.float64)
+        back = torch.arange(length)[:, None] - torch.arange(length)
+        for V, W, p in zip(self.value, self.attention, self.position, strict=True):
+            logits = h @ W @ h.transpose(1, 2) + p[back.clamp(min=0)]
+            weights = torch.softmax(logits.masked_fill(back < 0, -torch.inf), dim=-1)
+            h = h + weights @ h @ V
+        return torch.nn.functional.cross_entropy((h @ self.output).flatten(0, 1), tokens[:, 1:].flatten())
+
+
+@checked
+def train_associations(
+    sequences: Integers, vocab_size: Size, *, n_layers: Size = 1, steps: Size, rate: Positive
+) -> AssociationModel:
+    """Train from zero by full-batch gradient descent.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, T + 1)
+        Sequences of one length, at least 2.
+    vocab_size : int
+    n_layers : int, optional
+    steps : int
+    rate : float
+        η.
+
+    Raises
+    ------
+    InputError
+        If the sequences are no such array, or a token is outside the vocabulary.
+    """
+    array: npt.NDArray[np.int64] = np.asarray(sequences)
+    if array.ndim != 2 or not len(array) or array.shape[1] < 2:
+        raise InputError("sequences", array.shape, "not sequences of one length", "give (n, T + 1), T >= 1")
+    check_vocabulary("sequences", array, vocab_size)
+    tokens = torch.from_numpy(array.astype(np.int64))
+    model = AssociationModel.zero(vocab_size, n_layers, array.shape[1] - 1)
+    for _ in range(steps):
+        gradients = torch.autograd.grad(model.loss(tokens), model.tensors())
+        with torch.no_grad():
+            for tensor, gradient in zip(model.tensors(), gradients, strict=True):
+                tensor -= rate * gradient
+    return model

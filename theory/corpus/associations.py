@@ -1,0 +1,109 @@
+r"""How a Transformer without embeddings begins to associate tokens: the leading terms of Im et al.
+
+Im, Oh, Fang, Li (arXiv 2601.19208): one-hot inputs :math:`h_0 = X`, layers
+
+.. math:: h_l = h_{l-1} + \mathrm{softmax}(\mathrm{mask}(h_{l-1} W_l h_{l-1}^\top + D(p_l)))\, h_{l-1} V_l
+
+with :math:`D(p)_{km} = p_{k-m}`, logits :math:`h_L W_O`, the next-token loss averaged over positions,
+full-batch gradient descent of rate η from zero. After s steps
+
+- :math:`W_O = s\eta\, C + O(s^2\eta^2)`,
+- :math:`V_l = \binom{s}{2}\eta^2\, \bar\Phi^\top C^\top + O(s^3\eta^3)`,
+- :math:`W_l = (3\binom{s}{4} + 2\binom{s}{3})\eta^4\, Q + O(s^5\eta^5)`, and p_l likewise with Δ,
+
+alike in every layer. Q and Δ are derived here. The gain of position k from looking at position m is
+:math:`q_{km} = x_m \bar\Phi^\top C^\top C y_k^\top`, its mean over m ≤ k is :math:`\bar q_k`, and the slope
+of a softmax at uniform attention gives
+
+.. math::
+    Q = E_k \tfrac1k \sum_{m \le k} (q_{km} - \bar q_k)\, x_k^\top x_m, \qquad
+    \Delta_r = E_k \tfrac1k (q_{k,k-r} - \bar q_k)\, 1[r < k].
+
+The sum over steps of :math:`s' \binom{s'}{2}`, the sizes that W_O and V_l have by then, is the coefficient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from theory.checked import Positive, Size, checked
+from theory.corpus.counts import corpus_counts
+from theory.corpus.operators import as_matrix, bigram_operator, context_operator
+from theory.corpus.sequences import FloatArray, IntArray, as_lists
+
+
+@dataclass(frozen=True, eq=False)
+class Associations:
+    """The directions of the leading terms.
+
+    Attributes
+    ----------
+    output : ndarray, shape (V, V)
+        C, of W_O.
+    value : ndarray, shape (V, V)
+        Φ̄ᵀCᵀ, of every V_l.
+    attention : ndarray, shape (V, V)
+        Q, of every W_l.
+    position : ndarray, shape (T,)
+        Δ, of every p_l, T being the number of positions of the longest sequence.
+    """
+
+    output: FloatArray
+    value: FloatArray
+    attention: FloatArray
+    position: FloatArray
+
+    @checked
+    def after(self, steps: Size, rate: Positive) -> Associations:
+        """Return the leading terms themselves after some steps of gradient descent from zero."""
+        fourth = (3 * comb(steps, 4) + 2 * comb(steps, 3)) * rate**4
+        return Associations(
+            steps * rate * self.output,
+            comb(steps, 2) * rate**2 * self.value,
+            fourth * self.attention,
+            fourth * self.position,
+        )
+
+
+@checked
+def corpus_associations(sequences: Any, vocab_size: Size) -> Associations:
+    """Return the directions in which the matrices of Im et al.'s model begin to grow on a corpus.
+
+    Parameters
+    ----------
+    sequences : iterable of array_like of int
+        Token sequences of any lengths.
+    vocab_size : int
+        V, at most 4096: these are dense matrices.
+
+    Raises
+    ------
+    InputError
+        If no token follows another, one is outside the vocabulary, or V is larger.
+    """
+    found = as_lists(sequences, vocab_size)
+    C = as_matrix(bigram_operator(corpus_counts(found, vocab_size)))
+    value = as_matrix(context_operator(found, vocab_size)).T @ C.T
+    gains, attention = value @ C, np.zeros((vocab_size, vocab_size))
+    position = np.zeros(max(map(len, found)) - 1)
+    n_pairs = sum(len(sequence) - 1 for sequence in found)
+    for sequence in found:
+        slopes = _slopes(sequence, gains)
+        inputs = sequence[:-1]
+        np.add.at(attention, (inputs[:, None], inputs), slopes)
+        for r in range(len(inputs)):
+            position[r] += np.diagonal(slopes, -r).sum()
+    return Associations(C, value, attention / n_pairs, position / n_pairs)
+
+
+def _slopes(sequence: IntArray, gains: FloatArray) -> FloatArray:
+    """Return (q_km − q̄_k)/k for m ≤ k and 0 elsewhere, shape (T, T)."""
+    inputs, labels = sequence[:-1], sequence[1:]
+    seen = np.tri(len(inputs))
+    share = seen / np.arange(1, len(inputs) + 1)[:, None]
+    q = gains[inputs][:, labels].T
+    return np.asarray(share * (q - (share * q).sum(axis=1, keepdims=True)))
