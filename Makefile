@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-long lint docs bench clean
+.PHONY: demo test test-long lint docs bench mutants clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
@@ -23,6 +23,9 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench

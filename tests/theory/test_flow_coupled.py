@@ -113,3 +113,12 @@ def test_too_few_steps_are_an_error_with_a_remedy():
     with pytest.raises(IntegrationError, match=r"coupled_flow stopped at t = .*3 steps.*max_steps") as caught:
         coupled_flow(C, parameters(), [1e3], solver=Solver(EXACT.rtol, EXACT.atol, "DOP853", max_steps=3))
     assert 0 < caught.value.time < 1e3
+
+
+def test_tolerances_are_relative_to_the_size_of_the_weights():
+    """The coupled flow at s times the weights is s times the flow at 1/s of the time."""
+    initial, scale = parameters(), 1e-6
+    times = np.linspace(0.0, 0.8, 5) * blow_up_bound(C, initial)
+    tiny = EmbMLPParameters(*(scale * matrix for matrix in initial.matrices))
+    flow, small = coupled_flow(C, initial, times), coupled_flow(C, tiny, times / scale)
+    np.testing.assert_allclose(small.W_emb / scale, flow.W_emb, rtol=1e-6, atol=1e-9)

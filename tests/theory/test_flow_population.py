@@ -51,7 +51,7 @@ def test_the_reduced_linear_gradient_is_the_same_gradient():
         assert relative(ours, truth) < GRADIENT_ROUNDING
 
 
-@pytest.mark.parametrize("size", [1.0, 30.0, 3000.0])
+@pytest.mark.parametrize("size", [1.0, 30.0, 300.0, 3000.0])
 def test_products_of_exponentials_do_not_underflow(size):
     """Against autograd of the real model with W1 = I, whose logits are cB for any spread."""
     example = small_example()

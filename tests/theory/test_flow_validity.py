@@ -19,7 +19,7 @@ from theory import (
     population_flow,
     validity_horizon,
 )
-from theory.emb_mlp.validity import RUNGS
+from theory.emb_mlp.validity import RUNGS, _first_passage
 
 POPULATION = small_example().population
 ANCHORS = (1, 2, 3, 4)
@@ -116,3 +116,15 @@ def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_pass
     end = coupled_flow(POPULATION.token_label_matrix(), initial, [coupled.span], solver=EXACT).blow_up
     assert coupled.time == pytest.approx(end, rel=0.01)
     assert all(np.isinf(row.time) for row in horizon.values())
+
+
+def test_a_first_passage_lies_where_the_straight_line_between_two_times_passes():
+    path = Trajectory(np.array([0.0, 1.0, 3.0]), {"W_emb": np.zeros((3, 20, 2))})
+    assert _first_passage(path, np.array([0.0, 0.1, 0.3]), 0.15) == pytest.approx(1.5)
+
+
+def test_every_rate_starts_from_one_draw():
+    """Only its scale differs, so that rates can be compared."""
+    options = {"d_m": 6, "d_f": 8, "rng": np.random.default_rng(3), "n_times": 21}
+    one, other = np.split(np.array(validity_horizon(POPULATION, ANCHORS, [0.8, 0.8], [0.05], **options)), 2)
+    assert one.tolist() == other.tolist()

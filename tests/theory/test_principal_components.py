@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from theory import InputError, principal_components
+from theory import InputError, cosine_matrix, off_diagonal, principal_components
 
 
 def test_all_components_keep_every_distance() -> None:
@@ -36,3 +36,13 @@ def test_a_line_has_one_component_and_keeps_its_order() -> None:
 def test_bad_input_is_refused(rows: object, n: int) -> None:
     with pytest.raises(InputError, match=r"rows|n_components"):
         principal_components(rows, n)  # type: ignore[arg-type]
+
+
+def test_off_diagonal_entries_are_those_above_the_diagonal_row_by_row() -> None:
+    assert off_diagonal([[1.0, 2.0, 3.0], [2.0, 1.0, 4.0], [3.0, 4.0, 1.0]]).tolist() == [2.0, 3.0, 4.0]
+
+
+def test_tiny_vectors_have_directions() -> None:
+    """Their squares would underflow to zero."""
+    found = cosine_matrix([[1e-200, 0.0], [1e-200, 1e-200]])
+    np.testing.assert_allclose(found, [[1, 0.5**0.5], [0.5**0.5, 1]], rtol=1e-15)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.polynomial.hermite_e import hermeval
 from scipy.stats import norm
 
 from theory import (
@@ -359,3 +360,19 @@ def test_exponent_interval_covers_as_often_as_it_says():
     fits = [fit_exponent(x, x**-0.5 * np.exp(0.1 * rng.standard_normal(5)), level=0.9) for _ in range(2000)]
     covered = np.mean([f.low <= -0.5 <= f.high for f in fits])
     assert abs(covered - 0.9) < 3.9 * (0.9 * 0.1 / 2000) ** 0.5
+
+
+def test_inner_product_differences_are_the_approximate_less_the_exact():
+    found = inner_product_difference([[2.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]])
+    assert found.tolist() == [[3.0, 2.0], [2.0, -7.0]]
+
+
+def test_the_expansion_has_hermites_polynomials():
+    term = Summand((0, 0, 1, 5), 3)
+    mean, variance = 3 * term.mean, 3 * term.variance
+    skewness, kurtosis = 3 * term.third_cumulant / variance**1.5, 3 * term.fourth_cumulant / variance**2
+    x = (np.arange(16) + 0.5 - mean) / variance**0.5
+    orders = [0, 0, skewness / 6, kurtosis / 24, 0, skewness**2 / 72]
+    # A sum of steps of one label has the second order of their rounding, 1/24σ², as well.
+    wanted = norm.cdf(x) - (hermeval(x, orders) - x / (24 * variance)) * norm.pdf(x)
+    np.testing.assert_allclose(term.edgeworth(np.arange(16)), wanted, rtol=1e-12)
