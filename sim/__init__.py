@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sim.runs.folder import RunFolder
     from sim.runs.run import Run, find_runs
     from sim.training.cost import Cost, estimate, seconds_per_epoch
+    from sim.training.execution import Execution
     from sim.training.launch import default_workers, train, train_members
     from sim.training.session import Progress, train_together
     from sim.training.trainer import Trainer
@@ -52,6 +53,7 @@ __getattr__ = lazy_names(
         "sim.data.prontoqa": ("ProntoQuestion", "prontoqa_questions", "read_prontoqa"),
         "sim.data.text": ("read_documents",),
         "sim.training.cost": ("Cost", "estimate", "seconds_per_epoch"),
+        "sim.training.execution": ("Execution",),
         "sim.training.launch": ("default_workers", "train", "train_members"),
         "sim.fast.matmul": ("RouteReport", "choose_route", "matmul_route"),
         "sim.models.initial": ("build", "initial_std"),
@@ -83,6 +85,7 @@ __all__ = [
     "DataConfig",
     "Dataset",
     "EmbMLPConfig",
+    "Execution",
     "MemberConfig",
     "Model",
     "ModelConfig",

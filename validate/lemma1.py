@@ -28,7 +28,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     InputError
         If the model has no attention.
     """
-    model, task = config.model, config.build_task()
+    model, task = config.model, config.task
     source = model.first_attention_reads
     if source is None:
         raise InputError("observable", "lemma1_share", "this model has no attention", "take a Transformer")

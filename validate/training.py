@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from sim.config.run import Kernels, MemberConfig, RunConfig
-from sim.fast.compiled import check_kernels
+from sim.config.run import MemberConfig, RunConfig
 from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
+from sim.training.execution import Execution, Options
+from sim.training.kernels import check_kernels
 from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from theory import InputError
 from theory.paths import PathLike, as_path
@@ -17,53 +18,37 @@ from validate.console import say
 from validate.progress import training_progress
 
 
-def train_with_progress(config: RunConfig, out: PathLike, workers: int = 0, **how: Any) -> list[Run]:
+def train_with_progress(config: RunConfig, out: PathLike, **options: Unpack[Options]) -> list[Run]:
     """Train a configuration with an estimate before and progress during the work.
 
-    Parameters are those of ``sim.train``; ``workers = 0`` takes one process for each core.
+    Parameters are those of ``sim.train``; ``workers = 0``, the default, takes one process for each core.
     """
     members = config.members()
-    return train_members_with_progress(
-        members, [as_path("out", out) / member.name for member in members], workers, **how
-    )
+    paths = [as_path("out", out) / member.name for member in members]
+    options["workers"] = process_count(options.get("workers", 0))
+    return train_members_with_progress(members, paths, Execution(**options))
 
 
 def train_members_with_progress(
-    members: Sequence[MemberConfig],
-    paths: Sequence[Path],
-    workers: int = 0,
-    *,
-    device: str = "cpu",
-    kernels: Kernels = "auto",
-    resume: bool = False,
-    overwrite: bool = False,
+    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
 ) -> list[Run]:
     """Train members, each into its own folder, likewise; parameters are those of ``sim.train_members``."""
-    if resume and overwrite:
+    if execution.resume and execution.overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
-    check_device(device)
-    check_kernels(kernels, device)
-    count = process_count(workers)
+    check_device(execution.device)
+    check_kernels(execution.kernels, execution.device)
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
-    left = pending_runs(members, paths, resume, overwrite)
+    left = pending_runs(members, paths, execution)
     runs = [
-        (member, epochs_left(member, path) if resume else member.training.epochs) for member, path in left
+        (member, epochs_left(member, path) if execution.resume else member.training.epochs)
+        for member, path in left
     ]
     total = sum(epochs for _, epochs in runs)
     if runs:
-        cost = cost_of_runs(runs, count, device, kernels)
+        cost = cost_of_runs(runs, execution)
         say(f"runs: {len(runs)}, epochs in all: {total}, {cost_text(cost)}")
     with training_progress(total) as report:
-        train_members(
-            members,
-            paths,
-            workers=count,
-            device=device,
-            kernels=kernels,
-            resume=resume,
-            overwrite=overwrite,
-            report=report,
-        )
+        train_members(members, paths, execution, report=report)
     return [Run.open(path) for path in paths]
 
 

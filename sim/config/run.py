@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_validator, model_validator
 
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import MANY, Count, Section, Several, tagged
@@ -30,7 +30,7 @@ Source = Literal["paper", "sibling", "chosen", "user"]
 SECTIONS = ("model", "data", "training")
 """The tables of a configuration."""
 Kernels = Literal["auto", "torch", "compiled"]
-"""Which kernels training takes (``sim.fast.compiled``); here, so that reading options does not load torch."""
+"""Which kernels training takes (``sim.training.kernels``); here, so that options do not load torch."""
 
 
 class DataConfig(Section):
@@ -175,7 +175,7 @@ class RunConfig(Settings):
         for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
                 raise InputError(name, list(values), "a value is listed twice", "list each once")
-        task = task_to_dict(self.build_task())
+        task = self.build_task()
         shared = {name: getattr(self, name) for name in Settings.model_fields}
         return [
             MemberConfig(**shared, task=task, init_rate=rate, seed=seed)
@@ -187,13 +187,14 @@ class RunConfig(Settings):
 class MemberConfig(Settings):
     """One run: one γ, one seed. Saved as the run folder's config.json."""
 
-    task: dict[str, Any]
+    task: Annotated[InstanceOf[Task], BeforeValidator(as_task), PlainSerializer(task_to_dict)]
+    """Saved as a table; a preset's name, a file or a table is read once."""
     init_rate: Rate
     seed: Seed
 
     def build_task(self) -> Task:
-        """Return the task."""
-        return as_task(self.task)
+        """Return the task, as ``RunConfig.build_task`` does."""
+        return self.task
 
     @property
     def name(self) -> str:
@@ -235,6 +236,6 @@ def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})
     return found | config.sources | dict(recorded)
 
 
-def sequences_per_epoch(n_train: int, batch_size: int | str) -> int:
+def steps_in_epoch(n_train: int, batch_size: int | str) -> int:
     """Return the number of steps in an epoch; the last may be a smaller batch."""
     return 1 if batch_size == "full" else math.ceil(n_train / int(batch_size))

@@ -25,7 +25,7 @@ class Section(BaseModel):
     Raises
     ------
     InputError
-        In place of pydantic's report: its first problem, in one sentence.
+        Instead of pydantic's report: its first problem, in one sentence.
     """
 
     model_config = ConfigDict(
@@ -49,7 +49,7 @@ def tagged(source: str, default: Any, **checks: Any) -> Any:
 def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputError:
     """Turn the first problem of a pydantic report into one sentence with a remedy."""
     problem = error.errors(include_url=False)[0]
-    position, given = _position(problem["loc"]), problem["input"]
+    position, value = _position(problem["loc"]), problem["input"]
     inner = problem.get("ctx", {}).get("error")
     if isinstance(inner, InputError):
         # A section inside this one, or a check across fields, has said it already but for the section's name.
@@ -59,10 +59,10 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)
     if problem["type"] == "too_short" and problem["ctx"]["actual_length"] == 0:
-        return InputError(position, given, "no value", "give at least one")
+        return InputError(position, value, "no value", "give at least one")
     message = problem["msg"].removeprefix("Value error, ")
     remedy = "correct it in the configuration"
-    return InputError(position or "configuration", given, message[0].lower() + message[1:], remedy)
+    return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)
 
 
 def _position(location: tuple[int | str, ...]) -> str:

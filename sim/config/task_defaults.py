@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sim.config.presets import load_preset, merge, with_source
-from sim.config.run import TrainingConfig, sequences_per_epoch
+from sim.config.run import TrainingConfig, steps_in_epoch
 from theory import Task
 from theory.task.population import population_size
 
@@ -42,7 +42,7 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
         size = sample_size(task)
         data = {"source": "draw", "n_sequences": size}
     if epochs is None:
-        epochs = max(_SNAPSHOTS, math.ceil(STEPS / sequences_per_epoch(size, TrainingConfig().batch_size)))
+        epochs = max(_SNAPSHOTS, math.ceil(STEPS / steps_in_epoch(size, TrainingConfig().batch_size)))
     training = {
         "epochs": epochs,
         "evaluate_every": max(1, epochs // (2 * _SNAPSHOTS)),

@@ -25,7 +25,7 @@ class Batches:
     Attributes
     ----------
     order : Tensor of int64, shape (M, n)
-        The epoch's; renewed in place by ``renew``, since recorded steps know its address.
+        The epoch's; renewed in place by ``renew``, since recorded steps hold its address.
     """
 
     def __init__(self, tokens: Tensor, labels: Tensor, size: int) -> None:
@@ -36,7 +36,7 @@ class Batches:
         self._ahead: dict[int, Batch] = {}
 
     def renew(self, order: Tensor) -> None:
-        """Begin an epoch: take up its order, and ``tokens`` as they are now."""
+        """Begin an epoch with its order, and with ``tokens`` as they are now."""
         self.order.copy_(order)
         self._ahead = {}
 
@@ -58,7 +58,7 @@ class Batches:
             return self.of(self.rows(position))
         if position not in self._ahead:
             count = min(max(_AHEAD // (self.size * len(self.order)), 1), whole - position)
-            # Batch by batch, so that each lies in memory like one gathered by itself.
+            # Batch by batch, so that each has the memory layout of one gathered by itself.
             rows = self.rows(position, count).view(-1, count, self.size).transpose(0, 1)
             tokens, labels = self.of(rows)
             self._ahead = dict(enumerate(zip(tokens.unbind(), labels.unbind(), strict=True), start=position))

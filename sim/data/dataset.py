@@ -45,7 +45,7 @@ class Dataset:
 @checked
 def build_dataset(member: MemberConfig) -> Dataset:
     """Return the member's data; equal configurations give equal data."""
-    task = member.build_task()
+    task = member.task
     if member.data.fresh_noise and not task.n_noise:
         raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
     rng = numpy_stream(member.seed, "data/draw")
@@ -78,7 +78,7 @@ def shuffled_within_combinations(
 
 
 def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
-    """Draw sequences: equally many for every anchor combination; key, place and noise uniform.
+    """Draw sequences: equally many for every anchor combination; key, position and noise uniform.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def split(task: Task, population: Population, labels: IntArray) -> Dataset:
 
 
 def redraw_training(task: Task, dataset: Dataset, generator: torch.Generator) -> Tensor:
-    """Draw the places of the keys and the noise of the training sequences anew, shape (n_train, L).
+    """Draw the positions of the keys and the noise of the training sequences anew, shape (n_train, L).
 
     Keys and anchors stay, and with them the labels and the equal numbers of combinations.
     """

@@ -1,4 +1,4 @@
-"""Attention in which every place asks."""
+"""Attention with a query at every position."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.maps import QueryNormMaps, RowMaps
+from sim.fast.layers import add_bias, input_gradient, weight_gradient
 from sim.fast.matmul import small_products
-from sim.fast.pieces import add_bias, input_gradient, weight_gradient
-from sim.fast.token_table import TableMaps
+from sim.fast.projections import QueryNormProjections, RowProjections
+from sim.fast.token_table import TableProjections
 from sim.models.layers import Parameters, causal_mask, member_product
+
+Projections = RowProjections | QueryNormProjections | TableProjections
 
 
 @dataclass(frozen=True)
 class Attention:
-    """Attention of one layer, with its maps and a pre norm before them.
+    """Attention of one layer, with its projections and the pre norm before them.
 
     Attributes
     ----------
@@ -28,18 +30,18 @@ class Attention:
         M, B and L.
     n_heads : int
         H.
-    maps : RowMaps, QueryNormMaps or TableMaps
+    projections : RowProjections, QueryNormProjections or TableProjections
         To queries, keys and values.
     """
 
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
-    maps: RowMaps | QueryNormMaps | TableMaps
+    projections: Projections
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
-        qkv, mapped = self.maps.forward(p, x)
+        qkv, projected = self.projections.forward(p, x)
         # The products below would each copy a part that lies between the others.
         q, k, v = (self._heads(part).contiguous() for part in qkv.chunk(3, dim=-1))
         mask = causal_mask(self.sizes[2], qkv.dtype, qkv.device)
@@ -47,11 +49,11 @@ class Attention:
             weights = softmax_(torch.bmm(q, k.mT).mul_(1 / math.sqrt(q.shape[-1])).add_(mask))
             mixed = self._rows(torch.bmm(weights, v))
         y = add_bias(member_product(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
-        return y, (mapped, q, k, v, weights, mixed)
+        return y, (projected, q, k, v, weights, mixed)
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
         """Return dx, shape (M, B L, d_m), or None where it went straight to the tables."""
-        mapped, q, k, v, weights, mixed = saved
+        projected, q, k, v, weights, mixed = saved
         found[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
         if f"{self.prefix}b_O" in p:
             found[f"{self.prefix}b_O"] = dy.sum(1)
@@ -60,7 +62,7 @@ class Attention:
             d_logits = softmax_backward(weights, torch.bmm(d_mixed, v.mT), 1 / math.sqrt(q.shape[-1]))
             parts = torch.bmm(d_logits, k), torch.bmm(d_logits.mT, q), torch.bmm(weights.mT, d_mixed)
         d_qkv = torch.cat([self._rows(part) for part in parts], dim=-1)
-        return self.maps.backward(p, mapped, d_qkv, found)
+        return self.projections.backward(p, projected, d_qkv, found)
 
     def _heads(self, x: Tensor) -> Tensor:
         """Split the width among heads: (M, B L, H d_k) → (M B H, L, d_k), without a copy where H = 1."""

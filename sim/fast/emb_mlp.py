@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sim.config.model import EmbMLPConfig
-from sim.fast.pieces import (
+from sim.fast.layers import (
     DERIVATIVES,
     IN_PLACE,
     cross_entropy,

@@ -69,7 +69,7 @@ def matmul_route(route: Route) -> Iterator[None]:
 
 @contextmanager
 def small_products() -> Iterator[None]:
-    """Take the default route inside the block: the faster one for attention's products of a few places."""
+    """Take the default route inside the block: the faster one for attention's products of a few positions."""
     settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
     if torch.compiler.is_compiling() or settings is None or settings.fp32_precision != "bf16":
         yield

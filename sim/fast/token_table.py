@@ -1,13 +1,13 @@
-r"""The first layer's maps by table: its input is a sum of one of d tokens' and one of L places' vectors.
+r"""The first layer's projections by table: its input is the sum of a token's and a position's vector.
 
-A row of the first layer's input is :math:`x = e_s + p_i`, token s at place i. Its map
+A row of the first layer's input is :math:`x = e_s + p_i`, token s at position i. Its projection
 :math:`x W = e_s W + p_i W` takes the products of d + L rows, and not of all B L of a batch. A pre norm does
 not stand in the way: with a bar for a vector less its own mean it is
 
 .. math:: r_{si}\, (\bar e_s + \bar p_i) \odot \mathrm{gain} + \mathrm{bias},
     \qquad r_{si} = (\|\bar e_s + \bar p_i\|^2 / d_m + ε)^{-1/2},
 
-linear in tables but for one number a row. The same as ``RowMaps`` up to rounding.
+linear in tables but for one number a row. The same as ``RowProjections`` up to rounding.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.maps import joined, put_apart
-from sim.fast.pieces import Norm, add_bias, input_gradient, table_gradient, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, table_gradient, weight_gradient
+from sim.fast.projections import joined, store_projections
 from sim.models.layers import Parameters, look_up, member_product
 
 
@@ -29,15 +29,15 @@ def pays(vocab_size: int, batch: int, length: int) -> bool:
 
 
 @dataclass(frozen=True)
-class TableMaps:
-    """The maps to queries, keys and values of a batch of tokens, made for each token and each place once.
+class TableProjections:
+    """Projections of a batch of tokens, made once for each token of the vocabulary and each position.
 
     Attributes
     ----------
     prefix : str
         The first layer's, "0.".
     norm : Norm or None
-        The pre norm before the maps.
+        The pre norm before the projections.
     tokens : Tensor of int64, shape (M, B, L)
     """
 
@@ -49,8 +49,8 @@ class TableMaps:
         """Return (M, B L, 3 H d_k) for x of shape (M, B L, d_m), and what the derivative needs."""
         weight, bias = joined(p, self.prefix)
         centred, seen = self._rows(p)
-        of_tokens, of_places, shift = self._apart(p, member_product(seen, weight))
-        y = look_up(of_tokens, self.tokens).add_(of_places[:, None]).flatten(1, 2)
+        of_tokens, of_positions, shift = self._split_rows(p, member_product(seen, weight))
+        y = look_up(of_tokens, self.tokens).add_(of_positions[:, None]).flatten(1, 2)
         scale = None
         if self.norm is not None:
             x = x - x.mean(-1, keepdim=True)
@@ -64,30 +64,30 @@ class TableMaps:
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
         """Return dx through the scale r alone, or None without a norm.
 
-        All other gradients, those of W_E and W_pos through the maps included, are put into ``found``.
+        All other gradients, those of W_E and W_pos through the projections included, are put into ``found``.
         """
         x, centred, seen, weight, bias, scale, y = saved
         d_mapped = self._add_up(p, dy if scale is None else dy * scale, dy, len(seen[0]))
-        put_apart(p, self.prefix, weight_gradient(seen, d_mapped), dy, found)
+        store_projections(p, self.prefix, weight_gradient(seen, d_mapped), dy, found)
         d_rows, dx = input_gradient(d_mapped, weight), None
         if scale is not None:
             # r times the gradient of r.
             along = torch.linalg.vecdot(dy, y if bias is None else y - bias[:, None])[..., None]
             dx = x.mul_(along * scale.square() / -x.shape[-1])
             d_rows = self._norm_backward(p, centred, d_rows, found)
-        found["W_E"], d_places, _ = self._apart(p, d_rows)
+        found["W_E"], d_positions, _ = self._split_rows(p, d_rows)
         if "W_pos" in p:
-            found["W_pos"] = d_places
+            found["W_pos"] = d_positions
         return dx
 
     def _rows(self, p: Parameters) -> tuple[Tensor, Tensor]:
-        """Return the tables' rows as the norm centres them, and what the maps see of them.
+        """Return the tables' rows as the norm centres them, and what the projections see of them.
 
-        Tokens, places, and where the norm has a bias that as a last row, all below one another.
+        Tokens, positions, and where the norm has a bias that as a last row, all below one another.
         """
         W_E, length = p["W_E"], self.tokens.shape[-1]
-        places = p["W_pos"][:, :length] if "W_pos" in p else W_E.new_zeros(len(W_E), length, W_E.shape[-1])
-        rows = torch.cat([W_E, places], dim=1)
+        positions = p["W_pos"][:, :length] if "W_pos" in p else W_E.new_zeros(len(W_E), length, W_E.shape[-1])
+        rows = torch.cat([W_E, positions], dim=1)
         if self.norm is None:
             return rows, rows
         rows -= rows.mean(-1, keepdim=True)
@@ -95,16 +95,16 @@ class TableMaps:
         bias = p.get(f"{self.norm.prefix}.b")
         return rows, seen if bias is None else torch.cat([seen, bias[:, None]], dim=1)
 
-    def _apart(self, p: Parameters, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the rows of tokens, of places, and what is below them."""
+    def _split_rows(self, p: Parameters, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the rows of tokens, of positions, and what is below them."""
         vocab, length = p["W_E"].shape[1], self.tokens.shape[-1]
         return rows[:, :vocab], rows[:, vocab : vocab + length], rows[:, vocab + length :]
 
     def _add_up(self, p: Parameters, scaled: Tensor, dy: Tensor, n_rows: int) -> Tensor:
         """Return the gradient of the mapped tables, each of whose rows went into many of the batch's."""
-        of_places = scaled.view(*self.tokens.shape, -1).sum(1)
-        parts = [table_gradient(p["W_E"].shape[1], self.tokens, scaled), of_places]
-        if n_rows > p["W_E"].shape[1] + of_places.shape[1]:
+        of_positions = scaled.view(*self.tokens.shape, -1).sum(1)
+        parts = [table_gradient(p["W_E"].shape[1], self.tokens, scaled), of_positions]
+        if n_rows > p["W_E"].shape[1] + of_positions.shape[1]:
             parts.append(dy.sum(1, keepdim=True))
         return torch.cat(parts, dim=1)
 

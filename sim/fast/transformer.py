@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from sim.config.model import PRE_NORMS, AttentionModel
-from sim.fast.attention import Attention
-from sim.fast.last_place import LastPlaceAttention
-from sim.fast.maps import QueryNormMaps, RowMaps
-from sim.fast.pieces import (
+from sim.fast.attention import Attention, Projections
+from sim.fast.last_position import LastPositionAttention
+from sim.fast.layers import (
     Norm,
     add_bias,
     cross_entropy,
@@ -22,7 +21,8 @@ from sim.fast.pieces import (
     table_gradient,
     weight_gradient,
 )
-from sim.fast.token_table import TableMaps, pays
+from sim.fast.projections import QueryNormProjections, RowProjections
+from sim.fast.token_table import TableProjections, pays
 from sim.models.layers import Parameters, look_up, member_product
 
 
@@ -39,20 +39,19 @@ class _Layer:
         self.first, self.second = (
             Norm(f"{self.prefix}{name}", model.norm_epsilon) for name in ("ln1", "ln2")
         )
-        before = self.first if model.norm in PRE_NORMS else None
-        queries_alone = model.norm == "pre-queries"
-        self.attention: Attention | LastPlaceAttention
+        self.attention = self._attention(tokens, by_table=layer == 0 and pays(vocab_size, *self.sizes[1:]))
+
+    def _attention(self, tokens: Tensor, *, by_table: bool) -> Attention | LastPositionAttention:
+        norm = self.first if self.model.norm in PRE_NORMS else None
+        n_heads, queries_only = self.model.n_heads, self.model.norm == "pre-queries"
         if self.last_only:
-            self.attention = LastPlaceAttention(
-                self.prefix, self.sizes, model.n_heads, before, queries_alone=queries_alone
-            )
-        else:
-            maps: RowMaps | QueryNormMaps | TableMaps = RowMaps(self.prefix, before)
-            if queries_alone:
-                maps = QueryNormMaps(self.prefix, self.first)
-            elif layer == 0 and pays(vocab_size, *self.sizes[1:]):
-                maps = TableMaps(self.prefix, before, tokens)
-            self.attention = Attention(self.prefix, self.sizes, model.n_heads, maps)
+            return LastPositionAttention(self.prefix, self.sizes, n_heads, norm, queries_only)
+        projections: Projections = RowProjections(self.prefix, norm)
+        if queries_only:
+            projections = QueryNormProjections(self.prefix, self.first)
+        elif by_table:
+            projections = TableProjections(self.prefix, norm, tokens)
+        return Attention(self.prefix, self.sizes, n_heads, projections)
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, list[Any]]:
         """Return the layer's output, (M, B L or B, d_m), and what its derivative needs."""
@@ -129,21 +128,21 @@ def _read_out(
 
 def _input_gradients(p: Parameters, tokens: Tensor, dx: Tensor, found: Parameters) -> None:
     """Add the gradient of the first layer's input to those of the tables it was looked up in."""
-    through_maps = found.get("W_E")
+    through_projections = found.get("W_E")
     found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
-    if through_maps is not None:
-        found["W_E"] += through_maps
+    if through_projections is not None:
+        found["W_E"] += through_projections
     if "W_pos" in p:
-        of_places = dx.view(*tokens.shape, -1).sum(1)
+        of_positions = dx.view(*tokens.shape, -1).sum(1)
         if "W_pos" in found:
-            of_places += found["W_pos"]
-        found["W_pos"] = _padded(of_places, p["W_pos"])
+            of_positions += found["W_pos"]
+        found["W_pos"] = _padded(of_positions, p["W_pos"])
 
 
-def _padded(of_places: Tensor, W_pos: Tensor) -> Tensor:
+def _padded(of_positions: Tensor, W_pos: Tensor) -> Tensor:
     """Return the gradient of all position vectors, of which short sequences use the first alone."""
-    if of_places.shape == W_pos.shape:
-        return of_places
+    if of_positions.shape == W_pos.shape:
+        return of_positions
     gradient = torch.zeros_like(W_pos)
-    gradient[:, : of_places.shape[1]] = of_places
+    gradient[:, : of_positions.shape[1]] = of_positions
     return gradient

@@ -19,7 +19,7 @@ from theory.errors import unknown_key
 
 def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:
     """Return every tensor of a member's model, by name."""
-    return model_of(member.model).specs(vocab_size, member.build_task().length)
+    return model_of(member.model).specs(vocab_size, member.task.length)
 
 
 @checked
@@ -84,7 +84,7 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
 
     With at least as many columns as labels the rows keep their angles exactly, else on average.
     """
-    task = member.build_task()
+    task = member.task
     ratios = token_ratios(task, held_out=True)
     table = label_table(task, held_out=True)
     mean = ratios @ table / ratios.sum()

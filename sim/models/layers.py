@@ -1,6 +1,6 @@
 """What models are built from, every tensor with a leading member axis.
 
-One code path serves one member and many: with M members, B sequences a member and L places, activations
+One code path serves one member and many: with M members, B sequences a member and L positions, activations
 have shape (M, B, L, width) and weights (M, ...).
 """
 
@@ -16,7 +16,7 @@ from sim.config.model import Activation
 
 Parameters = dict[str, Tensor]
 Keep = Callable[[str, Tensor], None]
-"""Told the name and value of every intermediate."""
+"""Called with the name and value of every intermediate."""
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -60,7 +60,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, epsilon: float) -> 
 
 
 def attention(
-    p: Mapping[str, Tensor], asking: Tensor, x: Tensor, n_heads: int, *, last_only: bool, keep: Keep
+    p: Mapping[str, Tensor], query_input: Tensor, x: Tensor, n_heads: int, *, last_only: bool, keep: Keep
 ) -> Tensor:
     r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
 
@@ -68,23 +68,23 @@ def attention(
     ----------
     p : mapping of Tensor
         W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O where there are biases.
-    asking : Tensor, shape (M, B, L, d_m)
+    query_input : Tensor, shape (M, B, L, d_m)
         What queries are made of.
     x : Tensor, shape (M, B, L, d_m)
         What keys and values are made of; mostly the same tensor.
     n_heads : int
         H.
     last_only : bool
-        Whether only the last position asks.
+        Whether there is a query at the last position alone.
     keep : callable
-        Told "attention_logits", −∞ where the mask forbids, and "attention", shape (M, B, H, L or 1, L).
+        Called with "attention_logits", −∞ where masked, and "attention", shape (M, B, H, L or 1, L).
 
     Returns
     -------
     Tensor, shape (M, B, L or 1, d_m)
     """
-    if last_only or asking is not x:
-        q = linear(asking[:, :, -1:] if last_only else asking, p["W_Q"], p.get("b_Q"))
+    if last_only or query_input is not x:
+        q = linear(query_input[:, :, -1:] if last_only else query_input, p["W_Q"], p.get("b_Q"))
         k, v = _together(p, x, "KV")
     else:
         q, k, v = _together(p, x, "QKV")
@@ -100,14 +100,14 @@ def attention(
 
 
 def _together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:
-    """Return x W + b for several maps in one product, which is faster than one for each."""
+    """Return x W + b for several linear maps in one product, which is faster than one for each."""
     weight = torch.cat([p[f"W_{name}"] for name in names], dim=-1)
     bias = torch.cat([p[f"b_{name}"] for name in names], dim=-1) if f"b_{names[0]}" in p else None
     return linear(x, weight, bias).chunk(len(names), dim=-1)
 
 
 def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Return 0 where place i may look at j ≤ i, −∞ elsewhere, shape (L, L)."""
+    """Return 0 where position i may look at j ≤ i, −∞ elsewhere, shape (L, L)."""
     return torch.full((length, length), -math.inf, dtype=dtype, device=device).triu(1)
 
 

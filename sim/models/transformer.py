@@ -30,9 +30,9 @@ def transformer(
     every_position: bool = False,
     keep: Keep = lambda name, value: None,
 ) -> Tensor:
-    """Return the logits of the last place, or of every place.
+    """Return the logits of the last position, or of every position.
 
-    For the last place alone, the last layer's queries, FFN, norms and the read-out see nothing else:
+    For the last position alone, the last layer's queries, FFN, norms and the read-out see nothing else:
     the same numbers, for less work.
 
     Parameters
@@ -42,9 +42,9 @@ def transformer(
     tokens : Tensor of int64, shape (M, B, L)
     model : OneLayerConfig or TransformerConfig
     every_position : bool, optional
-        Whether to return logits for every place.
+        Whether to return logits for every position.
     keep : callable, optional
-        Told the name and value of every intermediate; see ``forward_cache``.
+        Called with the name and value of every intermediate; see ``forward_cache``.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def transformer(
 def forward_cache(
     parameters: Parameters, tokens: Tensor, model: AttentionModel, names: Sequence[str] | None = None
 ) -> dict[str, Tensor]:
-    """Return the intermediates of a whole forward pass, every place included, without gradients.
+    """Return the intermediates of a whole forward pass, every position included, without gradients.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def _prefixed(keep: Keep, prefix: str) -> Keep:
 
 
 def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
-    asking = _norm(p, "ln1", x, model) if model.norm in PRE_NORMS else x
-    seen = asking if model.norm == "pre" else x
-    mixed = attention(p, asking, seen, model.n_heads, last_only=last_only, keep=keep)
+    query_input = _norm(p, "ln1", x, model) if model.norm in PRE_NORMS else x
+    seen = query_input if model.norm == "pre" else x
+    mixed = attention(p, query_input, seen, model.n_heads, last_only=last_only, keep=keep)
     keep("attention_out", mixed)
     h = (x[:, :, -1:] if last_only else x) + mixed
     if model.norm == "post":

@@ -54,7 +54,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return what a regular file holds; anything else, as a pipe that nobody writes to, is an OSError."""
+    """Return the content of a regular file; anything else, such as a pipe, is an OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -63,7 +63,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def is_leftover(path: Path) -> bool:
-    """Return whether a file is what a process that was killed while writing left behind."""
+    """Return whether a file was left by a process that was killed while writing."""
     return _LEFTOVER.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
 
 

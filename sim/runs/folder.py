@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,20 +24,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import is_leftover, read_regular, writing
+from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest, entries
+from sim.runs.names import OWN_FILE, checkpoint_name, numbers, snapshot_name
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
-from theory.checked import checked
 from theory.paths import as_path, is_folder
 
 FORMAT_VERSION = 2
 """Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
-_OWN_FILE = re.compile(
-    r"config\.json|provenance\.json|metrics\.jsonl|statistics\.safetensors"
-    r"|snapshots/epoch_\d{6,}\.safetensors|checkpoints/step_\d{9,}\.safetensors"
-)
 _REMEDY = "restore it, or move the folder away and train the run again"
 
 
@@ -56,53 +51,27 @@ class RunFolder:
         """The list of its files."""
         return Manifest(self.path)
 
-    @classmethod
-    @checked
-    def create(cls, path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
-        """Make the folder, or refuse one that exists unless asked to overwrite a run."""
-        check_free(path, overwrite=overwrite)
-        with writing(path):
-            if path.exists():
-                _remove(path)
-            path.mkdir(parents=True)
-        saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
-        folder = cls(path)
-        folder._write("config.json", json.dumps(saved, indent=2, allow_nan=False) + "\n")
-        return folder
-
-    @classmethod
-    def reopen(cls, path: Path, member: MemberConfig) -> RunFolder:
-        """Return a folder to continue in, without half-written files; refuse another configuration."""
-        check_resumable(path, member)
-        folder = cls(path)
-        with writing(path):
-            for file in [file for file in entries(path) if is_leftover(file)]:
-                file.unlink()
-            if not folder.manifest.exists:
-                folder.manifest.adopt(folder.own_files())
-        return folder
-
     def write_provenance(self, provenance: dict[str, Any]) -> None:
         """Write or renew provenance.json."""
-        self._write("provenance.json", json.dumps(provenance, indent=2, allow_nan=False) + "\n")
+        self.write("provenance.json", json.dumps(provenance, indent=2, allow_nan=False) + "\n")
 
     def write_metrics(self, lines: list[dict[str, Any]]) -> None:
-        """Write all metrics so far; a few hundred short lines, so that rewriting costs nothing."""
-        self._write("metrics.jsonl", "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines))
+        """Write all metrics so far: a few hundred short lines, cheap to rewrite."""
+        self.write("metrics.jsonl", "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines))
 
     def write_snapshot(self, epoch: int, arrays: Arrays) -> None:
         """Keep arrays of one epoch."""
-        self._write(snapshot_name(epoch), write_tensors(arrays, {"epoch": str(epoch)}))
+        self.write(snapshot_name(epoch), write_tensors(arrays, {"epoch": str(epoch)}))
 
     def write_statistics(self, counts: npt.NDArray[np.int64], n_sequences: int) -> None:
         """Keep the token-label counts of the training data."""
         meta = {"n_sequences": str(n_sequences)}
-        self._write("statistics.safetensors", write_tensors({"token_label_counts": counts}, meta))
+        self.write("statistics.safetensors", write_tensors({"token_label_counts": counts}, meta))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
         step = state.step
-        self._write(checkpoint_name(step), write_tensors(arrays, {"state": state.model_dump_json()}))
+        self.write(checkpoint_name(step), write_tensors(arrays, {"state": state.model_dump_json()}))
         keep = [other for other in self.checkpoint_steps() if other <= step][:2]
         for other in set(self.checkpoint_steps()) - set(keep):
             self.drop_checkpoint(other)
@@ -117,7 +86,7 @@ class RunFolder:
                 self.set_aside(step)
 
     def set_aside(self, step: int) -> Path:
-        """Rename a damaged checkpoint, so that another can take its name; return what it is called now."""
+        """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
         names = (file.with_name(f"{file.name}.damaged{number or ''}") for number in itertools.count())
         with writing(self.path):
@@ -133,11 +102,11 @@ class RunFolder:
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
-        return sorted(_numbers(self.path / "checkpoints", r"step_(\d{9,})\.safetensors"), reverse=True)
+        return sorted(numbers(self.path / "checkpoints", r"step_(\d{9,})\.safetensors"), reverse=True)
 
     def snapshot_epochs(self) -> list[int]:
         """Return the epochs of all snapshots, in order."""
-        return sorted(_numbers(self.path / "snapshots", r"epoch_(\d{6,})\.safetensors"))
+        return sorted(numbers(self.path / "snapshots", r"epoch_(\d{6,})\.safetensors"))
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and the rest of its state.
@@ -154,7 +123,7 @@ class RunFolder:
         return arrays, state
 
     def epochs_done(self) -> int:
-        """Return the whole epochs that the newest readable checkpoint holds, 0 without one."""
+        """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
         for step in self.checkpoint_steps():
             try:
                 return self.read_checkpoint(step)[1].epoch
@@ -219,7 +188,7 @@ class RunFolder:
         """Return the names of those regular files that have a name which this program gives."""
         files = [file for file in entries(self.path) if file.is_file() and not file.is_symlink()]
         names = [file.relative_to(self.path).as_posix() for file in files]
-        return [name for name in names if _OWN_FILE.fullmatch(name)]
+        return [name for name in names if OWN_FILE.fullmatch(name)]
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
@@ -229,7 +198,8 @@ class RunFolder:
         except DamagedError as error:
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 
-    def _write(self, name: str, content: bytes | str) -> None:
+    def write(self, name: str, content: bytes | str) -> None:
+        """Write one of its files, or replace it, and list its checksum."""
         with writing(self.path):
             self.manifest.write(name, content)
 
@@ -244,102 +214,6 @@ class RunFolder:
         if self.manifest.exists and (problem := self.manifest.problem(name, content)):
             raise DamagedError(problem)
         return content
-
-
-def snapshot_name(epoch: int) -> str:
-    """Return the file of a snapshot inside a run folder."""
-    return f"snapshots/epoch_{epoch:06d}.safetensors"
-
-
-def checkpoint_name(step: int) -> str:
-    """Return the file of a checkpoint inside a run folder."""
-    return f"checkpoints/step_{step:09d}.safetensors"
-
-
-def _numbers(folder: Path, pattern: str) -> list[int]:
-    """Return the numbers in the names of the files that fit a pattern."""
-    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-    return [int(found[1]) for name in names if (found := re.fullmatch(pattern, name))]
-
-
-def is_begun(path: Path) -> bool:
-    """Return whether a run's configuration stands in a folder, so that the run can be continued."""
-    with writing(path):
-        return (path / "config.json").exists()
-
-
-def check_resumable(path: Path, member: MemberConfig) -> None:
-    """Refuse to continue a run that has another configuration, or through a link."""
-    _check_no_link(path)
-    if read_config(path) != member:
-        raise InputError(
-            "out", str(path), "holds a run with another configuration", "use its own, or another folder"
-        )
-
-
-def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that holds anything, unless asked to overwrite it and this program wrote all of it.
-
-    A folder of version 1 has no manifest: it is overwritten if it is a complete run in which every file has
-    a name that this program gives.
-    """
-    with writing(path):
-        _check_no_link(path)
-        if not path.exists():
-            return
-        # A run that was killed before it began leaves no more than its manifest.
-        if path.is_dir() and all(is_leftover(f) or f.name == Manifest.name for f in path.iterdir()):
-            return
-    if not overwrite:
-        raise InputError(
-            "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"
-        )
-    with writing(path):
-        _check_own(path)
-
-
-def _check_no_link(path: Path) -> None:
-    if path.is_symlink():
-        raise InputError("out", str(path), "is a link", f"name the folder itself, {path.resolve()}")
-
-
-def _check_own(path: Path) -> None:
-    """Refuse to delete a folder unless it is a run's, and all in it was written by this program."""
-    folder = RunFolder(path)
-    if folder.manifest.exists and "config.json" in folder.manifest.listed():
-        foreign = folder.manifest.foreign()
-    else:
-        try:
-            folder.check_complete(read_config(path))
-        except InputError as error:
-            problem = f"exists and is not a run folder, so it will not be deleted ({error.problem})"
-            raise InputError("out", str(path), problem, "choose another folder") from None
-        own = {path / name for name in folder.own_files()}
-        foreign = [file for file in entries(path) if file not in own and not is_leftover(file)]
-    if foreign:
-        problem = f"{foreign[0].relative_to(path)} in it was not written by this program, or changed since"
-        remedy = "nothing is deleted: move it away, or choose another folder"
-        raise InputError("out", str(path), problem, remedy)
-
-
-def _remove(path: Path) -> None:
-    """Remove a run so that, killed on the way, it never looks like one to continue.
-
-    Checkpoints go first, so that none outlives the metrics before it; the configuration and the manifest,
-    by which it is known to be a run of ours, go last.
-    """
-    folder = RunFolder(path)
-    if not folder.manifest.exists:
-        folder.manifest.adopt(folder.own_files())
-    last = [path / "config.json", path / Manifest.name]
-    files = [file for file in entries(path) if file not in last]
-    for file in sorted(files, key=lambda f: f.parent.name != "checkpoints"):
-        file.unlink()
-    for inside in sorted((f for f in path.rglob("*") if f.is_dir()), reverse=True):
-        inside.rmdir()
-    for file in last:
-        file.unlink(missing_ok=True)
-    path.rmdir()
 
 
 def read_config(path: Path) -> MemberConfig:
@@ -359,12 +233,10 @@ def read_config(path: Path) -> MemberConfig:
     if version > 1 and not folder.manifest.exists:
         raise incomplete(path, Manifest.name)
     try:
-        config = make_member_config(data)
-        config.build_task()
+        return make_member_config(data)
     except InputError as error:
-        place = f"{path / 'config.json'}: {error.argument}"
-        raise InputError(place, error.value, error.problem, _REMEDY) from None
-    return config
+        where = f"{path / 'config.json'}: {error.argument}"
+        raise InputError(where, error.value, error.problem, _REMEDY) from None
 
 
 def incomplete(folder: Path, part: str) -> InputError:

@@ -19,8 +19,8 @@ from theory import InputError
 def only_writer(path: Path) -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block.
 
-    The lock file lies beside it, because what it stands for may be replaced; it is removed at the
-    end, and one that a killed process left behind is taken over.
+    The lock file is beside it, because what it stands for may be replaced; it is removed at the
+    end, and one that was left by a killed process is reused.
 
     Raises
     ------

@@ -125,7 +125,7 @@ class Manifest:
     ) -> str | None:
         """Return the digest of a file of ours, None if there is no such file; refuse any other.
 
-        A file that already holds ``content`` is as good as ours.
+        A file that already has this ``content`` counts as ours.
         """
         file = self._inside(name)
         if file.is_symlink() or (file.exists() and not file.is_file()):
@@ -146,12 +146,12 @@ class Manifest:
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or PurePosixPath(name).is_absolute() or name == self.name:
             raise _refused(self.folder / name, f"is not a file name inside {self.folder}")
-        place = self.folder
+        inside = self.folder
         for part in parts[:-1]:
-            place /= part
-            if place.is_symlink() or (place.exists() and not place.is_dir()):
-                raise _refused(place, "is not a folder")
-        return place / parts[-1]
+            inside /= part
+            if inside.is_symlink() or (inside.exists() and not inside.is_dir()):
+                raise _refused(inside, "is not a folder")
+        return inside / parts[-1]
 
     def _save(self, listed: dict[str, tuple[str, ...]]) -> None:
         file = self.folder / self.name
@@ -163,7 +163,7 @@ class Manifest:
 
 
 def entries(folder: Path) -> Iterator[Path]:
-    """Walk through a folder's files, links and whatever else is no folder; never through a link."""
+    """Yield everything in a folder but folders, recursively, without following links."""
     for entry in sorted(folder.iterdir()):
         if entry.is_dir() and not entry.is_symlink():
             yield from entries(entry)

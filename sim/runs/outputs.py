@@ -1,4 +1,4 @@
-"""Where commands write: asked before the work whether they may, and never over what is not theirs."""
+"""Output folders: checked before any work, and files of others are never replaced."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Record(BaseModel):
 
 
 class CheckpointState(Record):
-    """What a checkpoint holds besides tensors.
+    """The state in a checkpoint besides tensors.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Matmul(Record):
 
 
 class Kernels(Record):
-    """Which kernels a run takes (``sim.fast.compiled``)."""
+    """Which kernels a run takes (``sim.training.kernels``)."""
 
     used: Literal["torch", "compiled"]
     reason: StrictStr
@@ -98,7 +98,7 @@ Kind = TypeVar("Kind", bound=Record)
 
 
 def read_value(content: bytes) -> Any:
-    """Return what a JSON document holds.
+    """Return the value of a JSON document.
 
     Raises
     ------

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.config.run import MemberConfig
-from sim.runs.folder import RunFolder, read_config, snapshot_name
+from sim.runs.folder import RunFolder, read_config
+from sim.runs.names import snapshot_name
 from sim.runs.table import COLUMNS, frame, metric_records
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
@@ -81,7 +82,7 @@ class Run:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one an evaluation and data set."""
-        return metric_records(self)
+        return metric_records(self.path, self.config, self.metrics)
 
     def to_frame(self) -> Any:
         """Return ``to_records`` as a pandas DataFrame.
@@ -93,10 +94,10 @@ class Run:
         """
         return frame(self.to_records(), COLUMNS)
 
-    @cached_property
+    @property
     def task(self) -> Task:
         """The run's task."""
-        return self.config.build_task()
+        return self.config.task
 
     def snapshot(self, epoch: int) -> Arrays:
         """Return the arrays kept at an epoch.
@@ -155,7 +156,7 @@ class Run:
         return frozen_direction(self.token_label_matrix, self.initial())
 
     def _specs(self, epoch: int) -> dict[str, Spec]:
-        """Return shape and dtype of what a snapshot holds: all tensors, or the embedding alone."""
+        """Return the shapes and dtypes in a snapshot: of all tensors, or of the embedding alone."""
         from sim.models.initial import tensor_specs
 
         model, dtype = self.config.model, np.dtype(self.config.training.dtype)

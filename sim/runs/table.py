@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from sim.runs.run import Run
+from sim.config.run import MemberConfig
 
 COLUMNS = {
     "run": "the run's folder",
@@ -21,23 +21,25 @@ COLUMNS = {
     "loss": "mean cross-entropy in nats; empty if it is not finite",
     "accuracy": "share of sequences whose most probable label is right",
 }
-"""The columns and what they hold."""
+"""The columns and their meaning."""
 
 
-def metric_records(run: Run) -> list[dict[str, Any]]:
+def metric_records(
+    path: Path, config: MemberConfig, metrics: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Return a run's metrics as rows of ``COLUMNS``."""
     shared = {
-        "run": str(run.path),
-        "model": run.config.model.kind,
-        "init_rate": run.config.init_rate,
-        "seed": run.config.seed,
-        "learning_rate": run.config.training.learning_rate,
+        "run": str(path),
+        "model": config.model.kind,
+        "init_rate": config.init_rate,
+        "seed": config.seed,
+        "learning_rate": config.training.learning_rate,
     }
     return [
         shared
         | {name: line[name] for name in ("epoch", "step", "sum_learning_rate")}
         | {"data_set": part, "loss": line["loss"].get(part), "accuracy": line["accuracy"][part]}
-        for line in run.metrics
+        for line in metrics
         for part in line["accuracy"]
     ]
 

@@ -19,7 +19,7 @@ _METADATA = TypeAdapter(dict[str, str])
 
 
 class DamagedError(ValueError):
-    """What a file holds is not what this program writes; the message says where."""
+    """A file's content is not what this program writes; the message says where."""
 
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:

@@ -12,13 +12,15 @@ import safetensors.numpy
 import torch
 
 from sim.config.run import Kernels, MemberConfig, RunConfig
-from sim.fast.compiled import choose_kernels
 from sim.fast.matmul import matmul_route
 from sim.fast.memory import keep_freed_memory
 from sim.runs.provenance import peak_memory_mib
 from sim.training.device_steps import BLOCK
+from sim.training.execution import Execution
+from sim.training.kernels import choose_kernels
 from sim.training.session import choose_member_route
-from sim.training.trainer import Trainer, groups_of_members
+from sim.training.together import groups_of_members
+from sim.training.trainer import Trainer
 from theory.checked import Size, checked
 
 
@@ -41,7 +43,7 @@ class Cost:
     processes: int
 
 
-Work = tuple[MemberConfig, int]
+Remaining = tuple[MemberConfig, int]
 """A run and the epochs that it still needs."""
 
 
@@ -49,10 +51,10 @@ Work = tuple[MemberConfig, int]
 def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
     """Return what training a whole configuration will cost; see ``cost_of_runs``."""
     runs = [(member, config.training.epochs) for member in config.members()]
-    return cost_of_runs(runs, workers, device, kernels)
+    return cost_of_runs(runs, Execution(device=device, kernels=kernels, workers=workers))
 
 
-def cost_of_runs(runs: Sequence[Work], workers: int, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
+def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine.
 
     Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. On a GPU
@@ -62,19 +64,17 @@ def cost_of_runs(runs: Sequence[Work], workers: int, device: str = "cpu", kernel
     ----------
     runs : sequence of (MemberConfig, int)
         Each run with the epochs that it still needs.
-    workers : int
-        Processes to spread them over.
-    device, kernels : str, optional
-        As in ``sim.train``.
+    execution : Execution
+        How they will be trained.
     """
-    if device != "cpu":
-        return _cost_on_device(runs, device)
+    if execution.device != "cpu":
+        return _cost_on_device(runs, execution.device)
     timed: dict[str, float] = {}
-    loads = [0.0] * max(min(workers, len(runs)), 1)
+    loads = [0.0] * max(min(execution.workers, len(runs)), 1)
     for member, epochs in runs:
         key = _cost_key(member)
         if key not in timed:
-            timed[key] = seconds_per_epoch(member, kernels=kernels)
+            timed[key] = seconds_per_epoch(member, kernels=execution.kernels)
         # Each run goes to the process that is free first, as in the pool.
         loads[loads.index(min(loads))] += timed[key] * epochs
     return Cost(max(loads), peak_memory_mib(), len(loads))
@@ -89,7 +89,7 @@ def _cost_key(member: MemberConfig) -> str:
     return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
 
 
-def _cost_on_device(runs: Sequence[Work], device: str) -> Cost:
+def _cost_on_device(runs: Sequence[Remaining], device: str) -> Cost:
     seconds = 0.0
     for group in groups_of_members([member for member, _ in runs]):
         trainer = Trainer([runs[i][0] for i in group], device)

@@ -1,21 +1,17 @@
-"""Steps on a device without a word to the host: data, schedule, clipping, update and failures live there.
+"""Steps that need no host: data, schedule, clipping, update and failures are on the device.
 
-A step reads its place in the epoch from a tensor and moves it on, so that the same recorded work can be
-played again: on a GPU blocks of steps are CUDA graphs. What the host has to know, which members failed and
-when, it reads once a block. On a CPU the same code runs step by step, which is how it is tested.
+A step reads its position in the epoch from a tensor and advances it, so that the same recorded work can be
+replayed: on a GPU blocks of steps are CUDA graphs. Once a block the host reads which members failed.
+On a CPU the same code runs step by step, which is how it is tested.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from sim.training.optimizer import clip_divisors
-
-if TYPE_CHECKING:
-    from sim.training.trainer import Trainer
+from sim.training.state import TrainingState
 
 BLOCK = 20
 """Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
@@ -28,11 +24,11 @@ class DeviceLoop:
 
     Parameters
     ----------
-    trainer : Trainer
-        Its parameters, data and optimiser lie on one device.
+    trainer : TrainingState
+        Its parameters, data and optimiser are on one device.
     """
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: TrainingState) -> None:
         self.trainer, device = trainer, trainer.device
         n = len(trainer.members)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
@@ -45,13 +41,13 @@ class DeviceLoop:
         self._taken = 0
 
     def begin_epoch(self) -> None:
-        """Bring the epoch's learning rates to the device, in place: graphs know their address."""
+        """Copy the epoch's learning rates to the device, in place: graphs hold their address."""
         trainer, first = self.trainer, self.trainer.optimizer.step - self.trainer.position
         rates = [trainer.rates(first + i) for i in range(trainer.steps_per_epoch)]
         self.rates.copy_(torch.tensor(rates, dtype=torch.float32))
 
     def take(self, most: int) -> int:
-        """Take some steps, at most ``most``; return how many. The host's books are kept up afterwards."""
+        """Take some steps, at most ``most``, and update the host's records; return how many."""
         trainer = self.trainer
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
@@ -64,7 +60,7 @@ class DeviceLoop:
             count = 1
             self.one_step(trainer.batches.rows(position))
         trainer.optimizer.step += count
-        self._keep_books(start, count)
+        self._record_on_host(start, count)
         return count
 
     def _play(self, count: int) -> None:
@@ -108,8 +104,8 @@ class DeviceLoop:
         self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
         self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
 
-    def _keep_books(self, start: int, count: int) -> None:
-        """Tell the trainer which members failed, and add up the learning rates of those that did not."""
+    def _record_on_host(self, start: int, count: int) -> None:
+        """Tell the trainer which members failed, and add up the learning rates of the others."""
         trainer = self.trainer
         failed = {m: at for m, at in enumerate(self.failed_at.tolist()) if at >= 0}
         losses, norms = self.failed_loss.tolist(), self.failed_norm.tolist()
@@ -119,6 +115,6 @@ class DeviceLoop:
             trainer.note_rates(trainer.rates(step))
 
     def restore(self) -> None:
-        """Take up which members had failed before."""
+        """Mark the members that had failed before."""
         for member in self.trainer.failures:
             self.failed_at[member] = 0

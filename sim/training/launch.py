@@ -8,23 +8,25 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
-from sim.config.run import Kernels, MemberConfig, RunConfig
+from sim.config.run import MemberConfig, RunConfig
 from sim.errors import UnfinishedRunsError
-from sim.fast.compiled import check_kernels
 from sim.fast.memory import keep_freed_memory
-from sim.runs.folder import RunFolder, check_free, check_resumable, is_begun
+from sim.runs.beginning import check_free, check_resumable, is_begun
+from sim.runs.folder import RunFolder
 from sim.runs.run import Run
 from sim.training.device import check_device as check_device
+from sim.training.execution import Execution, Options, execution_of
+from sim.training.kernels import check_kernels
 from sim.training.session import Report, train_together
 from sim.training.size import check_size
-from sim.training.trainer import groups_of_members
+from sim.training.together import groups_of_members
 from sim.training.workers import SIGNALS, Ended, WorkerDiedError, train_in_processes
 from theory import InputError
-from theory.checked import Size, checked
+from theory.checked import checked
 from theory.paths import PathLike, as_path, paths_of
 
 Pending = tuple[MemberConfig, Path]
@@ -35,13 +37,10 @@ Pending = tuple[MemberConfig, Path]
 def train(
     config: RunConfig,
     out: PathLike,
+    execution: Execution | None = None,
     *,
-    workers: Size = 1,
-    resume: bool = False,
-    overwrite: bool = False,
-    device: str = "cpu",
-    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
+    **options: Unpack[Options],
 ) -> list[Run]:
     """Train every γ and seed of a configuration, each into its own folder inside ``out``.
 
@@ -51,19 +50,12 @@ def train(
         What to train.
     out : path
         The folder that receives one run folder for each member.
-    workers : int, optional
-        Processes to spread the members over. More than one needs a script with an
-        ``if __name__ == "__main__"`` guard, as always in Python.
-    resume, overwrite : bool, optional
-        Continue or replace runs that exist; without either they are refused before any work starts.
-    device : str, optional
-        "cpu", or a GPU as torch names it, "cuda": there the members train together in this process, and
-        ``workers`` says nothing.
-    kernels : str, optional
-        "torch", or "compiled" for the model before training, which takes a C++ compiler; "auto" compiles for
-        long runs, where it can (``sim.fast.compiled``).
+    execution : Execution, optional
+        How; by default one after the other, on the CPU.
     report : callable, optional
-        Told after every epoch of every member.
+        Called after every epoch of every member.
+    **options
+        The fields of an ``Execution`` as keywords: device, kernels, workers, resume, overwrite.
 
     Returns
     -------
@@ -81,8 +73,7 @@ def train(
     """
     members = config.members()
     paths = [as_path("out", out) / member.name for member in members]
-    options: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "device": device, "kernels": kernels}
-    train_members(members, paths, workers=workers, report=report, **options)
+    train_members(members, paths, execution, report=report, **options)
     return [Run.open(path) for path in paths]
 
 
@@ -90,13 +81,10 @@ def train(
 def train_members(
     members: Sequence[MemberConfig],
     paths: Sequence[PathLike],
+    execution: Execution | None = None,
     *,
-    workers: Size = 1,
-    resume: bool = False,
-    overwrite: bool = False,
-    device: str = "cpu",
-    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
+    **options: Unpack[Options],
 ) -> None:
     """Train members of any configurations, each into its own folder, in one pool of processes.
 
@@ -106,7 +94,7 @@ def train_members(
         They need share nothing.
     paths : sequence of Path
         One run folder for each.
-    workers, resume, overwrite, device, kernels, report
+    execution, report, **options
         As in ``train``.
 
     Raises
@@ -118,19 +106,22 @@ def train_members(
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint.
     """
-    paths = paths_of(paths)
-    check_device(device)
-    check_kernels(kernels, device)
-    left = pending_runs(members, paths, resume, overwrite)
-    call = {"resume": resume, "overwrite": overwrite, "kernels": kernels}
+    how = execution_of(execution, options)
+    check_device(how.device)
+    check_kernels(how.kernels, how.device)
+    left = pending_runs(members, paths_of(paths), how)
     with _stop_on_signals() as stop:
-        if device != "cpu":
-            statuses = _train_on_device(left, call | {"device": device}, report, stop)
-        elif workers == 1 or len(left) <= 1:
-            statuses = _train_here(left, call, report, stop)
+        if how.device == "cpu" and how.workers > 1 and len(left) > 1:
+            statuses = _statuses(left, train_in_processes(left, how, stop, report))
         else:
-            tasks = [(member, path, call) for member, path in left]
-            statuses = _statuses(left, train_in_processes(tasks, workers, stop, report))
+            statuses = []
+            with _one_thread(how.device):
+                for group in _groups(left, how.device):
+                    if stop():
+                        statuses.append("interrupted")
+                        break
+                    together, folders = zip(*group, strict=True)
+                    statuses.append(train_together(together, folders, how, report=report, stop=stop))
     if "interrupted" in statuses:
         raise KeyboardInterrupt
 
@@ -141,26 +132,26 @@ def default_workers() -> int:
 
 
 def pending_runs(
-    members: Sequence[MemberConfig], paths: Sequence[Path], resume: bool, overwrite: bool
+    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
 ) -> list[Pending]:
-    """Return what is left to train; refuse, before any work, whatever stands in the way."""
+    """Return what is left to train; refuse, before any work, whatever is in the way."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
     _check_sizes(members)
     left = []
     for member, path in zip(members, paths, strict=True):
-        if resume and is_begun(path):
+        if execution.resume and is_begun(path):
             check_resumable(path, member)
             if _is_complete(path):
                 continue
         else:
-            check_free(path, overwrite=overwrite)
+            check_free(path, overwrite=execution.overwrite)
         left.append((member, path))
     return left
 
 
 def _check_sizes(members: Sequence[MemberConfig]) -> None:
-    """Refuse runs that do not fit into memory; neighbours of the same sizes are asked once."""
+    """Refuse runs that do not fit into memory; neighbours of the same sizes are checked once."""
     before: tuple[Any, ...] | None = None
     for member in members:
         sizes = (member.model, member.data, member.training, member.task)
@@ -182,35 +173,26 @@ def _is_complete(path: Path) -> bool:
     return True
 
 
-def _train_here(
-    pending: Sequence[Pending], call: dict[str, Any], report: Report, stop: Callable[[], bool]
-) -> list[str]:
-    """Train one member after the other in this process, on one thread."""
+def _groups(pending: Sequence[Pending], device: str) -> list[list[Pending]]:
+    """Return runs that train together: on a GPU those that may share a trainer, on a CPU each by itself."""
+    if device == "cpu":
+        return [[run] for run in pending]
+    return [[pending[i] for i in group] for group in groups_of_members([member for member, _ in pending])]
+
+
+@contextmanager
+def _one_thread(device: str) -> Iterator[None]:
+    """Train on one thread inside the block, in memory that the process keeps; a GPU needs neither."""
+    if device != "cpu":
+        yield
+        return
     keep_freed_memory()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    statuses: list[str] = []
     try:
-        for member, path in pending:
-            if stop():
-                return [*statuses, "interrupted"]
-            statuses.append(train_together([member], [path], **call, report=report, stop=stop))
+        yield
     finally:
         torch.set_num_threads(threads)
-    return statuses
-
-
-def _train_on_device(
-    pending: Sequence[Pending], call: dict[str, Any], report: Report, stop: Callable[[], bool]
-) -> list[str]:
-    """Train members together that may share a trainer, one such group after the other."""
-    statuses: list[str] = []
-    for group in groups_of_members([member for member, _ in pending]):
-        if stop():
-            return [*statuses, "interrupted"]
-        members, paths = zip(*(pending[i] for i in group), strict=True)
-        statuses.append(train_together(members, paths, **call, report=report, stop=stop))
-    return statuses
 
 
 def _statuses(pending: Sequence[Pending], ended: Sequence[Ended]) -> list[str]:
@@ -226,7 +208,7 @@ def _statuses(pending: Sequence[Pending], ended: Sequence[Ended]) -> list[str]:
 
 @contextmanager
 def _stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C and what else asks a process to stop into a flag, to be looked at after each step."""
+    """Turn Ctrl-C and the other signals that ask a process to stop into a flag, read after each step."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop.is_set

@@ -19,13 +19,6 @@ def by_member(tensors: Parameters) -> list[list[Tensor]]:
     return [[tensor[m] for tensor in tensors.values()] for m in range(members)]
 
 
-def gradient_norms(gradients: Parameters) -> Tensor:
-    """Return the norm of each member's gradient over all its tensors, shape (M,)."""
-    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients.values()]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
-    return norms
-
-
 def clip_divisor(norm: float, largest: float) -> float:
     """Return what a gradient is to be divided by to have norm ``largest`` at most; 0: no clipping."""
     # The same guard against division by zero as torch.nn.utils.clip_grad_norm_.
@@ -33,7 +26,7 @@ def clip_divisor(norm: float, largest: float) -> float:
 
 
 def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
-    """Return the same for every member without asking the device, shape (M,); None with clipping off."""
+    """Return the same for every member, on the device, shape (M,); None with clipping off."""
     return ((norms + 1e-6) / largest).clamp(min=1.0) if largest > 0 else None
 
 
@@ -50,6 +43,7 @@ class Optimizer:
 
     def __init__(self, parameters: Parameters, trainings: Sequence[TrainingConfig]) -> None:
         self.trainings = trainings
+        self._take = {"adamw": self._adamw, "sgd": self._sgd}[trainings[0].optimizer]
         self.first = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self.step = 0
@@ -68,19 +62,18 @@ class Optimizer:
 
         Each member has its own divisor of the gradient (``clip_divisor``) and its own learning rate.
         """
-        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
         steps = [torch.tensor(float(self.step + 1))] * len(gradients)
         views = by_member(gradients)
         for member in alive:
             own, divisor = views[member], divisors[member]
             clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
-            take(member, own, rates[member], steps, clip)
+            self._take(member, own, rates[member], steps, clip)
         self.step += 1
 
     def update_on_device(
         self, gradients: Parameters, divisors: Tensor | None, rates: Tensor, step: Tensor, frozen: Tensor
     ) -> None:
-        """Take one step without asking the device anything.
+        """Take one step without reading anything from the device.
 
         Parameters
         ----------
@@ -94,10 +87,9 @@ class Optimizer:
         frozen : Tensor of float32, shape (M,)
             1 for the members that keep their weights.
         """
-        take = self._adamw if self.trainings[0].optimizer == "adamw" else self._sgd
         for member, own in enumerate(by_member(gradients)):
             divisor = None if divisors is None else divisors[member]
-            take(member, own, rates[member], [step] * len(own), divisor, frozen[member])
+            self._take(member, own, rates[member], [step] * len(own), divisor, frozen[member])
 
     def _adamw(
         self,
@@ -156,7 +148,7 @@ class Optimizer:
 
 
 def _left_to_divide(gradients: list[Tensor], divisor: Tensor | None) -> Tensor | None:
-    """Return the divisor if torch's fused step may divide, in passing; it knows it in float32 alone."""
+    """Return the divisor if torch's fused step can divide by it, which it does in float32 alone."""
     if divisor is None or gradients[0].dtype == torch.float32:
         return divisor
     torch._foreach_div_(gradients, divisor)

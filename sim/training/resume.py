@@ -10,10 +10,12 @@ import numpy as np
 import torch
 
 from sim.config.run import TrainingConfig
-from sim.runs.folder import RunFolder, checkpoint_name
+from sim.runs.folder import RunFolder
+from sim.runs.names import checkpoint_name
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays, DamagedError, check_finite, check_tensors
-from sim.training.trainer import STREAMS, Trainer
+from sim.training.state import STREAMS
+from sim.training.trainer import Trainer
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")

@@ -7,18 +7,20 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
 from sim.config.run import Kernels, MemberConfig, sources
-from sim.fast.compiled import KernelReport, choose_kernels
 from sim.fast.matmul import RouteReport, choose_route, matmul_route
 from sim.models.base import model_of
 from sim.runs import provenance
+from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
 from sim.runs.files import finite
-from sim.runs.folder import RunFolder, check_free, is_begun
+from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
+from sim.training.execution import Execution, Options, execution_of
+from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
 from sim.training.trainer import Trainer
 from theory import InputError, Task
@@ -48,7 +50,7 @@ class Session:
     folders : list of RunFolder
         One for each member.
     report : callable
-        Told after every epoch.
+        Called after every epoch.
     route, kernels : RouteReport, KernelReport
         What the steps are computed with.
     recorded_sources : dict of str
@@ -170,13 +172,11 @@ class Session:
 def train_together(
     members: Sequence[MemberConfig],
     paths: Sequence[Path],
+    execution: Execution | None = None,
     *,
-    resume: bool = False,
-    overwrite: bool = False,
-    device: str = "cpu",
-    kernels: Kernels = "auto",
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    **options: Unpack[Options],
 ) -> str:
     """Train members along one leading axis, each into its own run folder.
 
@@ -186,18 +186,14 @@ def train_together(
         They share everything but γ, seed, learning rate and weight decay.
     paths : sequence of Path
         One folder for each member.
-    resume : bool
-        Go on from the newest checkpoint of folders that exist.
-    overwrite : bool
-        Replace run folders that exist.
-    device : str
-        Where to train.
-    kernels : str
-        "torch", "compiled" or "auto", see ``sim.fast.compiled``; "auto" leaves a resumed run what it had.
+    execution : Execution, optional
+        How; ``workers`` has no effect.
     report : callable
-        Told after every epoch.
+        Called after every epoch.
     stop : callable
-        Asked before every step; True ends the training after a checkpoint.
+        Called before every step; True ends the training after a checkpoint.
+    **options
+        The fields of an ``Execution`` as keywords.
 
     Returns
     -------
@@ -211,29 +207,38 @@ def train_together(
         configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
         had.
     """
+    how = execution_of(execution, options)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    trainer = Trainer(members, device)
+    trainer = Trainer(members, how.device)
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
-        existing = [resume and is_begun(path) for path in paths]
-        for path, exists in zip(paths, existing, strict=True):
-            if not exists:
-                check_free(path, overwrite=overwrite)
-        folders = [
-            RunFolder.reopen(p, m) if exists else RunFolder.create(p, m, overwrite=overwrite)
-            for p, m, exists in zip(paths, members, existing, strict=True)
-        ]
+        folders = open_folders(members, paths, how)
         # A run keeps what it started with, or its numbers would depend on the interruption.
         earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
-        route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, device)
+        route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, how.device)
         with matmul_route(route.route):
-            used = choose_kernels(trainer, _earlier_kernels(earlier) if kernels == "auto" else kernels)
+            wanted = _earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
+            used = choose_kernels(trainer, wanted)
             recorded = earlier.get("sources", {})
             session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
             _restore(session)
             return session.run(stop)
+
+
+def open_folders(
+    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
+) -> list[RunFolder]:
+    """Return the members' folders, new or as they were left; refuse all before any is changed."""
+    existing = [execution.resume and is_begun(path) for path in paths]
+    for path, exists in zip(paths, existing, strict=True):
+        if not exists:
+            check_free(path, overwrite=execution.overwrite)
+    return [
+        reopen_folder(path, member) if exists else create_folder(path, member, overwrite=execution.overwrite)
+        for path, member, exists in zip(paths, members, existing, strict=True)
+    ]
 
 
 def _earlier_route(earlier: dict[str, Any]) -> RouteReport | None:

@@ -31,7 +31,7 @@ def check_size(member: MemberConfig, n_members: int = 1) -> None:
     InputError
         With the estimate and the machine's memory.
     """
-    parts = _parts(member, member.build_task())
+    parts = _parts(member, member.task)
     argument, (value, _) = max(parts.items(), key=lambda part: part[1][1])
     needed = n_members * sum(n_bytes for _, n_bytes in parts.values())
     check_memory(argument, value, needed, "training", "give something smaller")

@@ -1,118 +1,34 @@
 """The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
-``Trainer`` holds the whole state of some members and knows nothing of files or processes; one step is
-``Trainer.step``. Sources of randomness are kept apart: initialisation (drawn once in
-``sim.models.initial.build``), the order of the data and fresh noise (a generator of each for every member,
-its state at the start of the epoch kept for checkpoints), and the choice of what to evaluate.
+``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import torch
 from torch import Tensor
 
-from sim.config.run import MemberConfig, sequences_per_epoch
-from sim.data.batches import Batches
-from sim.data.dataset import Dataset, build_dataset, redraw_training
-from sim.fast.compiled import Gradients, torch_gradients
-from sim.models.initial import build
-from sim.models.layers import Parameters
+from sim.config.run import MemberConfig
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays
-from sim.seeds import torch_stream
-from sim.training.device import check_device
 from sim.training.device_steps import DeviceLoop
-from sim.training.evaluate import evaluate, evaluation_rows
-from sim.training.optimizer import Optimizer, clip_divisor
-from sim.training.schedule import learning_rate
-from sim.training.size import check_size
-from theory import InputError
-from theory.checked import checked
-from theory.errors import unknown_name
-
-_OWN = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
-"""What members of one trainer may differ in."""
-STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
-"""The generators of an epoch: their names in checkpoints, and their streams."""
+from sim.training.evaluate import evaluate
+from sim.training.optimizer import clip_divisor
+from sim.training.state import TrainingState
 
 
-class Trainer:
-    """The state of some members in training.
+class Trainer(TrainingState):
+    """Takes the steps of some members: one by one on a CPU, in recorded blocks on a GPU.
 
-    Parameters
-    ----------
-    members : sequence of MemberConfig
-        They share everything but γ, seed, learning rate and weight decay.
-    device : str, optional
-        "cpu", or a GPU's name as torch knows it: data and state then live there, and steps are taken in
-        blocks without a word to the host (``sim.training.device_steps``).
-
-    Attributes
-    ----------
-    parameters : dict of Tensor, each of shape (n_members, ...)
-    epoch : int
-        Epochs finished.
-    position : int
-        Steps taken in the current epoch.
-    sum_learning_rate : list of float
-        Each member's Σ learning rate over the steps so far: the time of the gradient flow it follows.
-    failures : dict of int to str
-        Members that diverged, with the step and the reason; their weights stay as they were before.
-    batches : Batches
-        The training sets, and the epoch's order of them.
-    compiled : callable or None
-        Compiled gradients for whole batches (``sim.fast.compiled``).
-
-    Raises
-    ------
-    InputError
-        If members differ in anything else, or their data cannot be drawn.
+    Parameters, attributes and errors are those of ``sim.training.state.TrainingState``.
     """
 
-    @checked
     def __init__(self, members: Sequence[MemberConfig], device: str = "cpu") -> None:
-        _check_shared(members)
-        check_device(device)
-        check_size(members[0], len(members))
-        self.members, self.device = list(members), torch.device(device)
-        self.training, self.model = members[0].training, members[0].model
-        self.task = members[0].build_task()
-        self.datasets: list[Dataset] = [build_dataset(m) for m in members]
-        on_host = build(members, self.task.vocab_size)
-        self.parameters = {name: p.to(self.device) for name, p in on_host.items()}
-        check_frozen(self.training.frozen, self.parameters)
-        self.trained = [name for name in self.parameters if name not in self.training.frozen]
-        moving = {name: self.parameters[name] for name in self.trained}
-        self.optimizer = Optimizer(moving, [member.training for member in members])
-        self.generators = {
-            name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
-        }
-        self.evaluated = [
-            evaluation_rows(d, self.training.evaluation_size, torch_stream(m.seed, "evaluation"))
-            for m, d in zip(members, self.datasets, strict=True)
-        ]
-        self.n_train = len(self.datasets[0].train)
-        self.steps_per_epoch = sequences_per_epoch(self.n_train, self.training.batch_size)
-        self.epoch = self.position = 0
-        self.sum_learning_rate = [0.0] * len(self.members)
-        self.failures: dict[int, str] = {}
-        self.compiled: Gradients | None = None
-        tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
-        labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
-        self.batches = Batches(tokens, labels, self.batch)
-        self._torch_gradients = torch_gradients(self.model, self.trained)
+        super().__init__(members, device)
         self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
-        self._begin_epoch()
-
-    @property
-    def batch(self) -> int:
-        """Sequences in a step; an epoch's last may hold fewer."""
-        size = self.training.batch_size
-        return self.n_train if size == "full" else min(int(size), self.n_train)
+        self.begin_epoch()
 
     def run_epoch(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Train to the end of the epoch, or until ``stop()``; return whether the end was reached."""
@@ -134,7 +50,7 @@ class Trainer:
         if self.position == self.steps_per_epoch:
             self.epoch += 1
             self.position = 0
-            self._begin_epoch()
+            self.begin_epoch()
         return True
 
     def step(self, tokens: Tensor, labels: Tensor) -> None:
@@ -150,122 +66,18 @@ class Trainer:
         self.optimizer.update(gradients, divisors, rates, alive)
         self.note_rates(rates)
 
-    def rates(self, step: int) -> list[float]:
-        """Return each member's learning rate at a step."""
-        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
-
-    def note_rates(self, rates: Sequence[float]) -> None:
-        """Add the learning rates of a step to the sums of the members that took it."""
-        for m, rate in enumerate(rates):
-            if m not in self.failures:
-                self.sum_learning_rate[m] += rate
-
-    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
-        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
-        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
-        self.failures.setdefault(member, reason)
-
-    def gradients(self, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters, Tensor]:
-        """Return each member's mean loss (M,), its gradients in what is trained, and their norm (M,)."""
-        whole = labels.shape[1] == self.batch
-        take = self.compiled if self.compiled is not None and whole else self._torch_gradients
-        return take(self.parameters, tokens, labels)
-
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's loss and accuracy on each data set."""
         return evaluate(self.parameters, self.datasets, self.evaluated, self.model)
 
-    def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
-        """Return one member's tensors, or some of them, as NumPy arrays."""
-        names = list(self.parameters) if names is None else names
-        return {name: self.parameters[name][member].cpu().numpy().copy() for name in names}
-
-    def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
-        """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
-        arrays = self.arrays(member)
-        for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
-            arrays |= {f"{name}/{key}": value[member].cpu().numpy().copy() for key, value in part.items()}
-        arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
-        state = CheckpointState(
-            epoch=self.epoch,
-            position=self.position,
-            step=self.optimizer.step,
-            sum_learning_rate=self.sum_learning_rate[member],
-            failure=self.failures.get(member),
-            seconds=seconds,
-        )
-        return arrays, state
-
-    @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
-        """Take up every member where its checkpoint left off; all have to be at the same step."""
-        for member, (arrays, own) in enumerate(checkpoints):
-            for name, parameter in self.parameters.items():
-                parameter[member].copy_(torch.from_numpy(arrays[name]))
-            for part, moments in (("first", self.optimizer.first), ("second", self.optimizer.second)):
-                for name, moment in moments.items():
-                    moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
-            for name, generators in self.generators.items():
-                generators[member].set_state(torch.from_numpy(arrays[name]))
-            self.sum_learning_rate[member] = own.sum_learning_rate
-            if own.failure:
-                self.failures[member] = own.failure
-        state = checkpoints[0][1]
-        self.epoch, self.position = state.epoch, state.position
-        self.optimizer.step = state.step
-        self._begin_epoch()
+        """Continue every member from its checkpoint; all have to be at the same step."""
+        super().restore(checkpoints)
         if self._loop is not None:
             self._loop.restore()
 
-    def _begin_epoch(self) -> None:
-        """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
-        self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
-        orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
-        if self.members[0].data.fresh_noise:
-            for own, dataset, g in zip(
-                self.batches.tokens, self.datasets, self.generators["noise"], strict=True
-            ):
-                own.copy_(redraw_training(self.task, dataset, g))
-        self.batches.renew(torch.stack(orders))
+    def begin_epoch(self) -> None:
+        """Draw the order of the epoch, and its noise if that is fresh."""
+        super().begin_epoch()
         if self._loop is not None:
             self._loop.begin_epoch()
-
-
-def check_frozen(names: Sequence[str], parameters: Parameters) -> None:
-    """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
-    for name in names:
-        if name not in parameters:
-            raise unknown_name("tensor", name, parameters, "training.frozen")
-    if set(names) == set(parameters):
-        raise InputError("training.frozen", list(names), "leaves nothing to train", "leave a tensor out")
-
-
-def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
-    """Return the indices of members that may share a trainer, group by group."""
-    groups: list[tuple[dict[str, Any], list[int]]] = []
-    for index, member in enumerate(members):
-        shared = _shared(member)
-        for own, indices in groups:
-            if own == shared:
-                indices.append(index)
-                break
-        else:
-            groups.append((shared, [index]))
-    return [indices for _, indices in groups]
-
-
-def _shared(member: MemberConfig) -> dict[str, Any]:
-    return member.model_dump(exclude=_OWN)  # type: ignore[arg-type]
-
-
-def _check_shared(members: Sequence[MemberConfig]) -> None:
-    """Refuse members that differ in what one trainer has only once, or none at all."""
-    if len(members) == 0:
-        raise InputError("members", members, "empty", "give at least one")
-    first = _shared(members[0])
-    for member in members[1:]:
-        for section, value in _shared(member).items():
-            if value != first[section]:
-                raise InputError(
-                    "members", section, "differs between members", "train those that differ in it apart"
-                )

@@ -1,8 +1,8 @@
-"""Processes that train one run after another, and what becomes of the runs if one of them dies.
+"""Processes that train one run after another, and what happens to the runs if one of them dies.
 
 Each worker has a pipe to the process that started it. A worker whose pipe closes, because that process was
-killed, writes a checkpoint and ends; a pipe that closes at this end tells that the worker was killed. So
-nothing here depends on who is left to clean up.
+killed, writes a checkpoint and ends; the parent learns from a closed pipe that the worker was killed. Neither
+side depends on the other to clean up.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ import torch
 
 from sim.config.run import MemberConfig
 from sim.fast.memory import keep_freed_memory
+from sim.training.execution import Execution
 from sim.training.session import Progress, Report, train_together
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""What asks a process to stop."""
+"""The signals that ask a process to stop."""
 _CONTEXT = multiprocessing.get_context("spawn")
-Task = tuple[MemberConfig, Path, dict[str, Any]]
-"""A run, its folder and the options of ``train_together``."""
+Run = tuple[MemberConfig, Path]
+"""A run's configuration and its folder."""
+Work = tuple[MemberConfig, Path, Execution]
+"""What a worker is sent: a run, its folder and how to train it."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +45,28 @@ class Ended:
 
 @dataclass
 class _Worker:
-    """A process and the run that it was given; ``begun`` once it has taken that up."""
+    """A process and the run that it was sent; ``begun`` once it trains that."""
 
     process: Any
     pipe: connection.Connection
-    task: int | None = None
+    run: int | None = None
     begun: bool = False
 
 
 class WorkerDiedError(RuntimeError):
-    """A process was killed, or failed to start, with a run in its hands."""
+    """A process was killed, or failed to start, while it had a run."""
 
 
 def train_in_processes(
-    tasks: Sequence[Task], count: int, stop: Callable[[], bool], report: Report
+    runs: Sequence[Run], execution: Execution, stop: Callable[[], bool], report: Report
 ) -> list[Ended]:
-    """Train every run in one of ``count`` processes; return how each ended, in their order.
+    """Train every run in one of several processes; return how each ended, in their order.
 
     A process that dies takes one run with it; another process is started for those that are left.
     """
-    pool = _Pool(tasks, report)
+    pool = _Pool(runs, execution, report)
     try:
-        for _ in range(min(count, len(tasks))):
+        for _ in range(min(execution.workers, len(runs))):
             pool.start()
         while pool.workers:
             if stop():
@@ -71,13 +74,13 @@ def train_in_processes(
             pool.wait()
     finally:
         pool.close()
-    return [pool.ended.get(index, Ended("interrupted")) for index in range(len(tasks))]
+    return [pool.ended.get(index, Ended("interrupted")) for index in range(len(runs))]
 
 
 class _Pool:
-    def __init__(self, tasks: Sequence[Task], report: Report) -> None:
-        self.tasks, self.report = tasks, report
-        self.left = list(reversed(range(len(tasks))))
+    def __init__(self, runs: Sequence[Run], execution: Execution, report: Report) -> None:
+        self.runs, self.execution, self.report = runs, execution, report
+        self.left = list(reversed(range(len(runs))))
         self.stopping = False
         self.workers: dict[connection.Connection, _Worker] = {}
         self.ended: dict[int, Ended] = {}
@@ -85,29 +88,29 @@ class _Pool:
     def start(self) -> None:
         """Start a worker and give it a run."""
         pipe, theirs = _CONTEXT.Pipe()
-        # Before signals are held back, since it lets them through again.
+        # Before signals are blocked, since it unblocks them.
         resource_tracker.ensure_running()
         process = _CONTEXT.Process(target=_work, args=(theirs,))
-        with signals_held_back():
+        with signals_blocked():
             process.start()
         theirs.close()
         self.workers[pipe] = _Worker(process, pipe)
-        self._give(self.workers[pipe])
+        self._send_next(self.workers[pipe])
 
     def wait(self, seconds: float = 0.2) -> None:
-        """Hear what the workers have to say."""
+        """Read the messages of the workers."""
         for pipe in connection.wait(list(self.workers), seconds):
             assert isinstance(pipe, connection.Connection)
             worker = self.workers[pipe]
             try:
                 message = pipe.recv()
             except (EOFError, OSError):
-                self._bury(worker)
+                self._replace(worker)
                 continue
-            self._hear(worker, message)
+            self._handle(worker, message)
 
     def stop(self) -> None:
-        """Give out no more runs and end those that have begun; with the others nothing is lost."""
+        """Send out no more runs and end those that have begun; the others have nothing to lose."""
         if self.stopping:
             return
         self.stopping, self.left = True, []
@@ -124,7 +127,7 @@ class _Pool:
             worker.pipe.close()
             worker.process.join()
 
-    def _hear(self, worker: _Worker, message: Any) -> None:
+    def _handle(self, worker: _Worker, message: Any) -> None:
         if isinstance(message, Progress):
             self.report(message)
         elif not isinstance(message, Ended):
@@ -133,16 +136,16 @@ class _Pool:
             self._note(worker, "was asked to stop (SIGTERM)")
             _tell(worker, None)
         else:
-            assert worker.task is not None
-            self.ended[worker.task] = message
-            self._give(worker)
+            assert worker.run is not None
+            self.ended[worker.run] = message
+            self._send_next(worker)
 
-    def _give(self, worker: _Worker) -> None:
-        """Give a worker the next run, or leave to go."""
-        worker.task = self.left.pop() if self.left else None
-        _tell(worker, None if worker.task is None else self.tasks[worker.task])
+    def _send_next(self, worker: _Worker) -> None:
+        """Send a worker the next run, or tell it to end."""
+        worker.run = self.left.pop() if self.left else None
+        _tell(worker, None if worker.run is None else (*self.runs[worker.run], self.execution))
 
-    def _bury(self, worker: _Worker) -> None:
+    def _replace(self, worker: _Worker) -> None:
         """Note the run that a worker died with, and replace the worker if runs are left."""
         del self.workers[worker.pipe]
         worker.pipe.close()
@@ -153,13 +156,13 @@ class _Pool:
 
     def _note(self, worker: _Worker, what: str) -> None:
         """Note that a worker's process ended before its run did, unless it was told to."""
-        if worker.task is not None and not self.stopping:
+        if worker.run is not None and not self.stopping:
             error = WorkerDiedError(f"its process, {worker.process.pid}, {what}")
-            self.ended[worker.task] = Ended("died", error)
-        worker.task = None
+            self.ended[worker.run] = Ended("died", error)
+        worker.run = None
 
 
-def _tell(worker: _Worker, message: Task | None) -> None:
+def _tell(worker: _Worker, message: Work | None) -> None:
     with suppress(OSError):  # One that is gone is noticed when its pipe is read.
         worker.pipe.send(message)
 
@@ -169,8 +172,8 @@ def _death(code: int) -> str:
 
 
 @contextmanager
-def signals_held_back() -> Iterator[None]:
-    """Let no signal in inside the block; a process that is started there holds them back as well."""
+def signals_blocked() -> Iterator[None]:
+    """Block signals inside the block, for processes that are started there as well."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -179,43 +182,43 @@ def signals_held_back() -> Iterator[None]:
 
 
 def _work(pipe: connection.Connection) -> None:
-    """Train what comes through the pipe, until nothing comes or the pipe closes."""
+    """Train the runs received through the pipe, until told to end or the pipe closes."""
     stop = threading.Event()
-    # What a terminal sends to all is the parent's business; it tells the workers.
+    # A terminal sends these to all its processes; the parent handles them and tells the workers.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     keep_freed_memory()
     torch.set_num_threads(1)
-    tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, tasks, stop), daemon=True).start()
-    with suppress(OSError):  # The parent is gone: so are its questions.
-        while (task := tasks.get()) is not None and not stop.is_set():
+    queued: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, queued, stop), daemon=True).start()
+    with suppress(OSError):  # The parent is gone.
+        while (work := queued.get()) is not None and not stop.is_set():
             pipe.send("begun")
-            pipe.send(_train(task, pipe, stop))
+            pipe.send(_train(work, pipe, stop))
 
 
 def _listen(
-    pipe: connection.Connection, tasks: queue.SimpleQueue[Task | None], stop: threading.Event
+    pipe: connection.Connection, queued: queue.SimpleQueue[Work | None], stop: threading.Event
 ) -> None:
-    """Pass tasks on; when none is to come or the pipe has closed, ask the training to stop."""
+    """Queue the runs received through the pipe; when that ends or closes, ask training to stop."""
     with suppress(EOFError, OSError):
-        while (task := pipe.recv()) is not None:
-            tasks.put(task)
+        while (work := pipe.recv()) is not None:
+            queued.put(work)
     stop.set()
-    tasks.put(None)
+    queued.put(None)
 
 
-def _train(task: Task, pipe: connection.Connection, stop: threading.Event) -> Ended:
-    member, path, options = task
+def _train(work: Work, pipe: connection.Connection, stop: threading.Event) -> Ended:
+    member, path, execution = work
 
     def report(progress: Progress) -> None:
         with suppress(OSError):
             pipe.send(progress)
 
     try:
-        return Ended(train_together([member], [path], **options, report=report, stop=stop.is_set))
+        return Ended(train_together([member], [path], execution, report=report, stop=stop.is_set))
     except Exception as error:
         error.add_note(traceback.format_exc())
         return Ended("failed", error)

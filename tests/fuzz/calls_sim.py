@@ -13,6 +13,7 @@ import torch
 import sim
 from sim.config.run import make_member_config
 from sim.data.prontoqa import as_json_line
+from sim.runs.beginning import create_folder
 
 Call = tuple[Callable[..., Any], dict[str, Any]]
 
@@ -120,10 +121,9 @@ def _running() -> dict[str, Call]:
     quiet: dict[str, Any] = {"report": lambda progress: None, "workers": 1}
     return {
         "Trainer": (sim.Trainer, {"members": [MEMBER], "device": "cpu"}),
-        "RunFolder": (
-            _in_new_folder(sim.RunFolder.create),
-            made,
-        ),
+        "RunFolder": (sim.RunFolder, {"path": Path("run")}),
+        "create_folder": (_in_new_folder(create_folder), made),
+        "Execution": (sim.Execution, {"workers": 1} | folder),
         "Run.open": (sim.Run.open, {"path": finished_run()}),
         "find_runs": (sim.find_runs, {"paths": [finished_run()]}),
         "estimate": (sim.estimate, cost | {"config": CONFIG, "workers": 1, "device": "cpu"}),

@@ -11,7 +11,7 @@ import torch
 
 from sim import RunConfig, Trainer, train
 from sim.training.device_steps import DeviceLoop
-from sim.training.trainer import groups_of_members
+from sim.training.together import groups_of_members
 from theory import InputError
 
 Make = Callable[..., RunConfig]

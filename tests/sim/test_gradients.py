@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, Trainer
 from sim.fast import losses_and_gradients
-from sim.fast.pieces import tanh_
+from sim.fast.layers import tanh_
 from sim.fast.token_table import pays
 from sim.models.initial import build
 from tests.sim.plain_losses import member_losses
@@ -25,31 +25,41 @@ emb_mlp = st.fixed_dictionaries(
 one_layer = st.fixed_dictionaries(
     {"kind": st.just("one-layer"), "activation": st.sampled_from(["tanh", "relu", "gelu"])}
 ).map(lambda own: {"d_f": 14, "d_k": 5} | own)
-transformer = st.fixed_dictionaries(
-    {
-        "kind": st.just("transformer"),
-        "norm": st.sampled_from(["post", "pre", "pre-queries", "none"]),
-        "activation": st.sampled_from(["tanh", "relu", "gelu", "identity"]),
-        "biases": st.booleans(),
-        "norm_biases": st.booleans(),
-        "read_out_bias": st.booleans(),
-        "bias_scale": st.sampled_from([0.0, 1.0]),
-        "n_heads": st.integers(1, 3),
-        "n_layers": st.integers(1, 3),
-        "positions": st.sampled_from(["learned", "none"]),
-        "loss": st.sampled_from(["last-token", "next-token"]),
-    }
-).map(lambda own: SIZES | {"d_k": 5} | own)
 
 
-@settings(max_examples=160)
-@given(emb_mlp | one_layer | transformer, st.integers(1, 3), st.sampled_from([7, 30]), st.integers(0, 1000))
-def test_gradients_are_autograds(model: dict[str, Any], n_members: int, batch: int, seed: int) -> None:
+def transformer(norm: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw a Transformer with a norm placement."""
+    return st.fixed_dictionaries(
+        {
+            "activation": st.sampled_from(["tanh", "relu", "gelu", "identity"]),
+            "biases": st.booleans(),
+            "norm_biases": st.booleans(),
+            "read_out_bias": st.booleans(),
+            "bias_scale": st.sampled_from([0.0, 1.0]),
+            "n_heads": st.integers(1, 3),
+            "n_layers": st.integers(1, 3),
+            "positions": st.sampled_from(["learned", "none"]),
+            "loss": st.sampled_from(["last-token", "next-token"]),
+        }
+    ).map(lambda own: SIZES | {"kind": "transformer", "norm": norm, "d_k": 5} | own)
+
+
+NORMS = ("post", "pre", "pre-queries", "none")
+MODELS = {"emb-mlp": emb_mlp, "one-layer": one_layer} | {norm: transformer(norm) for norm in NORMS}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@settings(max_examples=20)
+@given(st.data(), st.integers(1, 3), st.sampled_from([7, 30]), st.integers(0, 1000))
+def test_gradients_are_autograds(
+    kind: str, data: st.DataObject, n_members: int, batch: int, seed: int
+) -> None:
     """Both in float64: sums of some hundred terms, whose rounding stays well below 1e-12 of the largest.
 
     Seven sequences have fewer rows than there are tokens, thirty so many that tables pay.
     """
     assert pays(VOCABULARY, batch, 5) == (batch == 30)
+    model = data.draw(MODELS[kind])
     member = MemberConfig(
         model=model,  # type: ignore[arg-type]
         task=_TASK,

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from sim import MemberConfig, Run, RunConfig, Trainer, train, train_together
-from sim.fast import compiled as kernels
 from sim.fast import losses_and_gradients
-from sim.fast.compiled import check_kernels, choose_kernels
+from sim.fast.gradients import torch_gradients
+from sim.training import kernels
+from sim.training.kernels import check_kernels, choose_kernels
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -120,7 +121,7 @@ def test_compiled_gradients_that_differ_are_not_taken(
     wrong: float, small: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def differ(*arguments: Any) -> Any:
-        losses, found, norms = kernels.torch_gradients(trainer.model, trainer.trained)(*arguments)
+        losses, found, norms = torch_gradients(trainer.model, trainer.trained)(*arguments)
         return losses, found | {"W1": found["W1"] * wrong}, norms
 
     monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: differ)
@@ -139,7 +140,7 @@ def test_compiled_gradients_may_differ_by_rounding_and_no_more(
     limit = 16 * 3 * torch.finfo(torch.float64).eps
 
     def differ(*arguments: Any) -> Any:
-        losses, found, norms = kernels.torch_gradients(trainer.model, trainer.trained)(*arguments)
+        losses, found, norms = torch_gradients(trainer.model, trainer.trained)(*arguments)
         largest = found["W1"].abs().max()
         off = torch.where(found["W1"].abs() == largest, found["W1"] * (1 + times * limit), found["W1"])
         return losses, found | {"W1": off}, norms

@@ -40,7 +40,7 @@ def _plain_run(member: MemberConfig, steps: int) -> dict[str, torch.Tensor]:
     for step in range(steps):
         epoch_step = step % trainer.steps_per_epoch
         if step and epoch_step == 0:
-            trainer._begin_epoch()
+            trainer.begin_epoch()
         rows = trainer.batches.order[0, epoch_step * size : (epoch_step + 1) * size]
         hidden = torch.tanh(weights["W_emb"][tokens[rows]].sum(dim=1) @ weights["W1"])
         loss = torch.nn.functional.cross_entropy(hidden @ weights["W2"], labels[rows])

@@ -12,7 +12,8 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer, label_logits
 from sim.config.run import TrainingConfig
-from sim.training.optimizer import Optimizer, clip_divisor, clip_divisors, gradient_norms
+from sim.fast.gradients import gradient_norms
+from sim.training.optimizer import Optimizer, clip_divisor, clip_divisors
 from sim.training.schedule import learning_rate
 from theory import InputError
 

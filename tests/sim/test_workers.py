@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sim import MemberConfig, Progress, Run, RunConfig, train_members
+from sim import Execution, MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
 from sim.training import workers
 from tests.processes import command, end_of, group, is_alive, is_empty
@@ -124,7 +124,7 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     process.start()
     theirs.close()
     try:
-        ours.send((member, path, {}))
+        ours.send((member, path, Execution()))
         assert ours.recv() == "begun"
         assert isinstance(ours.recv(), Progress)
         ours.close()

@@ -51,9 +51,8 @@ def run(arguments: Sequence[str]) -> int:
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    runs = train_with_progress(
-        config, options.out, options.workers, resume=options.resume, overwrite=options.overwrite
-    )
+    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
+    runs = train_with_progress(config, options.out, **how)
     say("comparing prediction and observation, drawing figures")
     settings = group_runs(runs)
     outcomes = judge(settings)

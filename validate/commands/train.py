@@ -21,6 +21,7 @@ from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim import Run
+    from sim.training.execution import Execution
 
 
 class Options(CommandOptions):
@@ -88,10 +89,11 @@ def run(arguments: Sequence[str]) -> int:
     options, keys = COMMAND.parse_with_keys(arguments)
     if options.config and options.resume and is_folder(options.config):
         return _resume(Path(options.config), options, keys)
-    from validate.training import train_with_progress
+    from validate.training import train_members_with_progress
 
-    config = configuration_of(options, keys)
-    runs = train_with_progress(config, options.out, options.workers, **_how(options))
+    members = configuration_of(options, keys).members()
+    paths = [options.out / member.name for member in members]
+    runs = train_members_with_progress(members, paths, _execution(options))
     return _tell(runs, options.out, as_json=options.as_json)
 
 
@@ -157,12 +159,16 @@ def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
         )
     paths = find_runs([folder])
     members = [read_config(path) for path in paths]
-    runs = train_members_with_progress(members, paths, options.workers, **_how(options))
+    runs = train_members_with_progress(members, paths, _execution(options))
     return _tell(runs, folder, as_json=options.as_json)
 
 
-def _how(options: Options) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
+def _execution(options: Options) -> Execution:
+    from sim.training.execution import Execution
+    from validate.training import process_count
+
+    fields = {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
+    return Execution(workers=process_count(options.workers), **fields)
 
 
 def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:

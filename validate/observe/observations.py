@@ -42,7 +42,7 @@ class Observations:
     @cached_property
     def task(self) -> Task:
         """The run's task."""
-        return self.config.build_task()
+        return self.config.task
 
     @property
     def label(self) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from sim.config.run import make_member_config
-from sim.runs.folder import RunFolder, is_begun, read_config
+from sim.runs.beginning import is_begun
+from sim.runs.folder import RunFolder, read_config
 from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
+from sim.training.execution import Execution
 from sim.training.launch import epochs_left
 from theory import InputError
 from validate.observe import KEPT
@@ -98,4 +100,5 @@ def run_state(member: StudyMember) -> State:
 
 def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:
     """Return what training some runs will cost, from a few steps on throw-away state on this machine."""
-    return cost_of_runs([(m.config, epochs_left(m.config, m.path)) for m in members], workers)
+    runs = [(m.config, epochs_left(m.config, m.path)) for m in members]
+    return cost_of_runs(runs, Execution(workers=workers))

@@ -12,25 +12,18 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels
-from sim.fast import gradients_of
+from sim.fast.gradients import Found, Gradients, torch_gradients
 from sim.models.layers import Parameters
-from sim.training.optimizer import gradient_norms
+from sim.training.trainer import Trainer
 from theory import InputError
 
-if TYPE_CHECKING:
-    from sim.training.trainer import Trainer
-
-Found = tuple[Tensor, Parameters, Tensor]
-"""Each member's loss, its gradients and their norm."""
-Gradients = Callable[[Parameters, Tensor, Tensor], Found]
-"""From parameters, tokens and labels."""
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
 
@@ -113,18 +106,6 @@ if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
     # Tensors may; the model, and the functions of this package, do not.
     _OPTIONS["guard_filter_fn"] = torch.compiler.keep_tensor_guards_unsafe
 # To be copied for every call: torch takes out of it what it reads.
-
-
-def torch_gradients(model: ModelConfig, trained: Sequence[str]) -> Gradients:
-    """Return losses, gradients in what is trained and their norms, from torch's own kernels."""
-    take = gradients_of(model)
-
-    def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
-        losses, found = take(parameters, tokens, labels)
-        found = {name: found[name] for name in trained}
-        return losses, found, gradient_norms(found)
-
-    return gradients
 
 
 def compiled_gradients(model: ModelConfig, names: Sequence[str], trained: Sequence[str]) -> Gradients:

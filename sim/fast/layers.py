@@ -5,8 +5,8 @@ backward, from the loss's gradient in the output to that in the input; gradients
 a dictionary. The same numbers as autograd's (a test compares them for every kind of model), without its
 bookkeeping, its copies and its separate products, which cost as much as a third of a step on a CPU.
 
-Rows are flattened: activations have shape (M, R, width) with R = B L, or R = B where only the last place is
-needed.
+Rows are flattened: activations have shape (M, R, width) with R = B L, or R = B where only the last position
+is needed.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
-    """Return a view of the last place's rows: (M, B L, width) → (M, B, width)."""
+    """Return a view of the last position's rows: (M, B L, width) → (M, B, width)."""
     return x.view(*sizes, -1)[:, :, -1]
 
 

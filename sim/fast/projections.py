@@ -1,4 +1,4 @@
-"""The maps to queries, keys and values of every place, with the pre norm before them where there is one."""
+"""Projections to queries, keys and values at every position, with the pre norm before them if any."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sim.fast.pieces import Norm, add_bias, input_gradient, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, weight_gradient
 from sim.models.layers import Parameters, member_product
 
 
 @dataclass(frozen=True)
-class RowMaps:
+class RowProjections:
     """x → Norm(x) (W_Q, W_K, W_V) + (b_Q, b_K, b_V), row by row, in one product.
 
     Attributes
@@ -34,13 +34,13 @@ class RowMaps:
     def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, found: Parameters) -> Tensor:
         """Return dx, shape (M, R, d_m)."""
         seen, weight, *normed = saved
-        put_apart(p, self.prefix, weight_gradient(seen, dy), dy, found)
+        store_projections(p, self.prefix, weight_gradient(seen, dy), dy, found)
         dx = input_gradient(dy, weight)
         return dx if self.norm is None else self.norm.backward(p, tuple(normed), dx, found)
 
 
 @dataclass(frozen=True)
-class QueryNormMaps:
+class QueryNormProjections:
     """The same with the norm in front of the queries alone: Norm(x) W_Q, and x (W_K, W_V).
 
     Attributes
@@ -66,15 +66,15 @@ class QueryNormMaps:
         seen, x, weight, *normed = saved
         (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
         d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
-        put_apart(p, self.prefix, d_weight, dy, found)
+        store_projections(p, self.prefix, d_weight, dy, found)
         dx = self.norm.backward(p, tuple(normed), input_gradient(d_queries, of_queries), found)
         return dx.add_(input_gradient(d_others, others))
 
 
-def _split(joined_maps: Tensor) -> tuple[Tensor, Tensor]:
+def _split(joined_projections: Tensor) -> tuple[Tensor, Tensor]:
     """Return the columns of the queries, and those of keys and values."""
-    width = joined_maps.shape[-1] // 3
-    return joined_maps[..., :width], joined_maps[..., width:]
+    width = joined_projections.shape[-1] // 3
+    return joined_projections[..., :width], joined_projections[..., width:]
 
 
 def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
@@ -85,8 +85,8 @@ def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
     return weight, torch.cat([p[f"{prefix}b_{name}"] for name in "QKV"], dim=-1)
 
 
-def put_apart(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
-    """Put the gradients of the joined maps into ``found``, each under its own name."""
+def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
+    """Put the gradients of the joined projections into ``found``, each under its own name."""
     for name, gradient in zip("QKV", d_weight.chunk(3, dim=-1), strict=True):
         # torch's fused optimisers read gradients as they lie in memory.
         found[f"{prefix}W_{name}"] = gradient.contiguous()

@@ -1,8 +1,8 @@
-r"""Attention in which only the last place asks, with keys and values that are never computed.
+r"""Attention with a query at the last position alone; keys and values are never computed.
 
 A query meets its keys as :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and what it reads is
 :math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query a sequence, mapping the query and the
-weighted sum is L times less work than mapping every place. The same numbers up to rounding.
+weighted sum is L times less work than mapping every position. The same numbers up to rounding.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from sim.fast.attention import softmax_, softmax_backward
+from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.fast.matmul import small_products
-from sim.fast.pieces import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.models.layers import Parameters, member_product
 
 
 @dataclass(frozen=True)
-class LastPlaceAttention:
-    """Attention of the last layer, with its maps and a pre norm before them.
+class LastPositionAttention:
+    """Attention of the last layer, with its projections and the pre norm before them.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class LastPlaceAttention:
     n_heads : int
         H.
     norm : Norm or None
-    queries_alone : bool
+    queries_only : bool
         Whether the norm is in front of the queries alone.
     """
 
@@ -41,7 +41,7 @@ class LastPlaceAttention:
     sizes: tuple[int, int, int]
     n_heads: int
     norm: Norm | None
-    queries_alone: bool = False
+    queries_only: bool = False
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B, d_m) for x of shape (M, B L, d_m), and what the derivative needs.
@@ -50,43 +50,43 @@ class LastPlaceAttention:
         take b_V through unchanged.
         """
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
-        x, asking, normed = self._normed(p, x)
-        q = self._heads(add_bias(member_product(asking, W_Q), p.get(f"{self.prefix}b_Q")))
-        asked = self._sequences(input_gradient(q, self._heads(W_K)))
-        places = x.view(-1, self.sizes[2], x.shape[-1])
+        x, query_input, normed = self._normed(p, x)
+        q = self._heads(add_bias(member_product(query_input, W_Q), p.get(f"{self.prefix}b_Q")))
+        query_key = self._sequences(input_gradient(q, self._heads(W_K)))
+        positions = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
-            weights = softmax_(torch.bmm(asked, places.mT).mul_(1 / math.sqrt(q.shape[-1])))
-            read = torch.bmm(weights, places)
+            weights = softmax_(torch.bmm(query_key, positions.mT).mul_(1 / math.sqrt(q.shape[-1])))
+            read = torch.bmm(weights, positions)
         mixed = self._rows(member_product(self._by_head(read), self._heads(W_V)))
         mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
         y = add_bias(member_product(mixed, W_O), p.get(f"{self.prefix}b_O"))
-        return y, (normed, x, asking, q, asked, weights, read, mixed)
+        return y, (normed, x, query_input, q, query_key, weights, read, mixed)
 
     def _normed(self, p: Parameters, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """Return what keys and values are made of, what queries are made of, and what the norm saved."""
         if self.norm is None:
             return x, last_rows(x, self.sizes), ()
-        if self.queries_alone:
-            asking, normed = self.norm.forward(p, last_rows(x, self.sizes).contiguous())
-            return x, asking, normed
+        if self.queries_only:
+            query_input, normed = self.norm.forward(p, last_rows(x, self.sizes).contiguous())
+            return x, query_input, normed
         x, normed = self.norm.forward(p, x)
         return x, last_rows(x, self.sizes), normed
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
         """Return dx, shape (M, B L, d_m)."""
-        normed, x, asking, q, asked, weights, read, mixed = saved
+        normed, x, query_input, q, query_key, weights, read, mixed = saved
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
         d_mixed = self._heads(input_gradient(dy, W_O))
         d_read = self._sequences(input_gradient(d_mixed, self._heads(W_V)))
-        places = x.view(-1, self.sizes[2], x.shape[-1])
+        positions = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
-            d_logits = softmax_backward(weights, torch.bmm(d_read, places.mT), 1 / math.sqrt(q.shape[-1]))
-            d_asked = self._by_head(torch.bmm(d_logits, places))
-            dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, asked], 1))
-        dq = self._rows(member_product(d_asked, self._heads(W_K)))
+            d_logits = softmax_backward(weights, torch.bmm(d_read, positions.mT), 1 / math.sqrt(q.shape[-1]))
+            d_query_key = self._by_head(torch.bmm(d_logits, positions))
+            dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
+        dq = self._rows(member_product(d_query_key, self._heads(W_K)))
         gradients = {
-            "W_Q": weight_gradient(asking, dq),
-            "W_K": self._rows(weight_gradient(d_asked, q)),
+            "W_Q": weight_gradient(query_input, dq),
+            "W_K": self._rows(weight_gradient(d_query_key, q)),
             "W_V": self._rows(weight_gradient(self._by_head(read), d_mixed)),
             "W_O": weight_gradient(mixed, dy),
         }
@@ -95,11 +95,11 @@ class LastPlaceAttention:
             gradients["b_K"] = torch.zeros_like(gradients["b_Q"])
         found |= {f"{self.prefix}{name}": gradient for name, gradient in gradients.items()}
         dx = dx.view(x.shape)
-        d_asking = input_gradient(dq, W_Q)
-        if self.norm is not None and self.queries_alone:
-            d_asking = self.norm.backward(p, normed, d_asking, found)
-        last_rows(dx, self.sizes).add_(d_asking)
-        if self.norm is None or self.queries_alone:
+        d_query_input = input_gradient(dq, W_Q)
+        if self.norm is not None and self.queries_only:
+            d_query_input = self.norm.backward(p, normed, d_query_input, found)
+        last_rows(dx, self.sizes).add_(d_query_input)
+        if self.norm is None or self.queries_only:
             return dx
         return self.norm.backward(p, normed, dx, found)
 

@@ -1,0 +1,56 @@
+"""How runs are trained, besides what they are: where, with which kernels, in how many processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from sim.config.run import Kernels
+from theory.checked import Size, checked_fields
+
+
+@checked_fields
+@dataclass(frozen=True)
+class Execution:
+    """How runs are trained; nothing here changes what a run is.
+
+    Attributes
+    ----------
+    device : str
+        "cpu", or a GPU as torch names it, "cuda": there the members train together in this process, and
+        ``workers`` has no effect.
+    kernels : str
+        "torch", or "compiled" for the model before training, which takes a C++ compiler; "auto" compiles for
+        long runs, where it can (``sim.training.kernels``), and leaves a resumed run what it had.
+    workers : int
+        Processes to spread the members over. More than one needs a script with an
+        ``if __name__ == "__main__"`` guard, as always in Python.
+    resume, overwrite : bool
+        Continue or replace runs that exist; without either they are refused before any work starts.
+
+    Raises
+    ------
+    InputError
+        If a value is of another type, or there is no process.
+    """
+
+    device: str = "cpu"
+    kernels: Kernels = "auto"
+    workers: Size = 1
+    resume: bool = False
+    overwrite: bool = False
+
+
+class Options(TypedDict, total=False):
+    """The fields of an ``Execution`` as keywords."""
+
+    device: str
+    kernels: Kernels
+    workers: int
+    resume: bool
+    overwrite: bool
+
+
+def execution_of(execution: Execution | None, options: Options) -> Execution:
+    """Return an execution, the default if there is none, with some of its fields replaced."""
+    return replace(execution or Execution(), **options)
