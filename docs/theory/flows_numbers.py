@@ -49,12 +49,12 @@ BENT = Activation(
 
 def draw(gamma: float = 0.8, seed: int = 0) -> EmbMLPParameters:
     rng = np.random.default_rng(seed)
-    return EmbMLPParameters.draw(200, d_m=200, d_f=512, gamma=gamma, rng=rng)
+    return EmbMLPParameters.draw(200, d_m=200, d_f=512, init_rate=gamma, rng=rng)
 
 
 def orders() -> None:
     """Exponents of the relative error of dW_emb/dt in the scale, widths 60 and 120."""
-    whole = EmbMLPParameters.draw(200, d_m=60, d_f=120, gamma=0.5, rng=np.random.default_rng(0))
+    whole = EmbMLPParameters.draw(200, d_m=60, d_f=120, init_rate=0.5, rng=np.random.default_rng(0))
     scales = np.array([0.05, 0.075, 0.1125])
     print("activation  terms  predicted  fitted  relative error at the scales", scales)
     for activation in (IDENTITY, TANH, BENT):
@@ -209,7 +209,9 @@ def horizon() -> None:
         )
         for row in rows:
             shown = f"{row.time:8.1f}  {row.time / row.clock:5.2f} clocks"
-            print(f"{row.gamma:5g}  {row.rung:11}{row.bound:5g}{shown}  (clock {row.clock:.1f})", flush=True)
+            print(
+                f"{row.init_rate:5g}  {row.rung:11}{row.bound:5g}{shown}  (clock {row.clock:.1f})", flush=True
+            )
 
 
 SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, small, descent, integrators, horizon)}

@@ -53,7 +53,7 @@ class Setting:
         self.sequences = torch.as_tensor(everything.sequences[~everything.held_out])
         self.labels = torch.as_tensor(labels[~everything.held_out])
         rng = np.random.default_rng(0)
-        self.initial = EmbMLPParameters.draw(task.vocab_size, d_m=200, d_f=512, gamma=0.8, rng=rng)
+        self.initial = EmbMLPParameters.draw(task.vocab_size, d_m=200, d_f=512, init_rate=0.8, rng=rng)
 
 
 def timed(run: Callable[[], Trajectory]) -> tuple[float, Trajectory]:

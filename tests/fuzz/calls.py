@@ -36,7 +36,7 @@ TABLES = theory.draw_tables(TASK, rng())
 LABELS = theory.labels_of(TASK, POPULATION, TABLES)
 COUNTS = theory.count_population(SIX)
 C, S = COUNTS.token_label_matrix(), COUNTS.cooccurrence()
-INITIAL = EmbMLPParameters.draw(D, d_m=4, d_f=5, gamma=0.8, rng=rng())
+INITIAL = EmbMLPParameters.draw(D, d_m=4, d_f=5, init_rate=0.8, rng=rng())
 TIMES = np.array([0.0, 0.5, 1.0])
 FROZEN = theory.frozen_flow(C, INITIAL, TIMES)
 CONSTRUCTION = theory.build_construction(TASK)
@@ -225,7 +225,7 @@ def _flows() -> dict[str, dict[str, Any]]:
         },
         "Solver": {"rtol": 1e-4, "atol": 1e-5, "method": "RKC", "max_steps": 100},
         "EmbMLPParameters": {"W_emb": INITIAL.W_emb, "W1": INITIAL.W1, "W2": INITIAL.W2},
-        "EmbMLPParameters.draw": {"vocab_size": 6, "d_m": 4, "d_f": 5, "gamma": 0.8, "rng": rng()},
+        "EmbMLPParameters.draw": {"vocab_size": 6, "d_m": 4, "d_f": 5, "init_rate": 0.8, "rng": rng()},
         "frozen_direction": {"C": C, "initial": INITIAL},
         "frozen_flow": {"C": C} | flow | losses,
         "coupled_flow": {"C": C} | flow | losses | {"solver": QUICK},
@@ -242,7 +242,7 @@ def _flows() -> dict[str, dict[str, Any]]:
         "validity_horizon": {
             "population": COUNTS,
             "tokens": [1, 2],
-            "gammas": [0.8],
+            "init_rates": [0.8],
             "bounds": [0.1],
             "d_m": 4,
             "d_f": 5,

@@ -100,16 +100,16 @@ def test_matrices_that_do_not_chain(shapes):
         EmbMLPParameters(*(np.zeros(s) for s in shapes))
 
 
-@pytest.mark.parametrize("bad", [{"d_m": 0}, {"d_f": -1}, {"gamma": np.nan}, {"vocab_size": 0}])
+@pytest.mark.parametrize("bad", [{"d_m": 0}, {"d_f": -1}, {"init_rate": np.nan}, {"vocab_size": 0}])
 def test_sizes_that_nothing_can_be_drawn_for(bad):
-    request = {"vocab_size": 5, "d_m": 3, "d_f": 4, "gamma": 0.8, **bad}
+    request = {"vocab_size": 5, "d_m": 3, "d_f": 4, "init_rate": 0.8, **bad}
     with pytest.raises(InputError, match=next(iter(bad))):
         EmbMLPParameters.draw(**request, rng=np.random.default_rng(0))
 
 
 @pytest.mark.statistical
 def test_drawn_parameters_have_the_scale_of_section_2_4():
-    drawn = EmbMLPParameters.draw(300, d_m=100, d_f=400, gamma=0.8, rng=np.random.default_rng(0))
+    drawn = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))
     for matrix, fan_in in ((drawn.W_emb, 100), (drawn.W1, 100), (drawn.W2, 400)):
         ratio = float(np.mean(matrix**2)) / fan_in**-1.6
         # A sample variance over n entries has relative standard error √(2/n); four of them.

@@ -196,7 +196,7 @@ def test_losses_along_any_rung_start_at_the_true_loss(rung):
 def test_corollaries_1_and_2_are_rows_of_the_frozen_drive(record_error):
     task = Task.paper(length=3)
     rng = np.random.default_rng(0)
-    initial = EmbMLPParameters.draw(200, d_m=20, d_f=30, gamma=0.8, rng=rng)
+    initial = EmbMLPParameters.draw(200, d_m=20, d_f=30, init_rate=0.8, rng=rng)
     drive = frozen_direction(expected_token_label_matrix(task), initial)
     back = initial.W2.T @ initial.W1.T
     memory = np.isin(np.arange(200), task.keys) / 100
@@ -226,7 +226,7 @@ def test_the_common_part_is_fitted_first_and_the_ranks_come_one_by_one():
     label = expected_token_label_matrix(task, held_out=True)
     token = expected_cooccurrence(task, held_out=True)
     rng = np.random.default_rng(0)
-    initial = EmbMLPParameters.draw(200, d_m=40, d_f=60, gamma=1.0, rng=rng)
+    initial = EmbMLPParameters.draw(200, d_m=40, d_f=60, init_rate=1.0, rng=rng)
     times = np.linspace(0, 5 * blow_up_bound(label, initial), 51)
     flow = linearised_flow(label, token, initial, times, keep=("W_emb", "B"))
     values = np.linalg.svd(flow.W_emb, compute_uv=False)
@@ -246,7 +246,7 @@ def test_the_common_part_is_fitted_first_and_the_ranks_come_one_by_one():
 def test_a_population_beyond_enumeration_still_has_its_linearised_flow():
     task = Task.paper()
     label, token = expected_token_label_matrix(task), expected_cooccurrence(task)
-    initial = EmbMLPParameters.draw(200, d_m=8, d_f=12, gamma=0.8, rng=np.random.default_rng(0))
+    initial = EmbMLPParameters.draw(200, d_m=8, d_f=12, init_rate=0.8, rng=np.random.default_rng(0))
     t = 1e-4 * blow_up_bound(label, initial)
     flow = linearised_flow(label, token, initial, [t], solver=EXACT)
     start = linearised_drive(label, token, initial.W_emb @ initial.W1 @ initial.W2)

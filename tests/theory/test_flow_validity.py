@@ -32,7 +32,7 @@ def table(**options):
 
 def test_one_row_for_each_rate_rung_and_bound():
     rows = table()
-    assert [(r.gamma, r.rung, r.bound) for r in rows] == [
+    assert [(r.init_rate, r.rung, r.bound) for r in rows] == [
         (g, rung, b) for g in (0.6, 1.2) for rung in RUNGS for b in (0.05, 0.2)
     ]
     for row in rows:
@@ -47,7 +47,7 @@ def test_a_looser_bound_is_passed_later():
 
 
 def test_the_softmax_rungs_outlive_the_uniform_one_at_a_small_scale():
-    horizon = {(r.gamma, r.rung): r.time for r in table() if r.bound == 0.05}
+    horizon = {(r.init_rate, r.rung): r.time for r in table() if r.bound == 0.05}
     assert horizon[1.2, "frozen"] < horizon[1.2, "coupled"]
     assert horizon[1.2, "coupled"] <= horizon[1.2, "linearised"]
 
@@ -59,7 +59,7 @@ def test_a_rung_is_valid_for_ever_against_itself():
 
 
 def test_a_smaller_start_keeps_the_coupled_rung_valid_longer_on_its_own_clock():
-    horizon = {r.gamma: r.time / r.clock for r in table() if r.rung == "coupled" and r.bound == 0.05}
+    horizon = {r.init_rate: r.time / r.clock for r in table() if r.rung == "coupled" and r.bound == 0.05}
     assert horizon[0.6] < horizon[1.2]
 
 
@@ -112,7 +112,7 @@ def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_pass
     coupled = horizon.pop("coupled")
     assert coupled.clock < coupled.time < coupled.span
     drawn_with = np.random.default_rng(int(np.random.default_rng(3).integers(2**63)))
-    initial = EmbMLPParameters.draw(20, d_m=12, d_f=20, gamma=1.2, rng=drawn_with)
+    initial = EmbMLPParameters.draw(20, d_m=12, d_f=20, init_rate=1.2, rng=drawn_with)
     end = coupled_flow(POPULATION.token_label_matrix(), initial, [coupled.span], solver=EXACT).blow_up
     assert coupled.time == pytest.approx(end, rel=0.01)
     assert all(np.isinf(row.time) for row in horizon.values())

@@ -89,7 +89,7 @@ def test_a_plot_shows_losses_or_singular_values(flow):
 
 @pytest.mark.statistical
 def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
-    drawn = OneLayerParameters.draw(200, d_k=40, d_f=90, gamma=0.8, rng=np.random.default_rng(0))
+    drawn = OneLayerParameters.draw(200, d_k=40, d_f=90, init_rate=0.8, rng=np.random.default_rng(0))
     assert drawn.W_emb.shape == (200, 200)
     for name, fan_in in (("W_emb", 200), ("W_V", 200), ("W_O", 40), ("W_f1", 200), ("W_f2", 90)):
         matrix = getattr(drawn, name)
@@ -97,14 +97,16 @@ def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name
 
 
-@pytest.mark.parametrize("option", [{"gamma": [0.3, 0.8]}, {"gamma": "small"}, {"d_k": 0}, {"d_f": 2.5}])
+@pytest.mark.parametrize(
+    "option", [{"init_rate": [0.3, 0.8]}, {"init_rate": "small"}, {"d_k": 0}, {"d_f": 2.5}]
+)
 def test_sizes_and_rates_that_nothing_can_be_drawn_for(option):
-    request = {"d_k": 3, "d_f": 4, "gamma": 0.8, **option}
+    request = {"d_k": 3, "d_f": 4, "init_rate": 0.8, **option}
     with pytest.raises(InputError, match=next(iter(option))):
         OneLayerParameters.draw(6, **request, rng=np.random.default_rng(0))
 
 
-MODEL = OneLayerParameters.draw(6, d_k=3, d_f=4, gamma=0.5, rng=np.random.default_rng(1))
+MODEL = OneLayerParameters.draw(6, d_k=3, d_f=4, init_rate=0.5, rng=np.random.default_rng(1))
 TOKENS, TARGETS = np.array([[0, 1, 2], [3, 4, 5]]), np.full((2, 6), 1 / 6)
 TAKES_AN_ACTIVATION = {
     "one_layer_logits": lambda a: one_layer_logits(MODEL, TOKENS, activation=a),

@@ -64,7 +64,7 @@ class EmbMLPParameters:
     @classmethod
     @checked
     def draw(
-        cls, vocab_size: Size, *, d_m: Size, d_f: Size, gamma: Rate, rng: np.random.Generator
+        cls, vocab_size: Size, *, d_m: Size, d_f: Size, init_rate: Rate, rng: np.random.Generator
     ) -> EmbMLPParameters:
         r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
 
@@ -74,14 +74,14 @@ class EmbMLPParameters:
         ----------
         vocab_size, d_m, d_f : int
             The three sizes, all positive.
-        gamma : float
+        init_rate : float
             γ; 0.5 is the usual scale, larger is smaller.
         rng : numpy.random.Generator
             Draws W_emb, W1 and W2 in this order.
         """
         numbers = vocab_size * (d_m + d_f) + d_m * d_f
         check_memory("d_m, d_f", (d_m, d_f), 8 * numbers, "the draw", "give a narrower model")
-        narrow, wide = float(d_m) ** -gamma, float(d_f) ** -gamma
+        narrow, wide = float(d_m) ** -init_rate, float(d_f) ** -init_rate
         return cls(
             narrow * rng.standard_normal((vocab_size, d_m)),
             narrow * rng.standard_normal((d_m, d_f)),

@@ -32,7 +32,7 @@ class Horizon:
 
     Attributes
     ----------
-    gamma : float
+    init_rate : float
         Initialisation rate.
     rung : str
         One of ``RUNGS``; "population" has σ the identity.
@@ -46,7 +46,7 @@ class Horizon:
         The last time looked at.
     """
 
-    gamma: float
+    init_rate: float
     rung: str
     bound: float
     time: float
@@ -87,7 +87,7 @@ def _largest_difference(a: FloatArray, b: FloatArray) -> float:
 def validity_horizon(
     population: CountPopulation,
     tokens: Sequence[int],
-    gammas: Iterable[Rate],
+    init_rates: Iterable[Rate],
     bounds: Iterable[Positive],
     *,
     d_m: Size,
@@ -108,7 +108,7 @@ def validity_horizon(
         What is trained on.
     tokens : sequence of int
         The tokens whose pairs of cosines are judged.
-    gammas, bounds : iterable of float
+    init_rates, bounds : iterable of float
         Initialisation rates and cosine errors.
     d_m, d_f : int
         Widths of the Emb-MLP.
@@ -131,16 +131,18 @@ def validity_horizon(
     limits = _check_request(bounds, clocks, n_times)
     seed = int(rng.integers(2**63))
     rows = []
-    for gamma in gammas:
+    for init_rate in init_rates:
         same_draw = np.random.default_rng(seed)
-        initial = EmbMLPParameters.draw(population.vocab_size, d_m=d_m, d_f=d_f, gamma=gamma, rng=same_draw)
+        initial = EmbMLPParameters.draw(
+            population.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=same_draw
+        )
         clock = blow_up_bound(population.token_label_matrix(), initial)
         times = np.linspace(0.0, clocks * clock, n_times)
         reference = population_flow(population, initial, times, activation=activation, solver=solver)
         for rung, trajectory in _rungs(population, initial, times, solver).items():
             errors = cosine_errors(reference, trajectory, tokens)
             rows += [
-                Horizon(gamma, rung, b, _first_passage(trajectory, errors, b), clock, times[-1])
+                Horizon(init_rate, rung, b, _first_passage(trajectory, errors, b), clock, times[-1])
                 for b in limits
             ]
     return rows

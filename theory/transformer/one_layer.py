@@ -72,7 +72,7 @@ class OneLayerParameters:
     @classmethod
     @checked
     def draw(
-        cls, vocab_size: Size, *, d_k: Size, d_f: Size, gamma: Rate, rng: np.random.Generator
+        cls, vocab_size: Size, *, d_k: Size, d_f: Size, init_rate: Rate, rng: np.random.Generator
     ) -> OneLayerParameters:
         r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
 
@@ -82,7 +82,7 @@ class OneLayerParameters:
             d, which is also the embedding's width d_m and its fan-in.
         d_k, d_f : int
             The width of the head and of the hidden layer.
-        gamma : float
+        init_rate : float
             γ; 0.5 is the usual scale, larger is smaller.
         rng : numpy.random.Generator
             Draws the matrices in the order of the attributes.
@@ -91,7 +91,7 @@ class OneLayerParameters:
         shapes = [tuple(sizes[letter] for letter in letters) for letters in _SHAPES.values()]
         numbers = sum(rows * columns for rows, columns in shapes)
         check_memory("d_k, d_f", (d_k, d_f), 8 * numbers, "the draw", "give a narrower model")
-        return cls(*(float(shape[0]) ** -gamma * rng.standard_normal(shape) for shape in shapes))
+        return cls(*(float(shape[0]) ** -init_rate * rng.standard_normal(shape) for shape in shapes))
 
 
 @dataclass(frozen=True)

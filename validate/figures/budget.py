@@ -38,7 +38,7 @@ class ErrorBudget:
             if row.bound == bound:
                 censored = not np.isfinite(row.time)
                 time = row.span if censored else row.time
-                found.setdefault(row.rung, []).append((row.gamma, time / row.clock, censored))
+                found.setdefault(row.rung, []).append((row.init_rate, time / row.clock, censored))
         return cls(bound, {rung: sorted(points) for rung, points in found.items()})
 
     def plot(self, ax: Axes | None = None) -> ErrorBudget:

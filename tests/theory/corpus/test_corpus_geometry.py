@@ -135,7 +135,7 @@ def test_tokens_leave_and_part_in_the_predicted_order() -> None:
     documents = markov(np.random.default_rng(3), TRANSITIONS, 100, 9)
     C = rows(documents, "bigram")
     predicted = corpus_geometry([d for d in documents for _ in range(40)], V, np.arange(V))
-    initial = EmbMLPParameters.draw(V, d_m=2000, d_f=2000, gamma=0.8, rng=np.random.default_rng(4))
+    initial = EmbMLPParameters.draw(V, d_m=2000, d_f=2000, init_rate=0.8, rng=np.random.default_rng(4))
     displaced = frozen_flow(C, initial, np.array([0.0, 1.0])).kept["W_emb"][-1] - initial.W_emb
     leaving = np.linalg.norm(initial.W_emb, axis=1) / np.linalg.norm(displaced, axis=1)
     assert leaving / leaving.min() == pytest.approx(predicted.departs, rel=0.1)

@@ -70,7 +70,7 @@ def population(length: int = 3) -> CountPopulation:
 def weights(gamma: float, seed: int) -> EmbMLPParameters:
     """Draw the paper's Emb-MLP at an initialisation rate."""
     size = population().vocab_size
-    return EmbMLPParameters.draw(size, d_m=D_M, d_f=D_F, gamma=gamma, rng=np.random.default_rng(seed))
+    return EmbMLPParameters.draw(size, d_m=D_M, d_f=D_F, init_rate=gamma, rng=np.random.default_rng(seed))
 
 
 def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
