@@ -54,7 +54,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     if isinstance(inner, InputError):
         # A section inside this one, or a check across fields, has said it already but for the section's name.
         separator = " " if inner.argument == "key" else "."
-        argument = separator.join(filter(None, (position, inner.argument)))
+        named = inner.argument == position
+        argument = position if named else separator.join(filter(None, (position, inner.argument)))
         return InputError(argument, inner.value, inner.problem, inner.remedy)
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)

@@ -39,8 +39,11 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
 
 def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a task as a table, as its TOML file holds it; parameters and errors are those of ``as_task``."""
-    if not isinstance(value, str):
+    if isinstance(value, Mapping):
         return value
+    if not isinstance(value, str):
+        known = ", ".join(PRESETS)
+        raise InputError("task", value, "no task", f"give one of {known}, a task file, or a table")
     if value in PRESETS:
         return task_to_dict(Task.paper(length=PRESETS[value]))
     file = Path(value)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sim import RunConfig, TrainingConfig, TransformerConfig, make_run_config
+from sim import (
+    MemberConfig,
+    RunConfig,
+    TrainingConfig,
+    TransformerConfig,
+    build_dataset,
+    make_run_config,
+)
 from sim.config.model import LAYER_MATRICES
 from sim.config.presets import merge
 from sim.config.run import make_member_config, sources
 from sim.models.initial import tensor_specs
 from sim.training.schedule import learning_rate
 from theory import InputError, Task
+from theory.task.task import task_to_dict
+
+PAPER = Task.paper(length=3)
 
 
 def test_members_cover_every_rate_and_seed() -> None:
@@ -25,6 +36,24 @@ def test_members_cover_every_rate_and_seed() -> None:
         "gamma0.8_seed1",
     ]
     assert all(m.build_task() == Task.paper(length=3) for m in members)
+
+
+@pytest.mark.parametrize("task", [None, 3, ["paper"]])
+def test_a_members_task_is_a_task(task: Any) -> None:
+    with pytest.raises(InputError, match=r"^task = .*: no task; give one of paper, emb-mlp"):
+        MemberConfig(task=task, init_rate=0.8, seed=0)
+
+
+def test_a_member_parses_its_task_once_and_tasks_can_be_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    monkeypatch.setattr("sim.config.task_files.task_from_dict", lambda table: parsed.append(table) or PAPER)
+    member = make_member_config({"task": task_to_dict(PAPER), "init_rate": 0.8, "seed": 0})
+    assert len(parsed) == 1
+    assert member.build_task() is member.task is PAPER
+    build_dataset(member)
+    assert len(parsed) == 1
+    assert {member.task: "known"}[Task.paper(length=3)] == "known"
+    assert pickle.loads(pickle.dumps(member)) == member
 
 
 def test_a_member_survives_json() -> None:
