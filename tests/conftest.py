@@ -50,7 +50,7 @@ def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
     from validate import report_figures
 
-    monkeypatch.setattr(report_figures, "FIGURES", {3: report_figures.FIGURES[3]})
+    monkeypatch.setattr(report_figures, "FIGURES", {3: report_figures.FIGURES[3]})  # type: ignore[attr-defined]
 
 
 @pytest.fixture

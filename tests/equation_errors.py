@@ -79,7 +79,7 @@ def _patterns_of(function: ast.FunctionDef) -> set[str]:
             case ast.IfExp(body=ast.Constant(value=str() as a), orelse=ast.Constant(value=str() as b)):
                 found |= {re.escape(a), re.escape(b)}
             case ast.JoinedStr(values=parts):
-                found.add("".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+" for p in parts))
+                found.add("".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+" for p in parts))  # type: ignore[misc, type-var]
             case _:
                 found |= texts
     return found

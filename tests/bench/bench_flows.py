@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The last is the batch and rate of the Emb-MLP's own runs (sim.TrainingConfig's defaults).
         plans = ((None, 0.1, 0.002), (100, 0.1, 1.0), (100, 0.01, small), (100, 1e-4, 2e-4))
         for batch, rate, share in plans:
-            steps = round(END / rate)
+            steps = round(END / rate)  # type: ignore[assignment]
             n_timed = max(10, round(steps * share))
             per_step, W_emb = train(setting, activation, rate, batch, n_timed)
             name = f"{'full batch' if batch is None else 'SGD, batch 100'}, {activation.name}"

@@ -33,7 +33,7 @@ class Sequences(TorchDataset[tuple[Tensor, Tensor]]):
 
 def linear(weight: Tensor) -> nn.Linear:
     """Return torch's layer with the engine's matrix, which maps rows to rows."""
-    layer = nn.Linear(*weight.shape, bias=False)
+    layer = nn.Linear(*weight.shape, bias=False)  # type: ignore[misc]
     with torch.no_grad():
         layer.weight.copy_(weight.T)
     return layer

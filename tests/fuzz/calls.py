@@ -42,7 +42,7 @@ FROZEN = theory.frozen_flow(C, INITIAL, TIMES)
 CONSTRUCTION = theory.build_construction(TASK)
 SEQUENCES, SMALL_LABELS = np.array([[2, 1], [3, 0], [2, 0]]), np.array([3, 4, 2])
 SQUARE = np.random.default_rng(1).standard_normal((D, D)) / 4
-ONE_LAYER = OneLayerParameters(
+ONE_LAYER = OneLayerParameters(  # type: ignore[call-arg]
     SQUARE, *(SQUARE[:, :3] for _ in range(3)), SQUARE[:3], SQUARE[:, :4], SQUARE[:4]
 )
 ROWS = np.random.default_rng(2).standard_normal((5, 4))

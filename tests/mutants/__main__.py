@@ -89,7 +89,7 @@ def _tests_fail(copy: Path, paths: Sequence[str]) -> bool:
     """Return whether a test fails, takes too long or cannot be imported, in a process of its own."""
     child = os.fork()
     if child == 0:
-        code = pytest.ExitCode.INTERNAL_ERROR
+        code = int(pytest.ExitCode.INTERNAL_ERROR)
         try:
             code = _run_tests(copy, paths)
         finally:

@@ -17,7 +17,7 @@ def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model:
     Of the labels, shape (M, batch); with ``loss = "next-token"`` of every next token too, the label being
     what comes after the last.
     """
-    if model.loss == "next-token" and not isinstance(model, EmbMLPConfig):
+    if model.loss == "next-token" and not isinstance(model, EmbMLPConfig):  # type: ignore[attr-defined]
         logits = transformer(parameters, tokens, model, every_position=True)
         targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
     else:

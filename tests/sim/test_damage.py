@@ -104,7 +104,7 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
         shutil.copytree(made, folder)
 
 
-WRONG = (None, True, "3", -1, [], {}, float("inf"), float("nan"))
+WRONG: tuple[Any, ...] = (None, True, "3", -1, [], {}, float("inf"), float("nan"))
 
 
 def _of_keys(found: dict[str, Any], values: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
@@ -119,7 +119,7 @@ def test_a_provenance_of_wrong_types_is_refused_by_its_key(folder: Path, made: P
     provenance = json.loads((made / "provenance.json").read_text())
     manifest = Manifest(_repaired(folder, made))
     for key in ("status", "wall_seconds", "peak_memory_mib", "matmul", "kernels", "versions", "trained_with"):
-        for value in (3.5 if key == "status" else "3", [], -1, True, {"route": "x"}):
+        for value in (3.5 if key == "status" else "3", [], -1, True, {"route": "x"}):  # type: ignore[var-annotated]
             if (key, value) in (("trained_with", []), ("versions", {"route": "x"})):
                 continue
             manifest.write("provenance.json", json.dumps(provenance | {key: value}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from math import comb
@@ -78,7 +79,7 @@ def test_enumeration_agrees_role_by_role(role: str) -> None:
     task = small_task()
     found = occurrences(task, held_out=True)
     for token in (31, 1, 4, 6, 9):
-        counter = found.get((token, role), {})
+        counter: Counter[int] = found.get((token, role), Counter())
         ratio = sum(counter.values(), Fraction(0))
         assert token_ratio(task, token, role=role, held_out=True, exact=True) == ratio  # type: ignore[call-overload]
         law = label_distribution(task, token, role=role, held_out=True, exact=True)  # type: ignore[call-overload]
@@ -131,9 +132,9 @@ def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
 
 
 def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     floats = label_distribution(LARGE, 15)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     exact = np.array([float(p) for p in label_distribution(LARGE, 15, exact=True)])
     assert seconds < 1
     assert exact[exact > 0].min() < 1e-190

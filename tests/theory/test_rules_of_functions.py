@@ -70,8 +70,8 @@ def test_a_function_of_many_labels_is_kept_as_it_is_and_not_written() -> None:
         return (int(key) * int(anchors[0]) + int(anchors[1])) % 97
 
     task, arrays, expression = large(one_by_one), large(affine), large(Expression(AFFINE))
-    assert not task.mappings[0].rule.takes_arrays
-    assert arrays.mappings[0].rule.takes_arrays
+    assert not task.mappings[0].rule.takes_arrays  # type: ignore[attr-defined]
+    assert arrays.mappings[0].rule.takes_arrays  # type: ignore[attr-defined]
     wanted = label_distribution(expression, 3, exact=True)
     assert label_distribution(arrays, 3, exact=True) == wanted
     assert label_distribution(task, 3, exact=True) == wanted
@@ -97,7 +97,7 @@ def test_a_function_of_too_many_labels_to_call_is_sampled() -> None:
 def test_a_function_that_differs_on_arrays_is_called_one_by_one() -> None:
     """With arrays 7 ** 89 wraps around."""
     task = large(lambda key, anchors: 7 ** (key % 90) % 97)
-    assert not task.mappings[0].rule.takes_arrays
+    assert not task.mappings[0].rule.takes_arrays  # type: ignore[attr-defined]
     assert label_distribution(task, 3)[pow(7, 89, 97)] > 0
 
 

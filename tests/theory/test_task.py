@@ -71,7 +71,7 @@ def tasks(draw: st.DrawFn) -> Task:
             )
         )
         combination = st.tuples(*[st.sampled_from(anchors)] * q)
-        held = set() if rule.is_table else draw(st.sets(combination, max_size=len(anchors) ** q - 1))
+        held = set() if rule.is_table else draw(st.sets(combination, max_size=len(anchors) ** q - 1))  # type: ignore[attr-defined]
         mappings.append(Mapping(anchors, rule, f"m{index}", held))
     extra = draw(st.integers(0, 1))
     return Task(keys=keys, n_anchors=q, length=q + 1 + extra, vocab_size=160, mappings=mappings)

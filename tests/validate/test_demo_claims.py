@@ -11,7 +11,7 @@ import pytest
 
 from sim import Run
 from theory import cosine_matrix
-from validate.demo_claims import (
+from validate.demo_claims import (  # type: ignore[attr-defined]
     CLAIMS,
     LARGE,
     SMALL,
@@ -65,7 +65,7 @@ def _settings(runs: list[Run], small: Fake, large: Fake) -> list[Setting]:
     made = []
     for rate, fake in ((LARGE, large), (SMALL, small)):
         run = copy.copy(next(r for r in runs if r.config.init_rate == rate))
-        fake.config = run.config
+        fake.config = run.config  # type: ignore[misc]
         made.append(dataclasses.replace(Setting("", (run,)), runs=(fake, fake)))  # type: ignore[arg-type]
     return made
 

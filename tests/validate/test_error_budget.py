@@ -30,5 +30,5 @@ def test_a_horizon_that_was_not_reached_is_hollow() -> None:
     budget = ErrorBudget.from_horizons(ROWS, 0.05).plot()
     assert budget.ax_ is not None
     frozen, linearised = budget.ax_.collections
-    assert (linearised.get_facecolor()[0] == 1).all()
-    assert not (frozen.get_facecolor()[0] == 1).all()
+    assert (linearised.get_facecolor()[0] == 1).all()  # type: ignore[attr-defined]
+    assert not (frozen.get_facecolor()[0] == 1).all()  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from validate.progress import progress, show_progress, state_of, track, training
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that pass when a test says so."""
     now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
     return now
 
 

@@ -103,7 +103,7 @@ def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
     found = json.loads((written / "report.json").read_text())
     Draft202012Validator(SCHEMA).validate(found)
     assert found == report.to_json()
-    for broken in ({"schema": "anchorflow/report/2"}, {"claims": [{}]}, {"extra": 1}, {"runs": []}):
+    for broken in ({"schema": "anchorflow/report/2"}, {"claims": [{}]}, {"extra": 1}, {"runs": []}):  # type: ignore[var-annotated]
         assert not Draft202012Validator(SCHEMA).is_valid(found | broken)
 
 

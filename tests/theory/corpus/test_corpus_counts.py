@@ -36,7 +36,7 @@ DRAWN = [np.random.default_rng(0).integers(0, 9, size=n % 7) for n in range(60)]
 
 def same(a: CorpusCounts, b: CorpusCounts) -> bool:
     return (
-        (a.pairs != b.pairs).nnz == 0
+        (a.pairs != b.pairs).nnz == 0  # type: ignore[attr-defined]
         and np.array_equal(a.unigrams, b.unigrams)
         and a.n_sequences == b.n_sequences
     )

@@ -81,7 +81,7 @@ def test_linearised_drive_is_the_first_order_of_the_live_one(
     counts, labels, _, start = data
     C, S = counts.T @ (labels - 1 / D) / N, counts.T @ counts / N
     closure, scales = find_derivation("linearised").function(), np.array([4e-2, 2e-2, 1e-2])
-    errors = {"linearised": [], "coupled": []}
+    errors: dict[str, list[float]] = {"linearised": [], "coupled": []}
     for scale in scales:
         B = scale * start[0] @ start[1] @ start[2]
         live = counts.T @ (labels - _softmax(counts @ B)) / N

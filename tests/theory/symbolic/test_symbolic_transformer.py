@@ -162,7 +162,7 @@ def _paper_and_exact(token: int, weights: dict[str, FloatArray]) -> tuple[FloatA
         given = (np.isin(np.arange(D), TASK.keys).astype(float)[None], 4)
         paper = find_derivation("prop 2").function()(ratio, *given, L, *matrices, D)
         return paper[0], find_derivation("prop 2 exact").function()(ratio, *given, Q, L, *matrices, D)[0]
-    given = (token, 7, 1, 4, 3, Q)
+    given = (token, 7, 1, 4, 3, Q)  # type: ignore[assignment]
     paper = find_derivation("prop 3").function()(ratio, *given, L, *matrices, D)
     return paper[0], find_derivation("prop 3 exact").function()(ratio, *given, L, *matrices, D)[0]
 

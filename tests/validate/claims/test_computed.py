@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from validate.claims.measures import computed, propositions
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take a task of eight keys and narrow matrices in place of the paper's."""
     task = Task(
         keys=range(20, 28), reasoning_anchors=range(8, 12), memory_anchors=range(1, 4), n_anchors=2,

@@ -330,10 +330,10 @@ class _Run:
 def test_seeds_are_the_unit() -> None:
     cells = {("", 0.3): [_Run(0, 1.0), _Run(1, 2.0)], ("", 0.8): [_Run(1, 5.0), _Run(2, 9.0)]}
     assert list(each_seed(lambda seed: seed["", 0.8].value - seed["", 0.3].value)(cells)) == [3.0]  # type: ignore[attr-defined]
-    assert list(each(lambda run: run.value)({("", 0.3): cells["", 0.3]})) == [1.0, 2.0]  # type: ignore[attr-defined]
+    assert list(each(lambda run: run.value)({("", 0.3): cells["", 0.3]})) == [1.0, 2.0]  # type: ignore[attr-defined, dict-item]
     made = Condition("x", each_seed(lambda seed: 1.0), ">=", 1.0, needs=NEEDS)
-    (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: cells)
+    (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: cells)  # type: ignore[return-value]
     assert found.outcomes[0].sources == {"a": "paper", "b": "user"}
     apart = {("", 0.3): [_Run(0, 1.0)], ("", 0.8): [_Run(1, 5.0)]}
-    (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: apart)
+    (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: apart)  # type: ignore[return-value]
     assert "no seed" in found.outcomes[0].missing

@@ -92,7 +92,7 @@ def test_the_gallery_prints_the_caption_of_every_figure(number: int) -> None:
 def test_fig_8_names_mappings_in_words() -> None:
     sheet = drawn(8)
     assert sheet.figure_ is not None
-    shown = [t.get_text() for t in sheet.figure_.findobj(lambda a: hasattr(a, "get_text"))]
+    shown = [t.get_text() for t in sheet.figure_.findobj(lambda a: hasattr(a, "get_text"))]  # type: ignore[attr-defined]
     text = "\n".join([*shown, *sheet.summary(), sheet.caption])
     for words in ("labels 10 to 19", "labels uniform on all 10 keys", "labels within 4 to 6 of the key"):
         assert words in text

@@ -66,7 +66,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
     learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
     expected = ATTENTION | EMBEDDING | DATA | HELD_OUT | ({"last_logits_positions"} if learned else set())
     assert _own(observe(run), "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
-    last = run.config.model.n_layers - 1  # type: ignore[union-attr]
+    last = run.config.model.n_layers - 1  # type: ignore[attr-defined, union-attr]
     for e, epoch in enumerate(run.snapshot_epochs):
         seen = _forward(run, epoch, probe)
         first = np.array([cache["0.attention"][0] for _, cache in seen])
@@ -82,7 +82,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
                 rows = np.mean([cache[f"{last}.{own}"][0, -1] for cache in at], axis=0)
                 np.testing.assert_allclose(found[f"last_{kind}"][e, p], rows, atol=1e-10)
             sums = [not run.task.mappings[m].is_table for m in probe.mapping]
-            own = [c for (_, c), q, s in zip(seen, probe.position, sums, strict=True) if q == p and s]
+            own = [c for (_, c), q, s in zip(seen, probe.position, sums, strict=True) if q == p and s]  # type: ignore[assignment]
             key = np.mean([cache[f"{last}.attention"][0, -1, p] for cache in own])
             assert found["key_attention"][e, p] == pytest.approx(key, abs=1e-10)
         soft = [[math.exp(x) for x in logits[-1]] for logits, _ in seen]
