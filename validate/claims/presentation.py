@@ -99,6 +99,12 @@ def condition_rows(claim: Claimed) -> list[list[str]]:
     ]
 
 
+def summary(claim: Claimed) -> str:
+    """Return a claim's verdicts in one line: "holds (post, MLP), fails (none), not tested (group)"."""
+    told = [(v, [s for s, verdict in claim["verdicts"].items() if verdict == v]) for v in SHORT]
+    return ", ".join(f"{verdict} ({', '.join(settings)})" for verdict, settings in told if settings)
+
+
 def parts(claims: Sequence[Claimed]) -> list[str]:
     """Return for each claim that holds in part, and each setting, which conditions hold and which fail."""
     return [

@@ -101,6 +101,7 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
         header,
         parts,
         row,
+        summary,
         untested,
     )
     from validate.console import print_table, print_text, say
@@ -110,7 +111,7 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
     print_table("the paper's claims, by setting", columns, rows, notes=explanations(columns, rows))
     columns = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
-        title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {claim['verdict']}"
+        title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {summary(claim)}"
         conditions = condition_rows(claim)
         print_table(title, columns, conditions, notes=explanations(columns, conditions))
     told = parts(claims)

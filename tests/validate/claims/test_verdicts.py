@@ -11,7 +11,7 @@ import pytest
 from theory import InputError
 from validate.bounds import Bound, Value
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
-from validate.claims.presentation import counts, headline, number, parts, row, to_json, untested
+from validate.claims.presentation import counts, headline, number, parts, row, summary, to_json, untested
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 
@@ -128,6 +128,7 @@ def test_settings_are_judged_by_themselves_and_the_likeliest_that_was_tested_dec
     assert found.against_the_paper
     (claim,) = to_json([found])["claims"]
     assert claim["verdicts"] == {"group": "not tested", "none": "fails", "pre": "holds"}
+    assert summary(claim) == "holds (pre), fails (none), not tested (group)"
     assert row(claim, ["none", "pre", "theory"]) == ["0", "name", "fails", "holds", ""]
     assert counts([claim]) == ["group: 1 is not tested", "none: 1 fails", "pre: 1 holds"]
 
