@@ -11,8 +11,9 @@ from hypothesis import settings
 
 from tests.equation_errors import Errors, add, update, why_refused
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.load_profile("repeatable")
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
+settings.load_profile("default")
 
 _ERRORS = pytest.StashKey[Errors]()
 
@@ -39,6 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ERRORS] = {}
+    if config.getoption("--long") or config.getoption("--equation-errors") is not None:
+        settings.load_profile("long")
     if config.getoption("--equation-errors") is not None:
         refused = why_refused(config.option)
         if refused is not None:

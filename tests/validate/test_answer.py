@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from validate.answer import answers
 from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
-from validate.answer.verdict import Answer, state
+from validate.answer.verdict import Answer, _pick, state
 from validate.answer.words import answer_rows, missing_command, sentence, to_json, verdict_line
 from validate.claims.measures.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.figures.members import Members
@@ -276,3 +277,12 @@ def test_one_rule_for_early_in_everything_that_is_shown(report: Report, settings
     assert {row.epoch for row in report.rows} == {0, 2, 4, 6}
     assert all(len(row) == 5 for row in answer_rows(answer))
     assert dataclasses.replace(answer, verdict="holds").why == answer.why
+
+
+def test_the_control_is_the_papers_rate_or_else_the_smallest() -> None:
+    rates = [SimpleNamespace(init_rate=rate) for rate in (0.4, 0.1, 0.3)]
+    assert _pick(rates, 0.3, min).init_rate == 0.3  # type: ignore[union-attr]
+    settings = [made(rate, ["random", "random", "random"]) for rate in (0.2, 0.1)]
+    (answer,) = answers([*settings, made(0.8, ["random", "law", "law"])])
+    assert answer.control is not None
+    assert answer.control.init_rate == 0.1

@@ -5,13 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from theory import Lookup, Mapping, Shift, Sum, Task, cosine_matrix, frozen_flow
+from theory import (
+    Lookup,
+    Mapping,
+    Shift,
+    Sum,
+    Task,
+    cosine_matrix,
+    frozen_flow,
+    label_distribution,
+    marginal_distribution,
+)
 from validate.claims import ledger
 from validate.claims.entries.embedding import EMBEDDING
 from validate.compare import predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
 from validate.prediction import Prediction
-from validate.predictors import FITTED_WIDTH, PREDICTORS, are_summed, from_frozen_direction
+from validate.predictors import FITTED_WIDTH, PREDICTORS, are_summed, from_frozen_direction, marginal_cosines
 from validate.settings import Setting
 from validate.times import time_at
 
@@ -64,3 +74,9 @@ def test_eq_14_speaks_of_sums_alone(rule: Sum | Shift | Lookup, summed: bool) ->
     prediction = Prediction.of(task)
     assert ("eq. 14" in prediction.cosines["own"]) is summed
     assert ("fig5cd_geometry_own" in prediction.figures()) is summed
+
+
+def test_the_marginal_predictor_takes_the_training_sets_label_distribution_off() -> None:
+    task = Task.paper(length=3)
+    rows = label_distribution(task, [11, 15, 19], held_out=True) - marginal_distribution(task, held_out=True)
+    np.testing.assert_allclose(marginal_cosines(task, (11, 15, 19)), cosine_matrix(rows), atol=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
+from validate.bounds import Bound, magnitude
 from validate.stats import holm, over_seeds, t_test
 
 
@@ -64,3 +65,9 @@ def test_the_t_test_is_two_sided() -> None:
     """SciPy's own test on the same numbers."""
     values = [0.3, 0.9, 0.6, 0.7]
     assert t_test(values, 0.2) == pytest.approx(ttest_1samp(values, 0.2).pvalue, rel=1e-12)
+
+
+def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None:
+    assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
+    assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)
+    assert magnitude(Bound(-3.0, -1.0)) == Bound(1.0, 3.0)

@@ -96,7 +96,13 @@ def _nothing_spoilt_is_kept() -> Iterator[None]:
                     clear()
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW = {"theorem 1", "prop 3", "prop 3 exact", "key law", "next order", "eq 13"}
+"""Seconds each; the others stand for them outside the long suite."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in NAMES]
+)
 def test_a_fault_in_the_steps_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new derivation has no spoiler yet: a KeyError here asks for one."""
     where, spoil = SPOILERS[name]

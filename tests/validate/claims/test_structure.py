@@ -111,6 +111,10 @@ def test_eq14_shape() -> None:
     runs = [looks(0.8, seed, small=True, shape="eq. 14") for seed in range(3)]
     assert lowest_row_correlation(runs[0], from_eq14) == pytest.approx(1, abs=1e-6)
     assert near_error(runs[0], from_eq14) < 1e-4
+    # An error of the farthest pair alone is no error near by.
+    wrong = from_eq14(runs[0], REASONING, 0).copy()
+    wrong[0, -1] = wrong[-1, 0] = -1.0
+    assert near_error(runs[0], lambda *_: wrong) < 1e-4
     assert fitted_width(runs[0]) == pytest.approx(12, rel=1e-3)
     assert explained_by_others_width({("", 0.8): runs}) == pytest.approx([1, 1, 1], abs=1e-4)
     assert all(math.isnan(v) for v in explained_by_others_width({("", 0.8): runs[:1]}))
