@@ -43,7 +43,7 @@ def errors(
 def check_slopes(vocab_size: int, n: int, length: int, n_layers: int) -> None:
     sequences = corpus(vocab_size, n, length)
     terms = corpus_associations(sequences, vocab_size)
-    rates, steps = [0.02, 0.01], [20, 40]
+    rates, steps = [0.002, 0.001], [20, 40]
     of_rate = [errors(sequences, terms, vocab_size, n_layers, 6, rate) for rate in rates]
     assert max(relative for _, relative in of_rate[1]) < 1e-3
     of_steps = [errors(sequences, terms, vocab_size, n_layers, s, 1e-3) for s in steps]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.corpus.prediction import FORMULAS, CorpusPrediction
-from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, new_axes, rendered
+from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes, rendered
 from validate.html import page
 from validate.report_figures import ReportFigure
 
@@ -54,7 +54,11 @@ def draw(prediction: CorpusPrediction) -> Figure:
     _draw_times(middle, prediction)
     values = prediction.singular_values
     right.semilogy(np.arange(1, len(values) + 1), values, "o-", color=PALETTE[0], markersize=3)
-    right.set(title="singular values of C", xlabel="number")
+    right.set(title="singular values of C", xlabel="number", xticks=range(1, len(values) + 1))
+    for ax in (left, middle, right):
+        ax.title.set_fontsize(TITLE)
+        ax.xaxis.label.set_fontsize(TEXT)
+        ax.tick_params(which="both", labelsize=SMALL_TEXT)
     return figure
 
 
@@ -68,7 +72,7 @@ def _draw_cosines(ax: Axes, prediction: CorpusPrediction) -> None:
     ax.set_yticks(ticks, names, fontsize=SMALL_TEXT)
     ax.set_title("predicted cosine")
     figure = ax.figure
-    figure.colorbar(image, ax=ax, shrink=0.7)
+    figure.colorbar(image, ax=ax, shrink=0.7).ax.tick_params(labelsize=SMALL_TEXT)
 
 
 def _draw_times(ax: Axes, prediction: CorpusPrediction) -> None:

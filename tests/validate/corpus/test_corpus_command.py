@@ -12,9 +12,10 @@ import pytest
 from sim import build_corpus
 from tests.toy_text import ANIMALS, PLACES, toy_documents
 from tests.validate.pseudo_terminal import in_terminal
-from theory import corpus_counts, corpus_geometry
+from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
 from validate.cli import main
+from validate.corpus.page import write
 
 
 @pytest.fixture
@@ -69,6 +70,14 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(
     assert main(command) == 2
     assert "prediction.html" in capsys.readouterr().err
     assert Path("out/prediction.html").read_text() == "mine"
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    found = CorpusPrediction.of(build_corpus(toy_documents(60)), words=["dog", "cat"])
+    (tmp_path / "prediction.html").write_text("mine")
+    with pytest.raises(InputError, match=r"prediction\.html"):
+        write(found, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["prediction.html"]
 
 
 @pytest.mark.parametrize(
