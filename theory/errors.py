@@ -42,7 +42,13 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
-def unknown_name(what: str, name: str, known: Iterable[str], argument: str | None = None) -> InputError:
+def unknown_name(
+    what: str,
+    name: str,
+    known: Iterable[str],
+    argument: str | None = None,
+    kind: type[InputError] = InputError,
+) -> InputError:
     """Refuse a name that is not known, and suggest the nearest one that is.
 
     Parameters
@@ -55,11 +61,13 @@ def unknown_name(what: str, name: str, known: Iterable[str], argument: str | Non
         What could have been given.
     argument : str, optional
         The argument that received it, if that is not called ``what``.
+    kind : type, optional
+        The class of the error.
     """
     known = sorted(known)
     near = nearest(name, known)
     hint = f"did you mean {near!r}? known: " if near else "choose one of "
-    return InputError(argument or what, name, f"unknown {what}", hint + ", ".join(known))
+    return kind(argument or what, name, f"unknown {what}", hint + ", ".join(known))
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:

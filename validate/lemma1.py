@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sim.config.run import MemberConfig
-from theory import InputError, average_attention_probability
+from theory import average_attention_probability
+from validate.observe.errors import NotObservedError
 
 
 def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
@@ -31,7 +32,9 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     model, task = config.model, config.task
     source = model.first_attention_reads
     if source is None:
-        raise InputError("observable", "lemma1_share", "this model has no attention", "take a Transformer")
+        raise NotObservedError(
+            "observable", "lemma1_share", "this model has no attention", "take a Transformer"
+        )
     if not model.one_initial_scale:
         return float("nan")
     width = model.width(task.vocab_size)

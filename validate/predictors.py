@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import (
-    InputError,
     Sum,
     Task,
     cosine_matrix,
@@ -23,6 +22,7 @@ from theory import (
     marginal_distribution,
 )
 from validate.observe import Observations
+from validate.observe.errors import NotObservedError
 from validate.times import time_at
 
 FloatArray = npt.NDArray[np.float64]
@@ -233,5 +233,5 @@ def _rows(run: Observations, tokens: Tokens) -> list[int]:
 def _observed(run: Observations, name: str) -> FloatArray:
     """Return an observable that has no snapshots."""
     if name not in run.arrays:
-        raise InputError("observable", name, f"not observed in the run {run.label}", "observe it again")
+        raise NotObservedError("observable", name, f"not observed in the run {run.label}", "observe it again")
     return run.arrays[name]

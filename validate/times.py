@@ -19,6 +19,7 @@ import numpy.typing as npt
 from theory import InputError
 from validate.bounds import Bound, Value, between, ends
 from validate.observe import Observations
+from validate.observe.errors import NotObservedError
 
 FloatArray = npt.NDArray[np.float64]
 HALF = 0.5
@@ -31,7 +32,7 @@ def curve(
     """Return Σ learning rate and a data set's accuracy or loss (NaN where it is not finite)."""
     lines = observations.metrics
     if part not in lines[0][kind]:
-        raise InputError(
+        raise NotObservedError(
             "observable", part, "no data set of the run", f"choose one of {', '.join(lines[0][kind])}"
         )
     values = [math.nan if line[kind][part] is None else line[kind][part] for line in lines]

@@ -11,7 +11,9 @@ from validate.claims.given import is_of_study
 from validate.claims.statements import Needs, Sample
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import KEPT, Observations, kept
+from validate.observe.errors import NoRunsError
 from validate.studies import Study, load_study
+from validate.studies.study import UnknownStudyError
 
 
 @dataclass
@@ -74,10 +76,7 @@ class Evidence:
             raise _missing(study, variant, "no runs among those given")
         try:
             found = kept(study, variant or None, root=root, folder=self.folder or KEPT)
-        except InputError as error:
-            # Any other refusal, as that of a damaged file, is the user's to hear of.
-            if error.argument != "study":
-                raise
+        except NoRunsError:
             raise _missing(study, variant, "no runs") from None
         if root is not None:
             self._check_study(found, study, variant)
@@ -106,9 +105,7 @@ class Evidence:
     def _defined(self, study: str) -> Study:
         try:
             return self.load(study)
-        except InputError as error:
-            if error.argument != "study":
-                raise
+        except UnknownStudyError:
             raise _missing(study, "", "not defined") from None
 
 

@@ -22,11 +22,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 from sim.runs.files import finite
-from theory import InputError
 from theory.checked import checked
 from validate.bounds import Bound, Value, ends, side
 from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
+from validate.observe.errors import NotObservedError
 from validate.progress import track
 from validate.stats import Estimate, holm, over_seeds, t_test
 
@@ -262,9 +262,7 @@ def _outcome(claim: Claim, condition: Condition, find: Find) -> Outcome:
         return outcome_on(claim, condition, find(condition.needs) if condition.needs else {})
     except MissingRunsError as missing:
         return Outcome(claim, condition, NOTHING, missing=str(missing))
-    except InputError as error:
-        if error.argument != "observable":
-            raise
+    except NotObservedError as error:
         return Outcome(claim, condition, NOTHING, missing=str(error))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from theory import InputError
+from validate.observe.errors import NotObservedError
 from validate.predictors import Tokens
 from validate.settings import Group, by_setting
 from validate.stats import ANY, over_seeds
@@ -61,7 +61,9 @@ def _array(run: Observations, name: str, epoch: int | None) -> FloatArray:
     if epoch is not None:
         return np.asarray(run.at(name, epoch), dtype=np.float64)
     if name not in run.arrays:
-        raise InputError("observable", name, f"not observed in the run {run.label}", "give runs that have it")
+        raise NotObservedError(
+            "observable", name, f"not observed in the run {run.label}", "give runs that have it"
+        )
     return np.asarray(run.arrays[name], dtype=np.float64)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sim.config.run import MemberConfig
 from theory import InputError, Task
+from validate.observe.errors import NotObservedError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -63,7 +64,7 @@ class Observations:
             If the run has no such observable or no snapshot at that epoch.
         """
         if name not in self.arrays:
-            raise InputError(
+            raise NotObservedError(
                 "observable",
                 name,
                 f"not observed in the run {self.label}",

@@ -21,6 +21,7 @@ from theory.checked import checked
 from theory.paths import PathLike, as_path
 from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.collect import observe
+from validate.observe.errors import NoRunsError
 from validate.observe.observations import Observations
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"
@@ -65,7 +66,7 @@ def kept(
     if not found:
         name = study if variant is None else f"{study}, variant {variant}"
         where = folder if root is None else root
-        raise InputError(
+        raise NoRunsError(
             "study", name, f"no runs of it in {where}", f"make them: anchorflow study {study} --run --keep"
         )
     return found

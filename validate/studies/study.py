@@ -21,6 +21,10 @@ _OWN_KEYS = ("purpose", "preset", "keep", "variants")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
+class UnknownStudyError(InputError):
+    """There is no study of that name."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A named set of runs.
@@ -73,7 +77,7 @@ def load_study(source: str | Path) -> Study:
     file = Path(source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
-            raise unknown_name("study", str(source), study_names())
+            raise unknown_name("study", str(source), study_names(), kind=UnknownStudyError)
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")

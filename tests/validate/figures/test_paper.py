@@ -24,6 +24,7 @@ from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import plain
 from validate.observe import Observations, write_kept
+from validate.observe.errors import NoRunsError
 from validate.times import common_early
 from validate.times import early_epoch as when_early
 
@@ -207,7 +208,9 @@ def test_missing_studies_name_the_command(
     def read(study: str) -> list[Observations]:
         if study == "emb-mlp":
             return several("emb-mlp")
-        raise InputError("study", study, "no runs of it", f"make them: anchorflow study {study} --run --keep")
+        raise NoRunsError(
+            "study", study, "no runs of it", f"make them: anchorflow study {study} --run --keep"
+        )
 
     found, missing = kept_of(FIGURES[3], read)
     assert len(found) == 4

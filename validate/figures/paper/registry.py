@@ -9,6 +9,7 @@ from theory import InputError
 from theory.checked import checked
 from validate.figures.sheet import Sheet
 from validate.observe import Observations, kept
+from validate.observe.errors import NoRunsError
 
 Build = Callable[[Sequence[Observations]], Sheet]
 
@@ -141,9 +142,7 @@ def kept_of(
     for study in figure.studies:
         try:
             found += read(study)
-        except InputError as error:
-            if error.argument != "study":
-                raise
+        except NoRunsError as error:
             missing.append(error)
     if missing and not found:
         raise missing[0]

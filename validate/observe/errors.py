@@ -1,0 +1,11 @@
+"""What may be missing of runs, told apart by class."""
+
+from theory import InputError
+
+
+class NoRunsError(InputError):
+    """A study, or a variant of it, has no runs where they were looked for."""
+
+
+class NotObservedError(InputError):
+    """A run has no such observable."""
