@@ -57,7 +57,7 @@ class Derivation(Displayed):
     statement: sp.Basic
     compare: Compare = field(repr=False)
     arguments: tuple[Argument, ...]
-    further_checks: Callable[[], tuple[Check, ...]] = field(default=tuple, repr=False)
+    further_checks: Callable[[], tuple[Check, ...]] = field(default_factory=lambda: tuple, repr=False)
     modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
 
     @cached_property
