@@ -67,7 +67,7 @@ def sampled(
     """Predict with a limit so low that even a small task has to be sampled."""
     _labels.cache_clear()
     with monkeypatch.context() as lowered:
-        lowered.setattr("theory.task.rule.MAX_ENTRIES", 100)
+        lowered.setattr("theory.task.domain.MAX_ENTRIES", 100)
         found = [Prediction.of(task, n_samples=n_samples, seed=seed) for seed in range(seeds)]
     return [prediction for prediction in found if isinstance(prediction, SampledPrediction)]
 
