@@ -1,4 +1,4 @@
-"""Write docs/equations.md and validate/equations.json: equation, function, derivation, largest error seen.
+"""Write docs/equations.md and the report's equations.json: each equation's functions and largest error.
 
     python -m pytest --equation-errors=docs/equation_errors.json
     python docs/make_equations.py
@@ -17,7 +17,7 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "equations.md"
-PACKAGED = DOCS.parent / "validate" / "equations.json"
+PACKAGED = DOCS.parent / "validate" / "report" / "equations.json"
 Recorded = dict[str, dict[str, float]]
 HEAD = """# Equations
 

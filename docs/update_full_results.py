@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim import Run, find_runs
 from theory import off_diagonal
-from validate import Estimate, Setting, compare_runs, group_runs, measures, observed_cosines, over_seeds
+from validate import Estimate, Observations, Setting, compare_runs, group_runs, measures, over_seeds
 from validate.figures import save
-from validate.report_figures import draw_figures
+from validate.report.figures import draw_figures
 from validate.stats import COSINE, SHARE, SIZE
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -50,7 +49,7 @@ def gather(settings: Sequence[Setting]) -> dict[str, Any]:
 
 
 def _scores(setting: Setting, epoch: int) -> dict[str, Any]:
-    def at(run: Run, kind: str, part: str) -> float:
+    def at(run: Observations, kind: str, part: str) -> float:
         return next(float(line[kind][part]) for line in run.metrics if line["epoch"] == epoch)
 
     found: dict[str, Any] = {"epoch": epoch}
@@ -65,16 +64,16 @@ def _scores(setting: Setting, epoch: int) -> dict[str, Any]:
 def _cosines(setting: Setting, epoch: int) -> dict[str, Any]:
     task = setting.task
 
-    def over(measure: Callable[[Run], float]) -> dict[str, Any]:
+    def over(measure: Callable[[Observations], float]) -> dict[str, Any]:
         return over_seeds([measure(run) for run in setting.runs], COSINE).as_dict()
 
-    def memory(run: Run) -> float:
-        return float(off_diagonal(observed_cosines(run, epoch, task.memory_anchors)).mean())
+    def memory(run: Observations) -> float:
+        return float(off_diagonal(run.cosines(task.memory_anchors, epoch)).mean())
 
-    def order(run: Run) -> float:
+    def order(run: Observations) -> float:
         anchors = task.reasoning_anchors
         distance = off_diagonal([[abs(a - b) for b in anchors] for a in anchors])
-        return float(measures(distance, off_diagonal(observed_cosines(run, epoch, anchors)))["spearman"])
+        return float(measures(distance, off_diagonal(run.cosines(anchors, epoch)))["spearman"])
 
     return {"epoch": epoch, "memory": over(memory), "order": over(order)}
 
@@ -221,7 +220,7 @@ def _text(estimate: dict[str, Any]) -> str:
 
 def main(folder: Path) -> None:
     """Gather the numbers, draw the figures, write the page."""
-    settings = group_runs([Run.open(path) for path in find_runs([folder])])
+    settings = group_runs(folder)
     data = gather(settings)
     DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     for figure in draw_figures(settings, compare_runs(settings), EPOCHS):

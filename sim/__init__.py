@@ -9,122 +9,53 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.config.model import (
-        EmbMLPConfig,
-        ModelConfig,
-        ModelSection,
-        OneLayerConfig,
-        TransformerConfig,
-        register_model,
-    )
-    from sim.config.presets import load_preset, preset_names
-    from sim.config.run import DataConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config
-    from sim.data.corpus import Corpus, build_corpus
-    from sim.data.dataset import Dataset, build_dataset
-    from sim.data.prontoqa import ProntoQuestion, prontoqa_questions, read_prontoqa
-    from sim.data.text import read_documents
-    from sim.fast.matmul import RouteReport, choose_route, matmul_route
-    from sim.models.associations import AssociationModel, train_associations
-    from sim.models.base import Model, TensorSpec, model_of
-    from sim.models.emb_mlp import emb_mlp
-    from sim.models.initial import build, initial_std
-    from sim.models.logits import label_logits
-    from sim.models.transformer import attention_pattern, forward_cache
-    from sim.runs.folder import RunFolder
-    from sim.runs.run import Run, find_runs
-    from sim.training.cost import Cost, estimate, seconds_per_epoch
-    from sim.training.execution import Execution
-    from sim.training.launch import default_workers, train, train_members
-    from sim.training.session import Progress, train_together
-    from sim.training.trainer import Trainer
+    from sim.config.model import EmbMLPConfig as EmbMLPConfig
+    from sim.config.model import ModelConfig as ModelConfig
+    from sim.config.model import ModelSection as ModelSection
+    from sim.config.model import OneLayerConfig as OneLayerConfig
+    from sim.config.model import TransformerConfig as TransformerConfig
+    from sim.config.model import register_model as register_model
+    from sim.config.presets import load_preset as load_preset
+    from sim.config.presets import preset_names as preset_names
+    from sim.config.run import DataConfig as DataConfig
+    from sim.config.run import MemberConfig as MemberConfig
+    from sim.config.run import RunConfig as RunConfig
+    from sim.config.run import TrainingConfig as TrainingConfig
+    from sim.config.run import make_run_config as make_run_config
+    from sim.data.corpus import Corpus as Corpus
+    from sim.data.corpus import build_corpus as build_corpus
+    from sim.data.dataset import Dataset as Dataset
+    from sim.data.dataset import build_dataset as build_dataset
+    from sim.data.prontoqa import ProntoQuestion as ProntoQuestion
+    from sim.data.prontoqa import prontoqa_questions as prontoqa_questions
+    from sim.data.prontoqa import read_prontoqa as read_prontoqa
+    from sim.data.text import read_documents as read_documents
+    from sim.fast.matmul import RouteReport as RouteReport
+    from sim.fast.matmul import choose_route as choose_route
+    from sim.fast.matmul import matmul_route as matmul_route
+    from sim.models.associations import AssociationModel as AssociationModel
+    from sim.models.associations import train_associations as train_associations
+    from sim.models.base import Model as Model
+    from sim.models.base import TensorSpec as TensorSpec
+    from sim.models.base import model_of as model_of
+    from sim.models.emb_mlp import emb_mlp as emb_mlp
+    from sim.models.initial import build as build
+    from sim.models.initial import initial_std as initial_std
+    from sim.models.logits import label_logits as label_logits
+    from sim.models.transformer import attention_pattern as attention_pattern
+    from sim.models.transformer import forward_cache as forward_cache
+    from sim.runs.folder import RunFolder as RunFolder
+    from sim.runs.run import Run as Run
+    from sim.runs.run import find_runs as find_runs
+    from sim.training.cost import Cost as Cost
+    from sim.training.cost import estimate as estimate
+    from sim.training.cost import seconds_per_epoch as seconds_per_epoch
+    from sim.training.execution import Execution as Execution
+    from sim.training.launch import default_workers as default_workers
+    from sim.training.launch import train as train
+    from sim.training.launch import train_members as train_members
+    from sim.training.session import Progress as Progress
+    from sim.training.session import train_together as train_together
+    from sim.training.trainer import Trainer as Trainer
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "sim.config.run": (
-            "DataConfig",
-            "MemberConfig",
-            "RunConfig",
-            "TrainingConfig",
-            "make_run_config",
-        ),
-        "sim.data.corpus": ("Corpus", "build_corpus"),
-        "sim.data.dataset": ("Dataset", "build_dataset"),
-        "sim.data.prontoqa": ("ProntoQuestion", "prontoqa_questions", "read_prontoqa"),
-        "sim.data.text": ("read_documents",),
-        "sim.training.cost": ("Cost", "estimate", "seconds_per_epoch"),
-        "sim.training.execution": ("Execution",),
-        "sim.training.launch": ("default_workers", "train", "train_members"),
-        "sim.fast.matmul": ("RouteReport", "choose_route", "matmul_route"),
-        "sim.models.initial": ("build", "initial_std"),
-        "sim.config.model": (
-            "EmbMLPConfig",
-            "ModelConfig",
-            "ModelSection",
-            "OneLayerConfig",
-            "TransformerConfig",
-            "register_model",
-        ),
-        "sim.config.presets": ("load_preset", "preset_names"),
-        "sim.models.associations": ("AssociationModel", "train_associations"),
-        "sim.models.base": ("Model", "TensorSpec", "model_of"),
-        "sim.models.emb_mlp": ("emb_mlp",),
-        "sim.models.logits": ("label_logits",),
-        "sim.runs.run": ("Run", "find_runs"),
-        "sim.runs.folder": ("RunFolder",),
-        "sim.training.session": ("Progress", "train_together"),
-        "sim.training.trainer": ("Trainer",),
-        "sim.models.transformer": ("attention_pattern", "forward_cache"),
-    },
-)
-
-__all__ = [
-    "AssociationModel",
-    "Corpus",
-    "Cost",
-    "DataConfig",
-    "Dataset",
-    "EmbMLPConfig",
-    "Execution",
-    "MemberConfig",
-    "Model",
-    "ModelConfig",
-    "ModelSection",
-    "OneLayerConfig",
-    "Progress",
-    "ProntoQuestion",
-    "RouteReport",
-    "Run",
-    "RunConfig",
-    "RunFolder",
-    "TensorSpec",
-    "Trainer",
-    "TrainingConfig",
-    "TransformerConfig",
-    "attention_pattern",
-    "build",
-    "build_corpus",
-    "build_dataset",
-    "choose_route",
-    "default_workers",
-    "emb_mlp",
-    "estimate",
-    "find_runs",
-    "forward_cache",
-    "initial_std",
-    "label_logits",
-    "load_preset",
-    "make_run_config",
-    "matmul_route",
-    "model_of",
-    "preset_names",
-    "prontoqa_questions",
-    "read_documents",
-    "read_prontoqa",
-    "register_model",
-    "seconds_per_epoch",
-    "train",
-    "train_associations",
-    "train_members",
-    "train_together",
-]
+__getattr__, __all__ = lazy_names(__name__, __file__)

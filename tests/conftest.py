@@ -51,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
-    from validate import report_figures
+    from validate.figures.paper import FIGURES
 
-    monkeypatch.setattr(report_figures, "FIGURES", {3: report_figures.FIGURES[3]})  # type: ignore[attr-defined]
+    monkeypatch.setattr("validate.report.paper.FIGURES", {3: FIGURES[3]})
 
 
 @pytest.fixture

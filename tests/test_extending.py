@@ -34,7 +34,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_pages_code_runs(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(), re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(), re.DOTALL))
     paths = os.pathsep.join([str(DOCS / "extending"), str(DOCS.parent)])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -46,6 +46,7 @@ def test_the_pages_code_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "rsn_test" in done.stdout
+    assert done.stdout.endswith("fails\n")
     assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that finds each public name in its home module.
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return a package's ``__getattr__`` and ``__all__``: the names that it imports for type checkers alone.
 
     Parameters
     ----------
-    package : str
-        The package that re-exports the names, for the error message.
-    homes : mapping of str to sequence of str
-        For each module the names that come from it.
+    package, file : str
+        ``__name__`` and ``__file__`` of a package that lists its public names once, as
+        ``from package.module import name as name`` under ``if TYPE_CHECKING``.
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    blocks = [
+        node for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)
+    ]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    home_of = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def load(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(home_of[name]), name)
 
-    return load
+    return load, sorted(home_of)

@@ -8,91 +8,40 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from validate.answer import Answer, answers
-    from validate.claims import Claim, Condition, Finding, Outcome, judge_claims, ledger
-    from validate.claims.given import GivenRuns
-    from validate.compare import (
-        Row,
-        compare_runs,
-        fitted_widths,
-        measures,
-        observed_cosines,
-        predicted_cosines,
-    )
-    from validate.corpus.prediction import CorpusPrediction
-    from validate.demo_claims import judge
-    from validate.equations import equations_behind
-    from validate.figures.paper import FIGURES, PaperFigure, draw_figure
-    from validate.observe import Observations, observe_path
-    from validate.prediction import Prediction
-    from validate.report import Report
-    from validate.rungs import RungDistance, rung_distances
-    from validate.settings import Setting, group_runs
-    from validate.stats import Estimate, over_seeds
-    from validate.studies import Study, load_study, run_study, study_names
+    from validate.answer import Answer as Answer
+    from validate.answer import answers as answers
+    from validate.claims import Claim as Claim
+    from validate.claims import Condition as Condition
+    from validate.claims import Finding as Finding
+    from validate.claims import Outcome as Outcome
+    from validate.claims import judge_claims as judge_claims
+    from validate.claims import ledger as ledger
+    from validate.claims.demo import judge as judge
+    from validate.claims.matching import GivenRuns as GivenRuns
+    from validate.compare import Row as Row
+    from validate.compare import compare_runs as compare_runs
+    from validate.compare import fitted_widths as fitted_widths
+    from validate.compare import measures as measures
+    from validate.compare import observed_cosines as observed_cosines
+    from validate.compare import predicted_cosines as predicted_cosines
+    from validate.corpus.prediction import CorpusPrediction as CorpusPrediction
+    from validate.figures.paper import FIGURES as FIGURES
+    from validate.figures.paper import PaperFigure as PaperFigure
+    from validate.figures.paper import draw_figure as draw_figure
+    from validate.groups import Setting as Setting
+    from validate.groups import group_runs as group_runs
+    from validate.observe import Observations as Observations
+    from validate.observe import observe_path as observe_path
+    from validate.predict.prediction import Prediction as Prediction
+    from validate.report import Report as Report
+    from validate.report.equations import equations_behind as equations_behind
+    from validate.rungs import RungDistance as RungDistance
+    from validate.rungs import rung_distances as rung_distances
+    from validate.stats import Estimate as Estimate
+    from validate.stats import over_seeds as over_seeds
+    from validate.studies import Study as Study
+    from validate.studies import load_study as load_study
+    from validate.studies import run_study as run_study
+    from validate.studies import study_names as study_names
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "validate.answer": ("Answer", "answers"),
-        "validate.claims": ("Claim", "Condition", "Finding", "Outcome", "judge_claims", "ledger"),
-        "validate.claims.given": ("GivenRuns",),
-        "validate.compare": (
-            "Row",
-            "compare_runs",
-            "fitted_widths",
-            "measures",
-            "observed_cosines",
-            "predicted_cosines",
-        ),
-        "validate.corpus.prediction": ("CorpusPrediction",),
-        "validate.demo_claims": ("judge",),
-        "validate.equations": ("equations_behind",),
-        "validate.figures.paper": ("FIGURES", "PaperFigure", "draw_figure"),
-        "validate.observe": ("Observations", "observe_path"),
-        "validate.prediction": ("Prediction",),
-        "validate.report": ("Report",),
-        "validate.rungs": ("RungDistance", "rung_distances"),
-        "validate.settings": ("Setting", "group_runs"),
-        "validate.stats": ("Estimate", "over_seeds"),
-        "validate.studies": ("Study", "load_study", "run_study", "study_names"),
-    },
-)
-
-__all__ = [
-    "FIGURES",
-    "Answer",
-    "Claim",
-    "Condition",
-    "CorpusPrediction",
-    "Estimate",
-    "Finding",
-    "GivenRuns",
-    "Observations",
-    "Outcome",
-    "PaperFigure",
-    "Prediction",
-    "Report",
-    "Row",
-    "RungDistance",
-    "Setting",
-    "Study",
-    "answers",
-    "compare_runs",
-    "draw_figure",
-    "equations_behind",
-    "fitted_widths",
-    "group_runs",
-    "judge",
-    "judge_claims",
-    "ledger",
-    "load_study",
-    "measures",
-    "observe_path",
-    "observed_cosines",
-    "over_seeds",
-    "predicted_cosines",
-    "run_study",
-    "rung_distances",
-    "study_names",
-]
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -12,20 +12,9 @@ from typing import Any
 from sim.errors import UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
-from validate.terminal import OutputError, prepare_streams, say
+from validate.commands import COMMANDS, OPTIONS
+from validate.terminal.streams import OutputError, prepare_streams, say
 
-COMMANDS = {
-    "demo": "train the Emb-MLP at two scales and judge the theory (two minutes)",
-    "predict": "what a task's label distributions say about its embedding",
-    "corpus": "what a text's own counts say about a language model's embedding",
-    "train": "train every γ and seed of a configuration into run folders",
-    "study": "the runs behind claims and figures: status, training, keeping",
-    "derive": "a statement of the paper derived step by step, in text or LaTeX",
-    "claims": "the paper's claims with verdicts, from the runs that are kept",
-    "compare": "does the theory predict what these runs did? a verdict and a report",
-    "table": "the metrics of finished runs as a table: CSV, JSON or a summary",
-    "figures": "the figures of the paper, from kept or given runs",
-}
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
        anchorflow --version
        anchorflow --print-completion bash|zsh|tcsh|fish|powershell
@@ -38,8 +27,6 @@ example: anchorflow demo --out runs/demo
 
 Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
 its run waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
-
-OPTIONS = ("--help", "--version", "--print-completion")
 
 _GO_ON = "; runs that had begun have a checkpoint: continue them with the same command and --resume"
 

@@ -10,16 +10,15 @@ from typing import Annotated, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from sim.runs.run import Run
 from sim.runs.table import frame
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
-from theory.paths import PathLike
-from validate.observe import Observations, observe
-from validate.predictors import FITTED_WIDTH, PREDICTORS, Tokens
+from validate.groups import Setting, as_settings
+from validate.observe import Observations, Source, find_observations
+from validate.observe import observed_cosines as observed_cosines
+from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.progress import track
-from validate.settings import Setting, as_settings
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
 
@@ -122,22 +121,9 @@ def group_title(group: str) -> str:
 
 
 @checked
-def observed_cosines(run: Run | Observations, epoch: int, tokens: Tokens) -> FloatArray:
-    """Return the cosine matrix of a run's embedding at an epoch, shape (n, n)."""
-    if isinstance(run, Run):
-        return cosine_matrix(run.embedding(epoch)[check_tokens("tokens", tokens, run.task.vocab_size)])
-    return run.cosines(tokens, epoch)
-
-
-@checked
-def predicted_cosines(
-    runs: Sequence[Run | Observations], epoch: int, tokens: Tokens
-) -> dict[str, list[FloatArray]]:
+def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
-    _check_request(runs, tokens)
-    return _predicted(
-        [observe(run) if isinstance(run, Run) else run for run in runs], [epoch] * len(runs), tokens
-    )
+    return _predicted(_of_one_task(runs, tokens), [epoch] * len(runs), tokens)
 
 
 def _predicted(
@@ -156,21 +142,24 @@ def _predicted(
     return found
 
 
-def _observed(runs: Sequence[Run | Observations], epochs: Sequence[int], tokens: Tokens) -> list[FloatArray]:
-    return [observed_cosines(run, epoch, tokens) for run, epoch in zip(runs, epochs, strict=True)]
+def _observed(runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens) -> list[FloatArray]:
+    return [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
 
 
-def _check_request(runs: Sequence[Run | Observations], tokens: Tokens) -> None:
-    if len(runs) == 0:
+def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:
+    """Return the observations of some runs; refuse none, and tokens outside the vocabulary."""
+    found = find_observations(runs)
+    if not found:
         raise InputError("runs", [], "no run given", "give at least one")
-    check_tokens("tokens", tokens, runs[0].task.vocab_size)
+    check_tokens("tokens", tokens, found[0].task.vocab_size)
+    return found
 
 
 @checked
-def fitted_widths(runs: Sequence[Run | Observations], epoch: int, tokens: Tokens) -> list[float]:
+def fitted_widths(runs: Sequence[Source], epoch: int, tokens: Tokens) -> list[float]:
     """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
-    _check_request(runs, tokens)
-    return _fitted_widths(runs[0].task, tokens, _observed(runs, [epoch] * len(runs), tokens))
+    found = _of_one_task(runs, tokens)
+    return _fitted_widths(found[0].task, tokens, _observed(found, [epoch] * len(found), tokens))
 
 
 def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
@@ -214,14 +203,14 @@ def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
 
 @checked
 def compare_runs(
-    runs: PathLike | Iterable[Setting | Run | PathLike], epochs: Sequence[int] | None = None
+    runs: Source | Iterable[Setting | Source], epochs: Sequence[int] | None = None
 ) -> Comparison:
     """Compare every predictor with every setting's runs, at every snapshot they share.
 
     Parameters
     ----------
-    runs : path, or iterable of Setting, Run or path
-        What was trained; runs, run folders and folders of them are grouped by all but the seed.
+    runs : path, Run, Observations, or iterable of these or of Setting
+        Runs, run folders, kept files and folders of them are grouped by all but the seed.
     epochs : sequence of int, optional
         Snapshot epochs to compare at; by default all that the runs share.
 
@@ -240,13 +229,13 @@ def compare_runs(
 
 def early_rows(setting: Setting) -> list[Row]:
     """Return the comparison with each run at its early epoch; a row's epoch is the latest of them."""
-    epochs = [early_epoch(run) for run in setting.members.runs]
+    epochs = [early_epoch(run) for run in setting.runs]
     groups = groups_of(setting.task).items()
     return [row for group, tokens in groups for row in _compare_group(setting, epochs, group, tokens)]
 
 
 def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: Tokens) -> list[Row]:
-    members = setting.members.runs
+    members = setting.runs
     observed = np.array(_observed(members, epochs, tokens))
     rows = []
     for name, matrices in _predicted(members, epochs, tokens).items():

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
 
-from validate.terminal import is_live, say, terminal_width
+from validate.terminal.streams import is_live, say, terminal_width
 
 if TYPE_CHECKING:
     from sim import Progress as RunProgress

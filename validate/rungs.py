@@ -16,9 +16,9 @@ import numpy as np
 from theory import off_diagonal
 from theory.checked import checked
 from validate.compare import FloatArray, groups_of, measures, observed_cosines
-from validate.predictors import PREDICTORS, Tokens
+from validate.groups import Setting
+from validate.predict.predictors import PREDICTORS, Tokens
 from validate.progress import track
-from validate.settings import Setting
 from validate.stats import SIZE, Estimate, over_seeds
 
 OBSERVED = "observed"
@@ -93,7 +93,7 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     return [
         distance
         for setting in track(settings, "taking error budgets")
-        if setting.runs[0].config.model.kind == "emb-mlp"
+        if setting.config.model.kind == "emb-mlp"
         for epoch in setting.epochs()
         for group, tokens in groups_of(setting.task).items()
         for distance in _distances(setting, epoch, group, tokens)
@@ -114,7 +114,7 @@ def _rungs(setting: Setting, epoch: int, tokens: Tokens) -> dict[str, FloatArray
     """Return each rung's off-diagonal cosines, shape (n_seeds, n_pairs)."""
     wanted = {name for step in (*STEPS, *WHOLE) for name in step[:2]}
     rungs: dict[str, list[FloatArray]] = {name: [] for name in wanted}
-    for run in setting.members.runs:
+    for run in setting.runs:
         for predictor in PREDICTORS:
             if predictor.name in wanted:
                 rungs[predictor.name].append(off_diagonal(predictor.cosines(run, tokens, epoch)))

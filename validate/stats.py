@@ -92,6 +92,25 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
     return Estimate(mean, float(max(mean - half, low)), float(min(mean + half, high)), len(defined))
 
 
+def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArray[np.float64]:
+    """Return mean, low and high over seeds of each entry, shape (3, ...) from (n_seeds, ...).
+
+    The interval is that of ``over_seeds``; low and high are NaN for a single seed.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    estimates = [over_seeds(column, within) for column in array.reshape(len(array), -1).T.tolist()]
+    none = float("nan")
+    rows = [(e.mean, none if e.low is None else e.low, none if e.high is None else e.high) for e in estimates]
+    return np.array(rows).T.reshape(3, *array.shape[1:])
+
+
+def band_text(triple: npt.NDArray[np.float64]) -> str:
+    """Return mean, low and high as text: three decimals, or two digits where that would leave nothing."""
+    mean, low, high = (float(x) for x in triple)
+    form = ".3f" if abs(mean) >= 0.01 or mean == 0 else ".2g"
+    return f"{mean:{form}}" if np.isnan(low) else f"{mean:{form}} [{low:{form}}, {high:{form}}]"
+
+
 def t_test(values: Sequence[float], threshold: float) -> float:
     """Return the two-sided p-value of Student's t-test of the mean of some values against a threshold.
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from theory import InputError
+from theory.integrate.first_passage import first_passage
 from validate.bounds import Bound, Value, between, ends
-from validate.observe import Observations
-from validate.observe.errors import NotObservedError
+from validate.groups import Setting
+from validate.observe import NotObservedError, Observations
 
 FloatArray = npt.NDArray[np.float64]
 HALF = 0.5
@@ -32,22 +33,13 @@ def curve(
     """Return Σ learning rate and a data set's accuracy or loss (NaN where it is not finite)."""
     lines = observations.metrics
     if part not in lines[0][kind]:
-        raise NotObservedError(
-            "observable", part, "no data set of the run", f"choose one of {', '.join(lines[0][kind])}"
-        )
+        known = ", ".join(lines[0][kind])
+        raise NotObservedError("observable", part, "no data set of the run", f"choose one of {known}")
     values = [math.nan if line[kind][part] is None else line[kind][part] for line in lines]
     return np.array([line["sum_learning_rate"] for line in lines]), np.array(values)
 
 
-class Measured(Protocol):
-    """Anything with the metrics of a run."""
-
-    @property
-    def metrics(self) -> list[dict[str, Any]]:
-        """One entry per evaluation."""
-
-
-def time_at(run: Measured, epoch: int) -> float:
+def time_at(run: Observations, epoch: int) -> float:
     """Return Σ learning rate at the end of an epoch.
 
     Between two evaluations it is interpolated, which is exact for a constant learning rate.
@@ -79,6 +71,18 @@ def early_epoch(observations: Observations) -> int:
     return next((e for e in observations.epochs if e >= first), observations.epochs[-1])
 
 
+def early_epochs(setting: Setting) -> list[int]:
+    """Return the early epoch of each run of a setting."""
+    return [early_epoch(run) for run in setting.runs]
+
+
+def early_text(setting: Setting) -> str:
+    """Return the early epochs of a setting's runs: "epoch 50", "epochs 40 to 50"."""
+    epochs = early_epochs(setting)
+    first, last = min(epochs), max(epochs)
+    return f"epoch {first}" if first == last else f"epochs {first} to {last}"
+
+
 def common_early(runs: Iterable[Observations]) -> int:
     """Return the epoch of the snapshot at which the last of some runs is early: what is shown of them all."""
     return max(map(early_epoch, runs))
@@ -100,14 +104,8 @@ def fitted_time(observations: Observations, part: str) -> Value:
     Between two evaluations the accuracy is taken to be linear.
     """
     times, accuracy = curve(observations, "accuracy", part)
-    reached = np.flatnonzero(accuracy >= HALF)
-    if not reached.size:
-        return Bound(low=float(times[-1]))
-    k = int(reached[0])
-    if k == 0:
-        return float(times[0])
-    share = (HALF - accuracy[k - 1]) / (accuracy[k] - accuracy[k - 1])
-    return float(times[k - 1] + share * (times[k] - times[k - 1]))
+    time = first_passage(times, accuracy, HALF)
+    return time if math.isfinite(time) else Bound(low=float(times[-1]))
 
 
 def is_fitted(observations: Observations, part: str) -> bool:

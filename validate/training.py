@@ -14,8 +14,8 @@ from sim.training.kernels import check_kernels
 from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
 from theory import InputError
 from theory.paths import PathLike, as_path
-from validate.console import say
 from validate.progress import training_progress
+from validate.terminal.tables import say
 
 
 def train_with_progress(config: RunConfig, out: PathLike, **options: Unpack[Options]) -> list[Run]:

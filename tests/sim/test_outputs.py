@@ -40,9 +40,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work was begun")
 
-    for name in ("prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
+    for name in ("predict.prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
         monkeypatch.setattr(f"validate.{name}", work)
-    monkeypatch.setattr("validate.settings.group_runs", work)
+    monkeypatch.setattr("validate.groups.group_runs", work)
     monkeypatch.setattr("validate.figures.paper.find_figure", work)
     monkeypatch.setattr("theory.symbolic.find_derivation", work)
 

@@ -152,7 +152,7 @@ def test_the_command_names_the_run_of_a_killed_process(
     def killed(*_: Any, **__: Any) -> None:
         raise UnfinishedRunsError({"out/gamma0.8_seed0": "its process, 12, was killed (SIGKILL)"}, 2)
 
-    monkeypatch.setattr("validate.studies.work.train_members", killed)
+    monkeypatch.setattr("validate.studies.training.train_members", killed)
     assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
     said = capsys.readouterr().err
     assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL)." in said

@@ -19,7 +19,7 @@ from theory import (
     population_flow,
     validity_horizon,
 )
-from theory.emb_mlp.validity import RUNGS, _first_passage
+from theory.emb_mlp.validity import RUNGS, _end_of_validity
 
 POPULATION = small_example().population
 ANCHORS = (1, 2, 3, 4)
@@ -120,7 +120,7 @@ def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_pass
 
 def test_a_first_passage_lies_where_the_straight_line_between_two_times_passes():
     path = Trajectory(np.array([0.0, 1.0, 3.0]), {"W_emb": np.zeros((3, 20, 2))})
-    assert _first_passage(path, np.array([0.0, 0.1, 0.3]), 0.15) == pytest.approx(1.5)
+    assert _end_of_validity(path, np.array([0.0, 0.1, 0.3]), 0.15) == pytest.approx(1.5)
 
 
 def test_every_rate_starts_from_one_draw():

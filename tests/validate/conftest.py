@@ -8,9 +8,9 @@ import pytest
 
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
-from validate.demo_claims import judge
+from validate.claims.demo import judge
+from validate.groups import Setting, group_runs
 from validate.report import Report
-from validate.settings import Setting, group_runs
 
 TASK = {
     "keys": "40..59",

@@ -11,23 +11,20 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from sim.runs.run import Run
 from tests.validate.claims.synthetic import TASK, embedding, learning, of_embeddings, run
 from theory import off_diagonal
-from validate.answer import answers
+from validate.answer import Answer, answers
 from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
-from validate.answer.verdict import Answer, _pick, state
-from validate.answer.words import answer_rows, missing_command, sentence, to_json, verdict_line
+from validate.answer.verdict import pick, state
 from validate.claims.measures.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
-from validate.figures.members import Members
 from validate.figures.style import SMALL_TEXT, TEXT, TITLE
+from validate.groups import Setting
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
-from validate.predictors import from_uniform
+from validate.predict.predictors import from_uniform
 from validate.report import Report
-from validate.settings import Setting
 
 SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
@@ -41,9 +38,7 @@ def made(
     for seed in seeds:
         arrays = of_embeddings(kinds, seed) if not mix else _mixed(kinds, seed, mix * (seed % 2))
         runs.append(run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays))
-    setting = Setting(f"γ = {rate:g}", tuple(_folder(r, rate) for r in runs))
-    setting.__dict__["members"] = Members(setting.label, tuple(runs))
-    return setting
+    return Setting(f"γ = {rate:g}", tuple(_in_a_folder(r, rate) for r in runs))
 
 
 def _mixed(kinds: list[str], seed: int, share: float) -> Any:
@@ -55,9 +50,9 @@ def _mixed(kinds: list[str], seed: int, share: float) -> Any:
     return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
 
-def _folder(of: Observations, rate: float) -> Run:
+def _in_a_folder(of: Observations, rate: float) -> Observations:
     path = Path("runs/mine") / f"gamma{rate:g}_seed{of.config.seed}"
-    return Run(path, of.config, of.provenance | {"wall_seconds": 1.0}, of.metrics, of.epochs)
+    return dataclasses.replace(of, path=path, provenance=of.provenance | {"wall_seconds": 1.0})
 
 
 @pytest.fixture(scope="module")
@@ -80,16 +75,16 @@ def test_a_prediction_that_comes_true_holds(small: Setting, large: Setting) -> N
     assert answer.verdict == "holds", answer.why
     assert {state(answer.outcome(c)) for c in on.CONDITIONS} == {"met"}
     assert {state(answer.outcome(c)) for c in (on.SCRAMBLED, on.AT_LARGE)} == {"missed"}
-    assert sentence(answer) == (
+    assert answer.sentence() == (
         "γ 0.8: P^s - u predicts the anchors' cosines with Pearson 1.00 [1.00, 1.00] (3 seeds), "
         f"γ 0.3 with {_mean(large):.2f} [{_low(large):.2f}, {_high(large):.2f}] (control)"
     )
-    assert verdict_line(answer).startswith("holds early in training (epoch 3): every condition is met")
-    assert missing_command(answer) == ""
+    assert answer.verdict_line().startswith("holds early in training (epoch 3): every condition is met")
+    assert answer.missing_command() == ""
 
 
 def _pearsons(setting: Setting) -> list[float]:
-    return [on.pearson(r) for r in setting.members.runs]
+    return [on.pearson(r) for r in setting.runs]
 
 
 def _mean(setting: Setting) -> float:
@@ -112,7 +107,7 @@ def _end(setting: Setting, sign: int) -> float:
 def test_a_prediction_that_fails_does_not_hold(large: Setting) -> None:
     """Anchors far from orthogonal, but each with another one's direction."""
     orders = made(0.8, ["random", "eq. 14", "eq. 14"])
-    for r in orders.members.runs:
+    for r in orders.runs:
         gram = r.arrays["gram"]
         swap = np.r_[np.arange(15)[::-1], np.arange(15, gram.shape[2])]
         r.arrays["gram"] = gram[:, swap[:15]][:, :, swap]
@@ -142,12 +137,12 @@ def test_without_a_control_the_command_for_it_stands_there(small: Setting, large
     answer = only([small])
     assert answer.verdict == "undecided"
     assert "control with large initial weights is missing" in answer.why
-    assert missing_command(answer) == (
+    assert answer.missing_command() == (
         "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1 2 --out runs/mine"
     )
     other = only([large])
     assert other.verdict == "undecided"
-    assert "--init-rates 0.8" in missing_command(other)
+    assert "--init-rates 0.8" in other.missing_command()
 
 
 def test_a_control_that_passes_or_has_not_learned_decides_nothing(small: Setting) -> None:
@@ -170,7 +165,7 @@ def test_the_rate_of_the_verdict_is_not_chosen_by_its_result(small: Setting, lar
 
 
 def test_rivals_by_hand(small: Setting) -> None:
-    (r, *_), tokens = small.members.runs, TASK.anchors
+    (r, *_), tokens = small.runs, TASK.anchors
     o = off_diagonal(r.cosines(tokens, 3))
     p = off_diagonal(from_uniform(r, tokens))
     left = {}
@@ -198,7 +193,7 @@ def test_a_rival_that_does_as_well_turns_the_verdict(small: Setting, large: Sett
     """Anchors that lie as their numbers do, whatever their mapping: −|i − j| predicts them better."""
     angles = {token: 0.09 * token for token in (*TASK.anchors, *TASK.keys)}
     setting = made(0.8, ["random", "law", "law"])
-    for i, r in enumerate(setting.members.runs):
+    for i, r in enumerate(setting.runs):
         rows = np.array([[np.cos(a), np.sin(a)] for a in angles.values()])
         rows += 1e-3 * np.random.default_rng(i).standard_normal(rows.shape)
         gram = rows[:15] @ rows.T
@@ -239,10 +234,10 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     titles = [ax.get_title().split("\nmean")[0] for ax in maps]
     assert titles[0] == "predicted:\n$P^s - u$ (eq. 5, 8)"
     assert titles[1:] == ["observed, γ = 0.8:\nepoch 3", "observed, γ = 0.3:\nepoch 10"]
-    (r, *_), tokens = small.members.runs, TASK.anchors
+    (r, *_), tokens = small.runs, TASK.anchors
     predicted = from_uniform(r, tokens)
     np.testing.assert_allclose(maps[0].images[0].get_array(), predicted)
-    mean = np.mean([each.cosines(tokens, 3) for each in small.members.runs], axis=0)
+    mean = np.mean([each.cosines(tokens, 3) for each in small.runs], axis=0)
     np.testing.assert_allclose(maps[1].images[0].get_array(), mean)
     pairs = sheet.rows[1].panels[0]
     assert isinstance(pairs, EveryPair)
@@ -268,20 +263,20 @@ def test_one_rule_for_early_in_everything_that_is_shown(report: Report, settings
             report.early_epoch(setting.label)
             == max(
                 side["epochs"]
-                for side in (to_json(answer)["small"], to_json(answer)["control"])
+                for side in (answer.as_dict()["small"], answer.as_dict()["control"])
                 if side["setting"] == setting.label
             )[-1]
         )
         shown = {row.epoch for row in report.early if row.setting == setting.label}
         assert shown == {report.early_epoch(setting.label)}
     assert {row.epoch for row in report.rows} == {0, 2, 4, 6}
-    assert all(len(row) == 5 for row in answer_rows(answer))
+    assert all(len(row) == 5 for row in answer.rows())
     assert dataclasses.replace(answer, verdict="holds").why == answer.why
 
 
 def test_the_control_is_the_papers_rate_or_else_the_smallest() -> None:
     rates = [SimpleNamespace(init_rate=rate) for rate in (0.4, 0.1, 0.3)]
-    assert _pick(rates, 0.3, min).init_rate == 0.3  # type: ignore[union-attr]
+    assert pick(rates, 0.3, min).init_rate == 0.3  # type: ignore[union-attr]
     settings = [made(rate, ["random", "random", "random"]) for rate in (0.2, 0.1)]
     (answer,) = answers([*settings, made(0.8, ["random", "law", "law"])])
     assert answer.control is not None

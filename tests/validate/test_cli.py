@@ -17,7 +17,8 @@ from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
-from validate.cli import COMMANDS, main
+from validate.cli import main
+from validate.commands import COMMANDS
 
 CONFIG = """
 init_rates = [0.8]

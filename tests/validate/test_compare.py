@@ -23,9 +23,9 @@ from validate.compare import (
     observed_cosines,
     predicted_cosines,
 )
+from validate.groups import Setting, group_runs
 from validate.observe import Observations, observe
-from validate.predictors import FITTED_WIDTH, PREDICTORS
-from validate.settings import Setting, by_setting, group_runs
+from validate.predict.predictors import FITTED_WIDTH, PREDICTORS
 from validate.studies import load_study
 from validate.times import time_at
 
@@ -82,7 +82,8 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
     laws = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
     predicted = np.delete(cosine_matrix(laws)[1], 1)
     per_seed = [
-        pearsonr(predicted, np.delete(cosine_matrix(run.embedding(6)[11:21])[1], 1))[0] for run in small.runs
+        pearsonr(predicted, np.delete(cosine_matrix(_run(run).embedding(6)[11:21])[1], 1))[0]
+        for run in small.runs
     ]
     row = next(
         r
@@ -90,6 +91,11 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
         if (r.group, r.anchor, r.predictor, r.measure) == ("reasoning", 12, "P^s - u", "pearson")
     )
     assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)
+
+
+def _run(observed: Observations) -> Run:
+    assert observed.path is not None
+    return Run.open(observed.path)
 
 
 def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: Path) -> None:
@@ -146,7 +152,7 @@ def test_widths_are_fitted_on_the_other_seeds(settings: list[Setting]) -> None:
 
 
 def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:
-    run = runs[0]
+    run = observe(runs[0])
     steps_per_epoch = run.metrics[-1]["step"] / 6
     assert time_at(run, 0) == 0
     assert time_at(run, 3) == pytest.approx(3 * steps_per_epoch * 2e-3)
@@ -178,6 +184,6 @@ def test_a_label_of_very_different_runs_names_what_tells_them_apart() -> None:
     """A Transformer and an Emb-MLP differ in a score of settings, and one is enough."""
     transformer, emb_mlp = (load_study(name).configs[None].members() for name in ("transformer", "emb-mlp"))
     runs = [Observations(config, {}, [], (0,), {}) for config in (*transformer, *emb_mlp)]
-    labels = [label for label, _ in by_setting(runs, lambda run: run.label)]
+    labels = [setting.label for setting in group_runs(runs)]
     assert len(set(labels)) == len(labels) == 6
     assert labels[0] == 'γ = 0.3, kind = "emb-mlp"'

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.validate.page import Page
-from validate.answer import verdict
-from validate.answer.words import sentence
 from validate.cli import main
 from validate.report import Report
 
@@ -43,8 +41,8 @@ def test_exit_code_and_json_follow_the_verdict(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(verdict, "_judge", lambda *_: (decided, "by hand"))
-    monkeypatch.setattr("validate.report._figures", lambda *_: ([], []))
+    monkeypatch.setattr("validate.answer.answer.judge", lambda *_: (decided, "by hand"))
+    monkeypatch.setattr("validate.report.report._figures", lambda *_: ([], []))
     assert main(["compare", str(runs_folder), "--json"]) == code
     (answer,) = json.loads(capsys.readouterr().out)["answers"]
     assert (answer["verdict"], answer["why"]) == (decided, "by hand")
@@ -63,7 +61,7 @@ def test_the_page_begins_with_the_answer(report: Report, written: Path) -> None:
     assert order == sorted(order)
     assert Page(text).alts[0].startswith("Cosine similarity of all anchors")
     (answer,) = report.answers
-    assert sentence(answer).split("'")[0] in text
+    assert answer.sentence().split("'")[0] in text
     folded = text[text.index('id="comparison"') :]
     assert folded.index("<details") < folded.index("<table")
     assert (written / "figures" / "answer.png").stat().st_size > 10_000

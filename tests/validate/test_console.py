@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from validate.console import column_widths, print_table
-from validate.terminal import in_ascii, printable
+from validate.terminal.streams import in_ascii, printable
+from validate.terminal.tables import column_widths, print_table
 
 HEADER = ["run", "verdict", "measure", "settings"]
 ROWS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any
 
@@ -11,31 +10,24 @@ import pytest
 
 from sim import Run
 from theory import cosine_matrix
-from validate.demo_claims import (  # type: ignore[attr-defined]
+from validate.claims.demo import (
     CLAIMS,
-    LARGE,
-    SMALL,
     distance_correlation,
     judge,
     mean_memory_cosine,
     neighbour_excess,
 )
-from validate.settings import Setting
+from validate.claims.statements import LARGE, SMALL
+from validate.groups import Setting
+from validate.observe import Observations, observe
+from validate.observe.embedding import embedding_geometry
 
 
-class Fake(Run):
-    """A run with a made-up embedding and accuracies."""
-
-    def __init__(self, run: Run, embedding: np.ndarray[Any, Any], test: float, memory: float) -> None:
-        metrics = [{"accuracy": {"rsn_test": test, "mem": memory}}]
-        super().__init__(run.path, run.config, {}, metrics, run.snapshot_epochs)
-        self._embedding = embedding
-
-    __setattr__ = object.__setattr__
-
-    def embedding(self, epoch: int) -> np.ndarray[Any, Any]:
-        assert epoch == self.config.training.epochs
-        return self._embedding
+def fake(run: Run, embedding: np.ndarray[Any, Any], test: float, memory: float) -> Observations:
+    """Return a run with a made-up embedding, at its last epoch alone, and made-up accuracies."""
+    metrics = [{"accuracy": {"rsn_test": test, "mem": memory}}]
+    arrays = {name: array[None] for name, array in embedding_geometry(embedding, run.task).items()}
+    return Observations(run.config, {}, metrics, (run.config.training.epochs,), arrays)
 
 
 def _ordered() -> np.ndarray[Any, Any]:
@@ -52,35 +44,34 @@ def _random() -> np.ndarray[Any, Any]:
 
 
 def test_measures_by_hand(runs: list[Run]) -> None:
-    fake: Any = Fake(runs[0], _ordered(), 0.9, 0.0)
-    assert mean_memory_cosine(fake) == pytest.approx(1)
-    assert distance_correlation(fake) == pytest.approx(-1)
-    assert neighbour_excess(fake) == pytest.approx(np.cos(0.08) - np.cos(0.72))
+    made = fake(runs[0], _ordered(), 0.9, 0.0)
+    assert mean_memory_cosine(made) == pytest.approx(1)
+    assert distance_correlation(made) == pytest.approx(-1)
+    assert neighbour_excess(made) == pytest.approx(np.cos(0.08) - np.cos(0.72))
     real = runs[-1]
     cosines = cosine_matrix(real.embedding(6)[1:6])
-    assert mean_memory_cosine(real) == pytest.approx((cosines.sum() - 5) / 20)
+    assert mean_memory_cosine(observe(real)) == pytest.approx((cosines.sum() - 5) / 20)
 
 
-def _settings(runs: list[Run], small: Fake, large: Fake) -> list[Setting]:
+def _settings(small: Observations, large: Observations) -> list[Setting]:
+    """Return two settings, each of one made-up run twice."""
     made = []
-    for rate, fake in ((LARGE, large), (SMALL, small)):
-        run = copy.copy(next(r for r in runs if r.config.init_rate == rate))
-        fake.config = run.config  # type: ignore[misc]
-        made.append(dataclasses.replace(Setting("", (run,)), runs=(fake, fake)))  # type: ignore[arg-type]
+    for rate, run in ((LARGE, large), (SMALL, small)):
+        at_rate = dataclasses.replace(run, config=run.config.model_copy(update={"init_rate": rate}))
+        made.append(Setting("", (at_rate, at_rate)))
     return made
 
 
 def test_all_hold_for_the_papers_picture_and_fail_for_its_opposite(runs: list[Run]) -> None:
-    picture = _settings(runs, Fake(runs[0], _ordered(), 0.9, 0.02), Fake(runs[0], _random(), 0.0, 0.2))
+    picture = _settings(fake(runs[0], _ordered(), 0.9, 0.02), fake(runs[0], _random(), 0.0, 0.2))
     assert all(outcome.holds for outcome in judge(picture))
-    opposite = _settings(runs, Fake(runs[0], _random(), 0.1, 0.9), Fake(runs[0], _ordered(), 0.9, 0.2))
+    opposite = _settings(fake(runs[0], _random(), 0.1, 0.9), fake(runs[0], _ordered(), 0.9, 0.2))
     assert not any(outcome.holds for outcome in judge(opposite))
 
 
 def test_an_undefined_measure_does_not_hold(runs: list[Run]) -> None:
-    settings = _settings(
-        runs, Fake(runs[0], np.zeros((110, 3)), float("nan"), 0.0), Fake(runs[0], _random(), 0.0, 0.2)
-    )
+    none = np.zeros((110, 3))
+    settings = _settings(fake(runs[0], none, float("nan"), 0.0), fake(runs[0], _random(), 0.0, 0.2))
     failed = [o.condition.what for o in judge(settings) if not o.holds]
     assert "reasoning test accuracy" in failed
     assert "mean cosine among memory anchors" in failed

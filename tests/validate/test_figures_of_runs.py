@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from theory import Task, label_distribution
-from validate.compare import compare_runs, observed_cosines
+from validate.compare import compare_runs
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
-from validate.settings import Setting
+from validate.groups import Setting
 
 
 def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
@@ -25,7 +25,7 @@ def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
     tokens = small.task.reasoning_anchors
     matrices = CosineMatrices.from_runs(small, tokens, [2, 6], ["P^s - u"]).plot()
     assert len(matrices.images_) == 3
-    expected = np.mean([observed_cosines(run, 6, tokens) for run in small.runs], axis=0)
+    expected = np.mean([run.cosines(tokens, 6) for run in small.runs], axis=0)
     np.testing.assert_allclose(matrices.images_[-1].get_array(), expected)
 
     error = PredictionError.from_rows(compare_runs([small]), small.label, "reasoning").plot()

@@ -25,11 +25,11 @@ from validate.cli import main
 from validate.compare import compare_runs
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet
+from validate.groups import Setting, group_runs
 from validate.observe import kept, observe_path, read_kept
 from validate.observe.store import KEPT
-from validate.prediction import Prediction
+from validate.predict.prediction import Prediction
 from validate.report import Report
-from validate.settings import Setting, group_runs
 
 
 def shown(value: Any) -> str:

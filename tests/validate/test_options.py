@@ -10,7 +10,8 @@ from typing import Literal
 import pytest
 
 from theory import InputError
-from validate.cli import COMMANDS, main
+from validate.cli import main
+from validate.commands import COMMANDS
 from validate.commands.options import Option, nested
 
 

@@ -13,13 +13,12 @@ import pytest
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
 from theory import Mapping, Task
-from validate.answer.verdict import answers
-from validate.answer.words import sentence
+from validate.answer import answers
 from validate.cli import main
 from validate.commands.predict import print_prediction
 from validate.compare import compare_runs
-from validate.prediction import Prediction
-from validate.settings import group_runs
+from validate.groups import group_runs
+from validate.predict.prediction import Prediction
 
 TEXT = """
 keys = "30..39"
@@ -100,7 +99,7 @@ def test_from_task_to_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureF
     assert set(by_toml[0].metrics[-1]["loss"]) == {"mem", "rsn_train", "rsn_test"}
     verdicts = [answers(group_runs(runs)) for runs in (by_toml, by_python)]
     assert [v.verdict for v in verdicts[0]] == [v.verdict for v in verdicts[1]] == ["undecided"]
-    assert sentence(verdicts[0][0]) == sentence(verdicts[1][0])
+    assert verdicts[0][0].sentence() == verdicts[1][0].sentence()
     table = compare_runs(group_runs(by_python))
     assert {row.group for row in table} == {"own", "memory", "all anchors"}
     assert all(np.isfinite(r.estimate.mean) for r in table if (r.group, r.measure) == ("own", "rmse"))

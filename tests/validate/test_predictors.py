@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim import Run
 from theory import (
     Lookup,
     Mapping,
@@ -17,12 +18,18 @@ from theory import (
     marginal_distribution,
 )
 from validate.claims import ledger
-from validate.claims.entries.embedding import EMBEDDING
+from validate.claims.entries.embedding import CLAIMS
 from validate.compare import predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
-from validate.prediction import Prediction
-from validate.predictors import FITTED_WIDTH, PREDICTORS, are_summed, from_frozen_direction, marginal_cosines
-from validate.settings import Setting
+from validate.groups import Setting
+from validate.predict.prediction import Prediction
+from validate.predict.predictors import (
+    FITTED_WIDTH,
+    PREDICTORS,
+    are_summed,
+    from_frozen_direction,
+    marginal_cosines,
+)
 from validate.times import time_at
 
 ANCHORS = tuple(range(11, 21))
@@ -31,7 +38,7 @@ ANCHORS = tuple(range(11, 21))
 def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> None:
     small = settings[-1]
     compared = predicted_cosines(small.runs, 6, ANCHORS)
-    drawn = predictions(small.members, ANCHORS)
+    drawn = predictions(small, ANCHORS)
     computed = Prediction.of(small.task).cosines["reasoning"]
     names = {p.name for p in PREDICTORS}
     assert set(compared) == names | {FITTED_WIDTH}
@@ -46,20 +53,21 @@ def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> N
 
 def test_the_two_frozen_flows_have_a_name_each(settings: list[Setting]) -> None:
     """At the matched time it is eq. 5 integrated from the run's own weights; late it forgets them."""
-    (run, *_), tokens = settings[-1].runs, list(ANCHORS)
-    found = predicted_cosines([run], 4, ANCHORS)
-    flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(run, 4)]).W_emb[0]
+    observed, tokens = settings[-1].runs[0], list(ANCHORS)
+    assert observed.path is not None
+    run = Run.open(observed.path)
+    found = predicted_cosines([observed], 4, ANCHORS)
+    flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, 4)]).W_emb[0]
     np.testing.assert_allclose(found["frozen flow"][0], cosine_matrix(flow[tokens]), atol=1e-9)
     late = cosine_matrix(run.frozen_direction[tokens])
     np.testing.assert_allclose(found["frozen flow, late"][0], late, atol=1e-9)
     assert np.abs(found["frozen flow"][0] - late).max() > 0.05
     labels = [p.label for p in PREDICTORS]
     assert len(set(labels)) == len(labels)
-    notes = [c.what for claim in EMBEDDING for c in claim.conditions if "frozen flow" in c.what]
+    notes = [c.what for claim in CLAIMS for c in claim.conditions if "frozen flow" in c.what]
     assert notes
     assert all("frozen flow, late" in what for what in notes)
-    assert {claim.number for claim in ledger()} >= {claim.number for claim in EMBEDDING}
-    observed = settings[-1].members.runs[0]
+    assert {claim.number for claim in ledger()} >= {claim.number for claim in CLAIMS}
     np.testing.assert_array_equal(from_frozen_direction(observed, ANCHORS), found["frozen flow, late"][0])
 
 

@@ -20,14 +20,14 @@ from tests.validate.conftest import TASK
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate.claims import ledger
-from validate.equations import equations_behind
 from validate.figures.paper import FIGURES
-from validate.html_rows import setting_rows
-from validate.observe import Observations, observe
+from validate.groups import Setting, group_runs
+from validate.observe import Observations
 from validate.report import Report
-from validate.report_figures import MOST_SETTINGS, draw_paper_figures
+from validate.report.equations import equations_behind
+from validate.report.paper import MOST_SETTINGS, draw_paper_figures
+from validate.report.rows import setting_rows
 from validate.rungs import STEPS, rung_distances
-from validate.settings import Setting, group_runs
 from validate.times import time_at
 
 SCHEMAS = Path(validate.__file__).parent / "schemas"
@@ -133,7 +133,7 @@ def test_the_data_holds_everything(written: Path) -> None:
 def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
     reasons = {f.number: f.reason for f in report.not_drawn}
     assert "about Transformers" in reasons[5]
-    one = [observe(run) for run in report.settings[-1].runs]
+    one = list(report.settings[-1].runs)
     reasons = {f.number: f.reason for f in draw_paper_figures(one)[1]}
     assert "several γ" in reasons[10]
     many = [_with_rate(one[0], 0.1 + 0.05 * i) for i in range(MOST_SETTINGS + 1)]
@@ -165,8 +165,10 @@ def test_every_rung_is_its_definition(settings: list[Setting]) -> None:
         assert all(s.largest.mean >= s.rmse.mean for s in steps)
 
 
-def _frozen_rmse(run: Run, tokens: list[int], epoch: int) -> float:
-    flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(run, epoch)]).W_emb[0]
+def _frozen_rmse(observed: Observations, tokens: list[int], epoch: int) -> float:
+    assert observed.path is not None
+    run = Run.open(observed.path)
+    flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
     error = off_diagonal(cosine_matrix(flow[tokens])) - off_diagonal(
         cosine_matrix(run.embedding(epoch)[tokens])
     )

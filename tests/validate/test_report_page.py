@@ -13,12 +13,13 @@ from markupsafe import escape
 
 from tests.validate.page import Page
 from validate.claims import Condition, judge_claims, ledger
-from validate.demo_claims import judge
-from validate.html import SECTIONS, render
-from validate.observe import observe
+from validate.claims.demo import judge
+from validate.groups import Setting
 from validate.report import Report
-from validate.report_figures import NotDrawn, draw_cosines, draw_paper_figures, heat_maps
-from validate.settings import Setting
+from validate.report.figure import NotDrawn
+from validate.report.figures import draw_cosines, heat_maps
+from validate.report.page import SECTIONS, render
+from validate.report.paper import draw_paper_figures
 
 MARKUP = '<script>alert("x")</script> & <b>'
 
@@ -85,7 +86,7 @@ def test_pictures_fit_a_narrow_screen(written: Path) -> None:
 @pytest.mark.parametrize("epochs", [None, [2, 6]])
 def test_no_heat_map_stands_in_a_report_twice(settings: list[Setting], epochs: list[int] | None) -> None:
     """Within a figure predictions may agree; between figures nothing is repeated."""
-    observations = [observe(run) for setting in settings for run in setting.runs]
+    observations = [run for setting in settings for run in setting.runs]
     figures = draw_paper_figures(observations)[0]
     figures += draw_cosines(settings, epochs, figures) if epochs else []
     maps = [heat_maps([figure]) for figure in figures]

@@ -23,10 +23,10 @@ from theory import (
 from theory.task.rule import _labels
 from validate.cli import main
 from validate.commands.predict import print_prediction
-from validate.prediction import Prediction
-from validate.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
-from validate.sampled_cosines import FloatArray, known_digits, with_error
-from validate.sampled_prediction import SampledPrediction
+from validate.predict.prediction import Prediction
+from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
+from validate.predict.sampled import SampledStatistics
+from validate.predict.sampled_cosines import FloatArray, known_digits, with_error
 
 LARGE = """
 keys = "50..89"
@@ -61,15 +61,13 @@ def mean_pair(matrix: FloatArray) -> float:
     return float(off_diagonal(matrix).mean())
 
 
-def sampled(
-    task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int
-) -> list[SampledPrediction]:
+def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int) -> list[Prediction]:
     """Predict with a limit so low that even a small task has to be sampled."""
     _labels.cache_clear()
     with monkeypatch.context() as lowered:
         lowered.setattr("theory.task.domain.MAX_ENTRIES", 100)
         found = [Prediction.of(task, n_samples=n_samples, seed=seed) for seed in range(seeds)]
-    return [prediction for prediction in found if isinstance(prediction, SampledPrediction)]
+    return [p for p in found if isinstance(p.statistics, SampledStatistics)]
 
 
 def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,13 +109,13 @@ def test_sampled_numbers_lie_within_their_errors(
     print_prediction(drawn)
     assert "nan" not in capsys.readouterr().out
     exact = Prediction.of(task)
-    for found, error, wanted in zip(drawn.tokens, drawn.token_errors, exact.tokens, strict=True):
+    for found, error, wanted in zip(drawn.tokens, drawn.statistics.token_errors, exact.tokens, strict=True):
         assert (found.token, found.kind, found.ratio) == (wanted.token, wanted.kind, wanted.ratio)
         for name in ("mean", "std", "norm2"):
             distance = abs(getattr(found, name) - getattr(wanted, name))
             assert distance <= 5 * getattr(error, name) + 1e-12, (found.token, name)
     for name in (UNIFORM, MARGINAL):
-        value = drawn.estimates["own"][name].over(lambda m: m)
+        value = drawn.statistics.estimates["own"][name].over(lambda m: m)
         scores = off_diagonal(value.value - exact.cosines["own"][name]) / off_diagonal(value.standard_error)
         assert np.abs(scores).max() < 5
     shares = np.array(list(drawn.to_json()["label_distributions"].values()))
@@ -133,14 +131,14 @@ def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pyt
     task, tokens = small(), tuple(range(1, 8))
     draws = sampled(task, monkeypatch, 4000, 10)
     wanted = {UNIFORM: uniform_cosines(task, tokens), MARGINAL: marginal_cosines(task, tokens)}
-    shares = [drawn.labels.moments.shares[:7] for drawn in draws]
+    shares = [drawn.statistics.labels.moments.shares[:7] for drawn in draws]
     plain = [off_diagonal(cosine_matrix(rows - 1 / 97)).mean() for rows in shares]
     for name, matrix in wanted.items():
         exact = off_diagonal(matrix).mean()
         means = np.array([off_diagonal(drawn.cosines["own"][name]).mean() for drawn in draws])
         error = means.std(ddof=1) / np.sqrt(len(means))
         assert abs(means.mean() - exact) < 3.5 * error, name
-        stated = [d.estimates["own"][name].over(mean_pair).standard_error for d in draws]
+        stated = [d.statistics.estimates["own"][name].over(mean_pair).standard_error for d in draws]
         assert 0.5 < np.mean(stated) / means.std(ddof=1) < 2, name
     assert np.mean(plain) < off_diagonal(wanted[UNIFORM]).mean() - 10 * np.std(plain) / np.sqrt(len(plain))
     norms = np.array([drawn.tokens[0].norm2 for drawn in draws])
@@ -189,7 +187,7 @@ def test_a_rule_in_total_alone_is_exact_but_for_one_data_set() -> None:
     mapping = Mapping(range(1, 11), Expression("(key + total) % 700"), "own")
     task = Task(keys=range(100, 110), n_anchors=30, length=31, vocab_size=700, mappings=[mapping])
     prediction = Prediction.of(task)
-    assert not isinstance(prediction, SampledPrediction)
+    assert not isinstance(prediction.statistics, SampledStatistics)
     assert set(prediction.cosines["own"]) == {UNIFORM, MARGINAL}
     assert any("expected in one data set are left out for 'own'" in s for s in prediction.left_out())
 

@@ -168,7 +168,7 @@ def test_all_variants_are_trained_in_one_call(
 ) -> None:
     calls = []
     monkeypatch.setattr(
-        "validate.studies.work.train_members", lambda *given, **options: calls.append((given, options))
+        "validate.studies.training.train_members", lambda *given, **options: calls.append((given, options))
     )
     study = load_study(file)
     run_study(study, tmp_path, workers=2)
@@ -188,7 +188,7 @@ def test_complete_runs_are_not_trained_again(trained: Path, monkeypatch: pytest.
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("nothing is left to train")
 
-    monkeypatch.setattr("validate.studies.work.train_members", refuse)
+    monkeypatch.setattr("validate.studies.training.train_members", refuse)
     assert run_study(study, trained, workers=1) == []
 
 
@@ -347,7 +347,7 @@ def test_ctrl_c_says_how_to_go_on(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("validate.studies.work.train_members", interrupted)
+    monkeypatch.setattr("validate.studies.training.train_members", interrupted)
     assert main(["study", str(file), "--run", "--root", str(tmp_path)]) == 130
     assert "the same command continues" in capsys.readouterr().err
 

@@ -8,7 +8,6 @@ mode as if it were alone; how far off this is depends on the task. [beyond]
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from theory.checked import Between, Numbers, Positive, Size, check_shape, checke
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
+from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Trajectory
 
@@ -70,7 +70,7 @@ def measured_rank_steps(trajectory: Trajectory, threshold: Positive, n_modes: Si
     """
     _check_modes(n_modes, trajectory.W_emb.shape[1:], threshold)
     values = np.array([np.linalg.svd(W, compute_uv=False)[:n_modes] for W in trajectory.W_emb])
-    return np.array([_crossing(trajectory.times, column, threshold, np.log) for column in values.T])
+    return np.array([first_passage(trajectory.times, column, threshold, np.log) for column in values.T])
 
 
 @checked
@@ -141,7 +141,7 @@ def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, thresho
         return float("inf")
     doses = np.arange(0.0, _LONGEST_DOSE, _DOSE_STEP) * earliest
     path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
-    dose = _crossing(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold, np.reciprocal)
+    dose = first_passage(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold, np.reciprocal)
     if np.isinf(dose) and path.blow_up is not None:
         # So high a threshold is passed in the last moments, where ‖α‖ = 1/(t* − t).
         return max(path.blow_up - 1 / threshold, float(path.times[-1]))
@@ -159,21 +159,6 @@ def _one_mode(
     beta = (initial.W2 @ w)[:, None]
     basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
     return (u @ initial.W_emb)[None], initial.W1 @ basis, basis.T @ beta
-
-
-def _crossing(
-    times: FloatArray, values: FloatArray, threshold: float, straight: Callable[[FloatArray], FloatArray]
-) -> float:
-    """Return when values pass the threshold; ``straight`` of them is interpolated linearly."""
-    above = np.flatnonzero(values >= threshold)
-    if above.size == 0:
-        return float("inf")
-    first = int(above[0])
-    if first == 0:
-        return float(times[0])
-    low, high, level = straight(np.array([values[first - 1], values[first], threshold]))
-    share = (level - low) / (high - low)
-    return float(times[first - 1] + share * (times[first] - times[first - 1]))
 
 
 def _check_modes(n_modes: int, shape: tuple[int, ...], threshold: float) -> None:

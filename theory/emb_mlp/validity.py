@@ -17,6 +17,7 @@ from theory.emb_mlp.linearised import linearised_flow
 from theory.emb_mlp.parameters import EmbMLPParameters
 from theory.emb_mlp.population_flow import population_flow
 from theory.errors import InputError
+from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import STABILISED, Solver
 from theory.integrate.trajectory import Trajectory
 from theory.shapes.cosines import cosine_matrix, off_diagonal
@@ -142,7 +143,7 @@ def validity_horizon(
         for rung, trajectory in _rungs(population, initial, times, solver).items():
             errors = cosine_errors(reference, trajectory, tokens)
             rows += [
-                Horizon(init_rate, rung, b, _first_passage(trajectory, errors, b), clock, times[-1])
+                Horizon(init_rate, rung, b, _end_of_validity(trajectory, errors, b), clock, times[-1])
                 for b in limits
             ]
     return rows
@@ -172,13 +173,7 @@ def _rungs(
     return dict(zip(RUNGS, flows, strict=True))
 
 
-def _first_passage(trajectory: Trajectory, errors: FloatArray, bound: float) -> float:
-    """Return when the error passes the bound; a rung that blows up is not valid beyond that."""
-    above = np.flatnonzero(errors > bound)
-    if above.size == 0:
-        return float("inf") if trajectory.blow_up is None else trajectory.blow_up
-    after = int(above[0])
-    before = after - 1
-    share = (bound - errors[before]) / (errors[after] - errors[before])
-    times = trajectory.times
-    return float(times[before] + share * (times[after] - times[before]))
+def _end_of_validity(trajectory: Trajectory, errors: FloatArray, bound: float) -> float:
+    """Return when the error reaches the bound; a rung that blows up is not valid beyond that."""
+    time = first_passage(trajectory.times, errors, bound)
+    return time if trajectory.blow_up is None else min(time, trajectory.blow_up)

@@ -18,7 +18,7 @@ from validate.claims.measures.geometry import correlation, shuffled, skill
 from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.statements import Claim, Condition, each
 from validate.observe import Observations
-from validate.predictors import Predict, from_uniform
+from validate.predict.predictors import Predict, from_uniform
 from validate.stats import COSINE, SIZE
 from validate.times import HALF, curve, learned_part
 

@@ -9,22 +9,22 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from theory import off_diagonal
+from validate.answer.answer import Answer
 from validate.answer.conditions import PREDICT, PREDICTION
-from validate.answer.verdict import Answer
-from validate.answer.words import epochs_text
 from validate.figures.context import about
-from validate.figures.cosines import CosineMatrix
+from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS
 from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import PALETTE, new_axes
-from validate.settings import Setting
-from validate.times import early_epoch
+from validate.figures.style import PALETTE
+from validate.groups import Setting
+from validate.times import early_epoch, early_text
 
 _BAR = "cosine similarity"
 
 
 @dataclass
-class EveryPair:
+class EveryPair(BasePanel):
     """Predicted against observed cosine, a point for every pair of anchors.
 
     Attributes
@@ -38,9 +38,8 @@ class EveryPair:
     observed: dict[str, CosineMatrix]
     points_: list[Any] = field(default_factory=list, repr=False)
 
-    def plot(self, ax: Axes | None = None) -> EveryPair:
-        """Draw, and return itself with ``points_``."""
-        ax = ax or new_axes()[1][0]
+    def draw(self, ax: Axes) -> None:
+        """Draw on some axes."""
         x = off_diagonal(self.predicted.matrix)
         for (label, matrix), colour in zip(self.observed.items(), PALETTE, strict=False):
             y = off_diagonal(matrix.matrix)
@@ -48,7 +47,6 @@ class EveryPair:
         ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
         ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
         ax.set(xlabel="predicted cosine similarity", ylabel="observed cosine similarity")
-        return self
 
 
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
@@ -56,8 +54,8 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
 
     It shows the runs that the verdict is about, or those that there are.
     """
-    shown = [s for s in (answer.small, answer.control) if s is not None] or list(answer.settings[-1:])
-    run = shown[0].members.runs[0]
+    shown = answer.judged() or list(answer.settings[-1:])
+    run = shown[0].runs[0]
     tokens = run.task.anchors
     if len(tokens) < 3:
         return None
@@ -72,10 +70,10 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "
         "in training. In B the line is a perfect prediction."
     )
-    return Sheet(name, caption, about([s.members for s in shown]), rows)
+    return Sheet(name, caption, about(shown), rows)
 
 
 def _observed(setting: Setting) -> CosineMatrix:
-    runs, tokens = setting.members.runs, setting.task.anchors
-    title = f"observed, γ = {setting.init_rate:g}:\n{epochs_text(setting)}"
+    runs, tokens = setting.runs, setting.task.anchors
+    title = f"observed, γ = {setting.init_rate:g}:\n{early_text(setting)}"
     return CosineMatrix.of(title, tokens, np.array([r.cosines(tokens, early_epoch(r)) for r in runs]))

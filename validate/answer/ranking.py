@@ -12,9 +12,9 @@ from validate.claims.entries.embedding import SKILL
 from validate.claims.measures.geometry import correlation, skill
 from validate.claims.measures.rivals import RIVALS
 from validate.compare import measures
+from validate.groups import Setting
 from validate.observe import Observations
-from validate.predictors import PREDICTORS, Predict
-from validate.settings import Setting
+from validate.predict.predictors import PREDICTORS, Predict
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
 
@@ -54,7 +54,7 @@ RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 
 def ranking(setting: Setting) -> list[Ranked]:
     """Return every predictor and rival that says anything of a setting's runs, the best correlation first."""
-    runs = setting.members.runs
+    runs = setting.runs
     tokens = setting.task.anchors
     if len(tokens) < 3:
         return []

@@ -1,4 +1,4 @@
-"""From runs to one answer: whether the theory predicts this task's embedding.
+"""From measured conditions to a verdict: whether the theory predicts a task's embedding.
 
 The verdict is *holds* if every condition is met and both controls miss theirs, each with its whole interval
 on that side; *does not hold* if a condition is missed with its whole interval; and *undecided* otherwise: if
@@ -8,108 +8,21 @@ or a control is missing or passes.
 
 from __future__ import annotations
 
-import json
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from sim.runs.run import Run
-from theory.checked import checked
-from theory.paths import PathLike
 from validate.answer import conditions as on
-from validate.claims.statements import LARGE, SMALL, Condition
+from validate.claims.statements import Condition
 from validate.claims.verdicts import Outcome, outcome_on
-from validate.settings import Setting, as_settings
-from validate.times import early_epoch
+from validate.groups import Setting
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
 
 
-@dataclass(frozen=True, repr=False)
-class Answer:
-    """What some runs of one task and model say, and how surely.
-
-    Attributes
-    ----------
-    settings : tuple of Setting
-        All of them, alike in all but γ and seed, small γ first.
-    small, control : Setting or None
-        The runs on which the verdict is made, and those with large initial weights beside them.
-    outcomes : tuple of Outcome
-        Every condition that could be measured.
-    verdict : {"holds", "does not hold", "undecided"}
-    why : str
-        The reason, in a sentence.
-    """
-
-    settings: tuple[Setting, ...]
-    small: Setting | None
-    control: Setting | None
-    outcomes: tuple[Outcome, ...]
-    verdict: Verdict
-    why: str
-
-    def __str__(self) -> str:
-        from validate.answer.words import missing_command, sentence, verdict_line
-
-        command = missing_command(self)
-        missing = f"\nwhat is missing: {command}" if command else ""
-        return f"{sentence(self)}.\nverdict: {verdict_line(self)}.{missing}"
-
-    def __repr__(self) -> str:
-        return f"Answer({self.verdict}: {self.why})"
-
-    def outcome(self, condition: Condition) -> Outcome:
-        """Return what became of a condition."""
-        return next(o for o in self.outcomes if o.condition is condition)
-
-
-@checked
-def answers(runs: PathLike | Iterable[Setting | Run | PathLike]) -> list[Answer]:
-    """Return whether the theory predicts the embedding, once for each task and model.
-
-    Parameters
-    ----------
-    runs : path, or iterable of Setting, Run or path
-        What was trained: run folders, folders of them, or what ``sim.train`` returned.
-
-    Returns
-    -------
-    list of Answer
-        One for each group of runs that differ in nothing but γ and seed; ``print`` shows it in words.
-    """
-    families: dict[str, list[Setting]] = defaultdict(list)
-    for setting in as_settings(runs):
-        config = setting.runs[0].config
-        families[
-            json.dumps(config.model_dump(mode="json", exclude={"seed", "init_rate"}), sort_keys=True)
-        ].append(setting)
-    return [_answer(tuple(sorted(found, key=lambda s: s.init_rate))) for found in families.values()]
-
-
-def early_epochs(setting: Setting) -> list[int]:
-    """Return the early epoch of each run of a setting."""
-    return [early_epoch(run) for run in setting.members.runs]
-
-
-def _answer(settings: tuple[Setting, ...]) -> Answer:
-    small = _pick([s for s in settings if s.init_rate > CRITICAL], SMALL, max)
-    control = _pick([s for s in settings if s.init_rate < CRITICAL], LARGE, min)
-    outcomes = tuple(
-        _measure(condition, setting)
-        for setting, wanted in ((small, on.CLAIM.conditions[:-1]), (control, (on.LEARNED, on.AT_LARGE)))
-        if setting is not None and len(setting.task.anchors) > 2
-        for condition in wanted
-    )
-    verdict, why = _judge(small, control, outcomes)
-    return Answer(settings, small, control, outcomes, verdict, why)
-
-
-def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
+def pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
     """Return the setting at the γ that the claims are about, or the most extreme one."""
     if not settings:
         return None
@@ -117,13 +30,13 @@ def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[...
     return chosen[0] if chosen else otherwise(settings, key=lambda s: s.init_rate)
 
 
-def _measure(condition: Condition, setting: Setting) -> Outcome:
-    return outcome_on(on.CLAIM, condition, {("", setting.init_rate): setting.members.runs})
+def measure(condition: Condition, setting: Setting) -> Outcome:
+    """Return what became of a condition on a setting's runs."""
+    return outcome_on(on.CLAIM, condition, {("", setting.init_rate): setting.runs})
 
 
-def _judge(
-    small: Setting | None, control: Setting | None, outcomes: Sequence[Outcome]
-) -> tuple[Verdict, str]:
+def judge(small: Setting | None, control: Setting | None, outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
+    """Return the verdict and the reason, from every condition that could be measured."""
     if small is None:
         return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
     if not outcomes:

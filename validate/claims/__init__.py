@@ -1,18 +1,12 @@
 """Each claim of the paper: statement, measure, threshold fixed beforehand, negative control, verdict."""
 
-from validate.claims.register import ledger
-from validate.claims.statements import Claim, Condition, Needs, each, each_seed
-from validate.claims.verdicts import Finding, MissingRunsError, Outcome, judge_claims
-
-__all__ = [
-    "Claim",
-    "Condition",
-    "Finding",
-    "MissingRunsError",
-    "Needs",
-    "Outcome",
-    "each",
-    "each_seed",
-    "judge_claims",
-    "ledger",
-]
+from validate.claims.register import ledger as ledger
+from validate.claims.statements import Claim as Claim
+from validate.claims.statements import Condition as Condition
+from validate.claims.statements import Needs as Needs
+from validate.claims.statements import each as each
+from validate.claims.statements import each_seed as each_seed
+from validate.claims.verdicts import Finding as Finding
+from validate.claims.verdicts import MissingRunsError as MissingRunsError
+from validate.claims.verdicts import Outcome as Outcome
+from validate.claims.verdicts import judge_claims as judge_claims

@@ -26,7 +26,7 @@ from theory.checked import checked
 from validate.bounds import Bound, Value, ends, side
 from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
-from validate.observe.errors import NotObservedError
+from validate.observe import NotObservedError, Observations
 from validate.progress import track
 from validate.stats import Estimate, holm, over_seeds, t_test
 
@@ -260,10 +260,8 @@ def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
 def _outcome(claim: Claim, condition: Condition, find: Find) -> Outcome:
     try:
         return outcome_on(claim, condition, find(condition.needs) if condition.needs else {})
-    except MissingRunsError as missing:
+    except (MissingRunsError, NotObservedError) as missing:
         return Outcome(claim, condition, NOTHING, missing=str(missing))
-    except NotObservedError as error:
-        return Outcome(claim, condition, NOTHING, missing=str(error))
 
 
 def outcome_on(claim: Claim, condition: Condition, sample: Sample) -> Outcome:
@@ -275,7 +273,7 @@ def outcome_on(claim: Claim, condition: Condition, sample: Sample) -> Outcome:
     return Outcome(claim, condition, estimate, values, sources=_sources(sample.values()))
 
 
-def _sources(cells: Iterable[Sequence[Any]]) -> dict[str, str]:
+def _sources(cells: Iterable[Sequence[Observations]]) -> dict[str, str]:
     """Return where the settings of some runs come from; "user" where they disagree."""
     merged: dict[str, str] = {}
     for run in (run for runs in cells for run in runs):

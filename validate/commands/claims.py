@@ -50,9 +50,9 @@ def run(arguments: Sequence[str]) -> int:
     from validate.claims import judge_claims, ledger
     from validate.claims.evidence import Evidence, studies_in
     from validate.claims.presentation import to_json
-    from validate.console import print_json
     from validate.observe import KEPT
     from validate.studies import load_study
+    from validate.terminal.tables import print_json
 
     claims = ledger(options.numbers)
     evidence = Evidence(
@@ -104,7 +104,7 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
         summary,
         untested,
     )
-    from validate.console import print_table, print_text, say
+    from validate.terminal.tables import print_table, print_text, say
 
     columns = header(claims)
     rows = [row(claim, columns[2:]) for claim in claims]

@@ -12,8 +12,8 @@ from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.answer import Answer
+    from validate.groups import Setting
     from validate.report import Report
-    from validate.settings import Setting
 
 
 class Options(CommandOptions):
@@ -24,12 +24,12 @@ class Options(CommandOptions):
     prediction beside the observation, and the paper's claims, figures and error budget of these runs. The
     exit code is 1 if the verdict is "does not hold".
 
-    RUN is a run folder or a folder of them. Runs that differ in nothing but the seed are taken together,
-    and intervals are over seeds.
+    RUN is a run folder, a kept file or a folder of these. Runs that differ in nothing but the seed are taken
+    together, and intervals are over seeds.
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
-    """Run folders, or folders that hold them."""
+    """Run folders, kept files, or folders that hold them."""
     out: Path | None = None
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
@@ -45,14 +45,13 @@ def run(arguments: Sequence[str]) -> int:
     """Compare, print, and write the report if asked to."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from sim.runs.run import Run, find_runs
-    from validate.console import print_json
+    from validate.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
-    from validate.settings import group_runs
+    from validate.terminal.tables import print_json
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    settings = group_runs([Run.open(path) for path in find_runs(list(options.runs))])
+    settings = group_runs(options.runs)
     _check_epochs(options.epochs, settings)
     shown = options.out is not None or options.as_json
     title = "Predicted and observed embeddings"
@@ -74,16 +73,16 @@ def run(arguments: Sequence[str]) -> int:
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
     from validate.answer.ranking import RANKED_HEADER, ranking
-    from validate.answer.words import answer_rows, epochs_text
-    from validate.console import print_table, tell
+    from validate.terminal.tables import print_table, tell
+    from validate.times import early_text
 
     for answer in answers:
         tell(str(answer))
         if verbose and answer.outcomes:
             header = ["state", "measure", "mean [95 %]", "threshold"]
-            print_table("every condition", header, [row[:-1] for row in answer_rows(answer)])
+            print_table("every condition", header, [row[:-1] for row in answer.rows()])
         if answer.small is not None and (ranked := ranking(answer.small)):
-            title = f"predictors at γ = {answer.small.init_rate:g}, {epochs_text(answer.small)}, all anchors"
+            title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
             print_table(title, list(RANKED_HEADER), [r.cells() for r in ranked])
 
 
@@ -99,11 +98,12 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 
 def print_comparison(report: Report) -> None:
     """Print the early comparison over all pairs, one table a setting."""
-    from validate.console import print_table
+    from validate.terminal.tables import print_table
 
     for setting in report.settings:
-        seeds = f"{len(setting.runs)} seed{'s' * (len(setting.runs) > 1)}"
-        title = f"{setting.label}, epoch {report.early_epoch(setting.label)}, {seeds}, mean [95 %]"
+        title = (
+            f"{setting.label}, epoch {report.early_epoch(setting.label)}, {setting.seeds_text}, mean [95 %]"
+        )
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
         print_table(title, header, report.early_table(setting.label))
 
@@ -111,7 +111,7 @@ def print_comparison(report: Report) -> None:
 def print_claims(report: Report, *, verbose: bool) -> None:
     """Print the claims that these runs say anything of, or how many they are."""
     from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
-    from validate.console import print_table, tell
+    from validate.terminal.tables import print_table, tell
 
     tested = [c for c in report.claims() if is_measured(c)]
     if not verbose:

@@ -11,6 +11,7 @@ import shtab
 
 from theory import InputError
 from theory.errors import unknown_name
+from validate.commands import COMMANDS, OPTIONS
 from validate.commands.parsing import Command
 
 
@@ -35,8 +36,6 @@ def _name_one() -> str:
 
 def _whole_parser() -> argparse.ArgumentParser:
     """Return one parser of all commands; only completion needs them at once."""
-    from validate.cli import COMMANDS, OPTIONS
-
     parser = argparse.ArgumentParser(prog="anchorflow", add_help=False)
     for option in OPTIONS:
         parser.add_argument(option, action="store_true")

@@ -56,10 +56,10 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.console import print_json
     from validate.corpus.page import FILES, FOLDERS, write
     from validate.corpus.prediction import CorpusPrediction
     from validate.corpus.read import documents_of
+    from validate.terminal.tables import print_json
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
@@ -90,8 +90,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def print_prediction(prediction: CorpusPrediction) -> None:
     """Print what was read, a line a word, the neighbours and the spectrum."""
-    from validate.console import print_table, tell
     from validate.corpus.prediction import FORMULAS
+    from validate.terminal.tables import print_table, tell
 
     tell(prediction.headline())
     predictor = prediction.geometry.predictor

@@ -42,11 +42,11 @@ def run(arguments: Sequence[str]) -> int:
     """Train, compare, judge."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.console import print_json, say
-    from validate.demo_claims import judge
+    from validate.claims.demo import judge
+    from validate.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
-    from validate.report_figures import draw_overview
-    from validate.settings import group_runs
+    from validate.report.figures import draw_overview
+    from validate.terminal.tables import print_json, say
     from validate.training import train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)
@@ -81,7 +81,7 @@ def demo_config() -> RunConfig:
 
 def print_verdicts(outcomes: Sequence[Outcome]) -> None:
     """Print every condition with its estimate, threshold and verdict."""
-    from validate.console import print_table
+    from validate.terminal.tables import print_table
 
     rows = [verdict_row(outcome) for outcome in outcomes]
     header = ["claim", "γ", "measure at the last epoch", "threshold", "mean [95 %]", "seeds", "verdict"]

@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is not None and options.all:
         raise InputError("name, all", options.name, "one and all asked for", "ask for one of the two")
     from sim.runs.outputs import check_new_file, write_new_file
-    from validate.console import print_json
+    from validate.terminal.tables import print_json
 
     if options.out is not None:
         check_new_file(options.out)
@@ -72,7 +72,7 @@ def _chosen(options: Options) -> dict[str, Derivation]:
 
 def _print_list() -> None:
     from theory.symbolic.titles import TITLES
-    from validate.console import print_table
+    from validate.terminal.tables import print_table
 
     rows = [[name, title] for name, title in TITLES.items()]
     print_table(f"Show one with: {EXAMPLE}", ["name", "title"], rows)

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from theory import InputError
-from theory.paths import is_file, is_folder
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.figures.paper import PaperFigure
     from validate.figures.sheet import Sheet
-    from validate.observe import Observations
 
 
 class Options(CommandOptions):
@@ -42,9 +40,9 @@ def run(arguments: Sequence[str]) -> int:
     """Draw, write, and say what was written and what is missing."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.console import print_json, say
     from validate.figures.paper import FIGURES, find_figure
     from validate.progress import track
+    from validate.terminal.tables import print_json, say
 
     if not options.format:
         raise InputError("format", [], "no format given", "give png, pdf or svg")
@@ -76,42 +74,13 @@ def run(arguments: Sequence[str]) -> int:
 def _observations_of(paths: Sequence[Path]) -> Callable[[PaperFigure], tuple[list[Any], list[InputError]]]:
     """Return where a figure's observations come from: the runs that are named, or what is kept."""
     from validate.figures.paper import kept_of
-    from validate.observe import kept
+    from validate.observe import find_observations, kept
 
     if paths:
-        given = read_observations(paths)
-        return lambda figure: (given, [])
+        named = find_observations(paths, variants=True)
+        return lambda figure: (named, [])
     read = cache(kept)
     return lambda figure: kept_of(figure, read)
-
-
-def read_observations(paths: Sequence[Path]) -> list[Observations]:
-    """Observe run folders and read kept files, those named and those inside the folders named.
-
-    Raises
-    ------
-    InputError
-        If a path holds neither.
-    """
-    from validate.observe import observe_path
-
-    found = []
-    for path in paths:
-        inside = _inside(path)
-        if not inside:
-            raise InputError("runs", str(path), "holds no run", "name a run folder or a folder of them")
-        found += [observe_path(file) for file in inside]
-    return found
-
-
-def _inside(path: Path) -> list[Path]:
-    if is_file(path) or is_file(path / "config.json"):
-        return [path]
-    # A study's runs lie one folder down, those of its variants two.
-    if not is_folder(path):
-        return []
-    folders = [f.parent for depth in ("*", "*/*") for f in path.glob(f"{depth}/config.json")]
-    return sorted([*folders, *path.glob("*.safetensors")])
 
 
 def _draw(

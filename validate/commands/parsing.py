@@ -15,7 +15,7 @@ import shtab
 from theory import InputError
 from theory.errors import nearest
 from validate.commands.options import CommandOptions, Option, options_of
-from validate.terminal import text_width
+from validate.terminal.streams import text_width
 
 _COMMON = {option.key for option in options_of(CommandOptions)}
 Values = TypeVar("Values", bound=CommandOptions)

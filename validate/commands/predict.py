@@ -11,7 +11,7 @@ from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from validate.prediction import Prediction
+    from validate.predict.prediction import Prediction
 
 
 class Options(CommandOptions):
@@ -41,8 +41,8 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
     from sim.runs.outputs import OutputFolder
-    from validate.console import print_json
-    from validate.prediction import FILES, FOLDERS, Prediction
+    from validate.predict.prediction import FILES, FOLDERS, Prediction
+    from validate.terminal.tables import print_json
 
     if (options.file is None) == (options.task is None):
         raise InputError(
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def print_prediction(prediction: Prediction) -> None:
     """Print one line a token kind, and the cosines of each mapping's anchors."""
-    from validate.console import print_table, tell
+    from validate.terminal.tables import print_table, tell
 
     header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]
     print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, prediction.token_rows())

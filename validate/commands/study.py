@@ -45,9 +45,9 @@ COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
 def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then say how far the studies are."""
     options = COMMAND.parse(arguments)
-    from validate.console import say
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, run_study, study_names
+    from validate.terminal.tables import say
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
@@ -66,8 +66,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
-    from validate.console import print_json, print_table
     from validate.studies import members_of, states_of
+    from validate.terminal.tables import print_json, print_table
     from validate.training import process_count
 
     states = {s.name: states_of(s, members_of(s, options.root), folder) for s in studies}

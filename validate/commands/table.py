@@ -13,7 +13,7 @@ from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from sim.runs.run import Run
+    from validate.observe import Observations
 
 
 class Options(CommandOptions):
@@ -26,7 +26,7 @@ class Options(CommandOptions):
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
-    """Run folders, or folders that hold them."""
+    """Run folders, kept files, or folders that hold them."""
     csv: str | None = None
     """The file to write, or - for standard output."""
 
@@ -38,12 +38,15 @@ def run(arguments: Sequence[str]) -> int:
     """Read the runs, and write or print their table."""
     options = COMMAND.parse(arguments)
     from sim.runs.files import write_atomically, writing
-    from sim.runs.run import Run, find_runs
+    from sim.runs.table import metric_records
     from theory.paths import as_path
-    from validate.console import print_json
+    from validate.observe import find_observations
+    from validate.terminal.tables import print_json
 
-    runs = [Run.open(path) for path in find_runs(options.runs)]
-    records = [record for each in runs for record in each.to_records()]
+    runs = find_observations(options.runs)
+    records = [
+        record for each in runs for record in metric_records(Path(each.source), each.config, each.metrics)
+    ]
     if options.csv == "-":
         sys.stdout.write(as_csv(records))
     elif options.csv is not None:
@@ -70,11 +73,11 @@ def as_csv(records: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _print(runs: Sequence[Run]) -> None:
-    from validate.console import print_table
+def _print(runs: Sequence[Observations]) -> None:
+    from validate.terminal.tables import print_table
 
     rows = [
-        [str(each.path), part, f"{value:.3f}", "–" if loss.get(part) is None else f"{loss[part]:.3f}"]
+        [each.source, part, f"{value:.3f}", "–" if loss.get(part) is None else f"{loss[part]:.3f}"]
         for each in runs
         for loss in [each.metrics[-1]["loss"]]
         for part, value in each.metrics[-1]["accuracy"].items()

@@ -173,7 +173,7 @@ def _execution(options: Options) -> Execution:
 
 def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
     """Say where the runs are and how well they do."""
-    from validate.console import print_json, print_table
+    from validate.terminal.tables import print_json, print_table
 
     if as_json:
         print_json(

@@ -12,8 +12,8 @@ from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.corpus.prediction import FORMULAS, CorpusPrediction
 from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes, rendered
-from validate.html import page
-from validate.report_figures import ReportFigure
+from validate.report.figure import ReportFigure
+from validate.report.page import page
 
 FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
 """What ``write`` writes into a folder."""

@@ -4,57 +4,31 @@ Importing this package selects no backend and opens no window; figures are drawn
 ``new_axes``.
 """
 
-from validate.figures.accuracy import AccuracyCurves
-from validate.figures.attention import (
-    AttentionMatrix,
-    AttentionRows,
-    LastAttention,
-    LastLogits,
-    PositionLogits,
-)
-from validate.figures.average import AverageOverGamma
-from validate.figures.budget import ErrorBudget
-from validate.figures.cosines import CosineMatrices, CosineMatrix
-from validate.figures.embedding import CosineRows, EmbeddingPCA
-from validate.figures.error import PredictionError
-from validate.figures.labels import LabelDistributions
-from validate.figures.members import Members, band, group_observations
-from validate.figures.outputs import OutputDistribution
-from validate.figures.sequences import ExampleSequences
-from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment
-from validate.figures.spikes import LossSpikes
-from validate.figures.style import new_axes, rendered, save
-from validate.figures.token_map import EmbeddingMap
-
-__all__ = [
-    "AccuracyCurves",
-    "AttentionMatrix",
-    "AttentionRows",
-    "AverageOverGamma",
-    "CosineMatrices",
-    "CosineMatrix",
-    "CosineRows",
-    "EffectiveRank",
-    "EmbeddingMap",
-    "EmbeddingPCA",
-    "ErrorBudget",
-    "ExampleSequences",
-    "LabelDistributions",
-    "LastAttention",
-    "LastLogits",
-    "LossSpikes",
-    "Members",
-    "OutputDistribution",
-    "PanelRow",
-    "PositionLogits",
-    "PredictionError",
-    "Sheet",
-    "SingularValues",
-    "ValueAlignment",
-    "band",
-    "group_observations",
-    "new_axes",
-    "rendered",
-    "save",
-]
+from validate.figures.panels.accuracy import AccuracyCurves as AccuracyCurves
+from validate.figures.panels.attention import AttentionMatrix as AttentionMatrix
+from validate.figures.panels.attention import AttentionRows as AttentionRows
+from validate.figures.panels.attention import LastAttention as LastAttention
+from validate.figures.panels.attention import LastLogits as LastLogits
+from validate.figures.panels.attention import PositionLogits as PositionLogits
+from validate.figures.panels.average import AverageOverGamma as AverageOverGamma
+from validate.figures.panels.budget import ErrorBudget as ErrorBudget
+from validate.figures.panels.cosines import CosineMatrices as CosineMatrices
+from validate.figures.panels.cosines import CosineMatrix as CosineMatrix
+from validate.figures.panels.embedding import CosineRows as CosineRows
+from validate.figures.panels.embedding import EmbeddingPCA as EmbeddingPCA
+from validate.figures.panels.error import PredictionError as PredictionError
+from validate.figures.panels.labels import LabelDistributions as LabelDistributions
+from validate.figures.panels.outputs import OutputDistribution as OutputDistribution
+from validate.figures.panels.sequences import ExampleSequences as ExampleSequences
+from validate.figures.panels.spectra import EffectiveRank as EffectiveRank
+from validate.figures.panels.spectra import SingularValues as SingularValues
+from validate.figures.panels.spectra import ValueAlignment as ValueAlignment
+from validate.figures.panels.spikes import LossSpikes as LossSpikes
+from validate.figures.panels.token_map import EmbeddingMap as EmbeddingMap
+from validate.figures.sheet import PanelRow as PanelRow
+from validate.figures.sheet import Sheet as Sheet
+from validate.figures.style import new_axes as new_axes
+from validate.figures.style import rendered as rendered
+from validate.figures.style import save as save
+from validate.groups import group_runs as group_runs
+from validate.stats import band as band

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from sim.config.presets import load_preset
-from validate.figures.members import KINDS, Members
+from validate.figures.selection import KINDS
+from validate.groups import Setting
 from validate.times import common_early, learned_part
 
 PAPER_EARLY, PAPER_LATE = {"emb-mlp": 50}, 900
@@ -20,9 +21,9 @@ NORMS = {
 }
 
 
-def model_name(setting: Members) -> str:
+def model_name(setting: Setting) -> str:
     """Return what model a setting's runs trained: "Transformer (pre-norm)"."""
-    norm = NORMS.get(getattr(setting.runs[0].config.model, "norm", ""), "")
+    norm = NORMS.get(getattr(setting.config.model, "norm", ""), "")
     return KINDS[setting.kind] + (f" ({norm})" if norm else "")
 
 
@@ -31,7 +32,7 @@ def paper_epochs() -> int:
     return int(_paper()[0])
 
 
-def shown_epochs(setting: Members) -> tuple[int, ...]:
+def shown_epochs(setting: Setting) -> tuple[int, ...]:
     """Return the epochs at which figures show a model: early, by the rule of ``validate.times``, and late.
 
     Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
@@ -43,7 +44,7 @@ def shown_epochs(setting: Members) -> tuple[int, ...]:
     return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
 
 
-def early_and_late(setting: Members) -> str:
+def early_and_late(setting: Setting) -> str:
     """Return in words when the shown epochs are."""
     if len(shown_epochs(setting)) == 1:
         return "at the last snapshot"
@@ -51,39 +52,39 @@ def early_and_late(setting: Members) -> str:
     return f"early, once half of the {part} set is solved, and late"
 
 
-def about(settings: Sequence[Members], epochs: str = "", of: Members | None = None) -> str:
+def about(settings: Sequence[Setting], epochs: str = "", of: Setting | None = None) -> str:
     """Return which runs a figure shows: for each model γ, seeds and epochs.
 
     ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late", for every
     setting its own or all those ``of`` one setting.
     """
-    by_model: dict[str, list[Members]] = {}
+    by_model: dict[str, list[Setting]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
     return "; ".join(_about(name, own, epochs, of) for name, own in by_model.items())
 
 
-def missing_rates(settings: Sequence[Members]) -> str:
+def missing_rates(settings: Sequence[Setting]) -> str:
     """Return a sentence that names the paper's γ that these runs lack, or nothing."""
     have = {s.init_rate for s in settings}
     lacking = [f"{rate:g}" for rate in _paper()[1] if rate not in have]
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
 
-def _about(name: str, settings: Sequence[Members], epochs: str, of: Members | None) -> str:
+def _about(name: str, settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
     rates = ", ".join(f"{rate:g}" for rate in dict.fromkeys(s.init_rate for s in settings))
     return f"{name}, γ = {rates}, {_seeds(settings)}; {_length(settings, epochs, of)}"
 
 
-def _seeds(settings: Sequence[Members]) -> str:
+def _seeds(settings: Sequence[Setting]) -> str:
     counts = sorted({len(s.runs) for s in settings})
     number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     each = " each" if len(settings) > 1 else ""
     return f"{number} seed{'s' * (counts[-1] > 1)}{each}"
 
 
-def _length(settings: Sequence[Members], epochs: str, of: Members | None) -> str:
-    lengths = sorted({s.runs[0].config.training.epochs for s in settings})
+def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
+    lengths = sorted({s.config.training.epochs for s in settings})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
     paper = paper_epochs()
     if not epochs:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.figures.cosines import CosineMatrix
-from validate.figures.members import Members, estimate_text
+from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.predicted import UNIFORM, predictions
-from validate.figures.spectra import SingularValues, ValueAlignment
-from validate.predictors import Tokens
-from validate.stats import SHARE, over_seeds
+from validate.groups import Setting
+from validate.predict.predictors import Tokens
+from validate.stats import SHARE, band_text, over_seeds
 
 AVERAGE = 0.1
 """A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""
@@ -30,7 +30,7 @@ def direction(cosine: float) -> str:
     return "nearly orthogonal" if cosine > -WEAKLY else "opposed"
 
 
-def memory_anchors(setting: Members, epochs: Sequence[int]) -> str:
+def memory_anchors(setting: Setting, epochs: Sequence[int]) -> str:
     """Return what the memory anchors do beside what P^s − u says of them."""
     tokens: Tokens = setting.task.memory_anchors
     if len(tokens) < 2:
@@ -45,7 +45,7 @@ def memory_anchors(setting: Members, epochs: Sequence[int]) -> str:
     return f"Memory anchors, which {predicted}, are {' and '.join(parts)}."
 
 
-def first_attention(setting: Members, epochs: Sequence[int]) -> str:
+def first_attention(setting: Setting, epochs: Sequence[int]) -> str:
     """Return when the first attention is the average over positions."""
     found = {
         epoch: over_seeds(setting.array("first_attention_error", epoch).tolist(), SHARE) for epoch in epochs
@@ -67,7 +67,7 @@ def value_direction(values: SingularValues, label: str, alignments: Sequence[Val
     """Return whether one singular value of W_V stands out, and which anchors point along its direction."""
     second = values.curves[label][:, 1]
     stands = "stands out" if second[0] <= STANDS_OUT else "does not stand out"
-    words = [f"The first singular value of W_V {stands} (σ2/σ1 = {estimate_text(second)})."]
+    words = [f"The first singular value of W_V {stands} (σ2/σ1 = {band_text(second)})."]
     for panel in alignments:
         sizes = [
             f"{kind} are {direction(size.mean)} to it (mean |cosine| {size})"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from validate.figures.members import Members
 from validate.figures.style import MARKERS, PALETTE
-from validate.predictors import PREDICTORS, Tokens
+from validate.groups import Setting
+from validate.predict.predictors import PREDICTORS, Tokens
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ LOOKS = {
 }
 
 
-def predictions(setting: Members, tokens: Tokens) -> dict[str, FloatArray]:
+def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
     """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
 
     Those of the task are the same for every seed and stand once; that of the run's own label counts and that

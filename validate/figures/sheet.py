@@ -20,6 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.figures.marks import legend_of, marks_of
+from validate.figures.panels.panel import BasePanel
 from validate.figures.style import (
     PAGE_WIDTH,
     SEQUENTIAL,
@@ -28,7 +29,6 @@ from validate.figures.style import (
     TITLE,
     fix_layout,
     legend_below,
-    new_axes,
     new_figure,
     rendered,
 )
@@ -90,7 +90,7 @@ class PanelRow:
 
 
 @dataclass
-class NoRuns:
+class NoRuns(BasePanel):
     """An empty place in a grid of panels.
 
     Attributes
@@ -99,15 +99,12 @@ class NoRuns:
     """
 
     title: str
-    ax_: Axes | None = field(default=None, repr=False)
 
-    def plot(self, ax: Axes | None = None) -> NoRuns:
-        """Say that there is nothing, and return itself with ``ax_``."""
-        self.ax_ = ax = ax or new_axes()[1][0]
+    def draw(self, ax: Axes) -> None:
+        """Say that there is nothing."""
         ax.set_title(self.title)
         ax.set_axis_off()
         ax.annotate("no finished run", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=8)
-        return self
 
 
 @dataclass(repr=False)

@@ -1,23 +1,20 @@
-"""What claims and figures need of a run, small enough to keep in the repository."""
+"""Runs as observed: the only place where run folders and kept files are read."""
 
-from validate.observe.collect import observe, observe_parameters
-from validate.observe.observations import Observations, tokens_of
-from validate.observe.probe import Probe, draw_probe
-from validate.observe.spectra import effective_rank
-from validate.observe.store import KEPT, RUNS, kept, observe_path, read_kept, write_kept
-
-__all__ = [
-    "KEPT",
-    "RUNS",
-    "Observations",
-    "Probe",
-    "draw_probe",
-    "effective_rank",
-    "kept",
-    "observe",
-    "observe_parameters",
-    "observe_path",
-    "read_kept",
-    "tokens_of",
-    "write_kept",
-]
+from validate.observe.collect import observe as observe
+from validate.observe.collect import observe_parameters as observe_parameters
+from validate.observe.collect import observed_cosines as observed_cosines
+from validate.observe.errors import NoRunsError as NoRunsError
+from validate.observe.errors import NotObservedError as NotObservedError
+from validate.observe.find import RUNS as RUNS
+from validate.observe.find import Source as Source
+from validate.observe.find import find_observations as find_observations
+from validate.observe.find import kept as kept
+from validate.observe.find import observe_path as observe_path
+from validate.observe.observations import Observations as Observations
+from validate.observe.observations import tokens_of as tokens_of
+from validate.observe.probe import Probe as Probe
+from validate.observe.probe import draw_probe as draw_probe
+from validate.observe.spectra import effective_rank as effective_rank
+from validate.observe.store import KEPT as KEPT
+from validate.observe.store import read_kept as read_kept
+from validate.observe.store import write_kept as write_kept

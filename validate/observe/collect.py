@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,11 @@ from sim.config.run import MemberConfig
 from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
 from sim.runs.run import Run
-from theory import Task, frozen_direction
+from theory import Task, cosine_matrix, frozen_direction
+from theory.checked import Integers, check_tokens, checked
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
-from validate.observe.observations import Observations, tokens_of
+from validate.observe.observations import LazyArrays, Observations, tokens_of
 from validate.observe.outputs import held_out_deviations, mean_outputs
 from validate.observe.probe import Probe, draw_held_out, draw_probe
 from validate.observe.spectra import spectra
@@ -29,17 +31,31 @@ Parameters = Mapping[str, FloatArray]
 def observe(run: Run) -> Observations:
     """Return what claims and figures need of a finished run.
 
-    All is computed in float64 from the snapshots. What needs matrices that a snapshot does not hold is
-    absent: train with ``training.snapshot_tensors = "all"`` to observe attention, outputs and every
-    spectrum.
+    All arrays are computed in float64 from the snapshots, when the first of them is needed. What needs
+    matrices that a snapshot does not hold is absent: train with ``training.snapshot_tensors = "all"`` to
+    observe attention, outputs and every spectrum.
     """
+    arrays = LazyArrays(partial(_arrays, run))
+    return Observations(run.config, run.provenance, run.metrics, run.snapshot_epochs, arrays, run.path)
+
+
+@checked
+def observed_cosines(run: Run | Observations, epoch: int, tokens: Integers) -> FloatArray:
+    """Return the cosine matrix of a run's embedding at an epoch, shape (n, n).
+
+    Of a run any tokens can be named, of observations anchors.
+    """
+    chosen = check_tokens("tokens", tokens, run.task.vocab_size)
+    if isinstance(run, Run):
+        return cosine_matrix(run.embedding(epoch)[chosen])
+    return run.cosines(chosen.tolist(), epoch)
+
+
+def _arrays(run: Run) -> dict[str, FloatArray]:
     probe = draw_probe(run.task)
     found = [_at_epoch(run, epoch, probe) for epoch in run.snapshot_epochs]
     shared = [name for name in found[0] if all(name in other for other in found)]
-    arrays = {name: np.stack([other[name] for other in found]) for name in shared}
-    return Observations(
-        run.config, run.provenance, run.metrics, run.snapshot_epochs, arrays | _without_epochs(run)
-    )
+    return {name: np.stack([other[name] for other in found]) for name in shared} | _without_epochs(run)
 
 
 def _at_epoch(run: Run, epoch: int, probe: Probe) -> dict[str, FloatArray]:

@@ -1,10 +1,11 @@
-"""What claims and figures need of one run, whatever became of its folder."""
+"""One run as observed: all that comparisons, claims, figures and reports know of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,34 @@ from theory import InputError, Task
 from validate.observe.errors import NotObservedError
 
 FloatArray = npt.NDArray[np.float64]
+KEPT_SUFFIX = ".safetensors"
+"""How the name of a kept file ends."""
+
+
+class LazyArrays(Mapping[str, FloatArray]):
+    """Arrays that are computed when they are first needed: metrics alone need none of them.
+
+    Parameters
+    ----------
+    compute : callable
+        Returns all of them.
+    """
+
+    def __init__(self, compute: Callable[[], dict[str, FloatArray]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def _arrays(self) -> dict[str, FloatArray]:
+        return self._compute()
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
 
 
 @dataclass(frozen=True)
@@ -29,16 +58,19 @@ class Observations:
         One entry per evaluation: epoch, step, sum_learning_rate, and loss and accuracy per data set.
     epochs : tuple of int
         The snapshots' epochs.
-    arrays : dict of ndarray
+    arrays : mapping of ndarray
         The observables by name, float64. The first axis is the snapshot unless the docs' page on studies
         says otherwise. What a run's snapshots do not allow is absent.
+    path : Path or None
+        The run folder or the kept file that they were read from.
     """
 
     config: MemberConfig
     provenance: dict[str, Any]
     metrics: list[dict[str, Any]]
     epochs: tuple[int, ...]
-    arrays: dict[str, FloatArray]
+    arrays: Mapping[str, FloatArray]
+    path: Path | None = None
 
     @cached_property
     def task(self) -> Task:
@@ -51,6 +83,16 @@ class Observations:
         return f"γ = {self.config.init_rate:g}, seed {self.config.seed}"
 
     @property
+    def source(self) -> str:
+        """Where it was read from, or its label."""
+        return self.label if self.path is None else str(self.path)
+
+    @property
+    def run_folder(self) -> Path | None:
+        """The run folder, unless it was read from a kept file or is in no file."""
+        return None if self.path is None or self.path.suffix == KEPT_SUFFIX else self.path
+
+    @property
     def tokens(self) -> tuple[int, ...]:
         """All anchors, then all keys: the order of the token axis T; anchors alone are the axis A."""
         return tokens_of(self.task)
@@ -60,17 +102,28 @@ class Observations:
 
         Raises
         ------
+        NotObservedError
+            If the run has no such observable.
         InputError
-            If the run has no such observable or no snapshot at that epoch.
+            If it has no snapshot at that epoch.
         """
+        known = 'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays)
+        return np.asarray(self._named(name, known)[self._index(epoch)])
+
+    def array(self, name: str) -> FloatArray:
+        """Return an observable that has no snapshots, or one at all of them.
+
+        Raises
+        ------
+        NotObservedError
+            If the run has no such observable.
+        """
+        return self._named(name, "observe it again")
+
+    def _named(self, name: str, remedy: str) -> FloatArray:
         if name not in self.arrays:
-            raise NotObservedError(
-                "observable",
-                name,
-                f"not observed in the run {self.label}",
-                'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays),
-            )
-        return np.asarray(self.arrays[name][self._index(epoch)])
+            raise NotObservedError("observable", name, f"not observed in the run {self.label}", remedy)
+        return self.arrays[name]
 
     def gram(self, rows: Sequence[int], columns: Sequence[int], epoch: int) -> FloatArray:
         """Return the inner products of the embeddings of anchors (rows) with those of any tokens (columns).

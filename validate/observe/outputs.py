@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from theory import Task
 
@@ -30,8 +31,7 @@ def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str,
         For each mapping "outputs/NAME" (d,), the mean softmax, and "label_mass/NAME" (), its sum over the
         range of labels that the mapping can have.
     """
-    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+    probabilities = softmax(logits, axis=1)
     found: dict[str, FloatArray] = {}
     for index, own in enumerate(task.mappings):
         mean = probabilities[mapping == index].mean(axis=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -11,78 +10,25 @@ from pydantic import StrictInt
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import read_regular, writing
-from sim.runs.folder import RunFolder
 from sim.runs.manifest import Manifest
 from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
-from sim.runs.run import Run
 from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
-from theory.checked import checked
 from theory.paths import PathLike, as_path
 from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
-from validate.observe.collect import observe
-from validate.observe.errors import NoRunsError
-from validate.observe.observations import Observations
+from validate.observe.observations import KEPT_SUFFIX, Observations
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"
 """The observations that are kept in the repository."""
-RUNS = Path("runs/studies")
-"""Where the run folders of studies lie unless said otherwise."""
 FORMAT_VERSION = 1
 CHECKSUMS = "checksums.json"
 """The list of the kept files, in the folder of all studies."""
 
 
-def kept(
-    study: str, variant: str | None = None, *, root: PathLike | None = None, folder: PathLike = KEPT
-) -> list[Observations]:
-    """Return the kept observations of a study, by variant, γ and seed.
-
-    Parameters
-    ----------
-    study : str
-        A study's name.
-    variant : str, optional
-        One of its variants; all of them if not given.
-    root : str or Path, optional
-        Observe the complete run folders under ``root/study`` instead of reading what is kept.
-    folder : str or Path, optional
-        The folder with the kept files.
-
-    Raises
-    ------
-    InputError
-        If there is none, with the command that makes them, or if a file is not what was kept.
-    """
-    folder = as_path("folder", folder)
-    if root is not None:
-        root = as_path("root", root)
-        found = [observe(run) for run in _complete_runs(root / study, variant)]
-    else:
-        pattern = "*.safetensors" if variant is None else f"{variant}__*.safetensors"
-        # Without a list every file is refused, instead of being taken for no run.
-        files = kept_files(study, folder) or (folder / study).glob(pattern)
-        found = [read_kept(file) for file in _ordered(f for f in files if f.match(pattern))]
-    if not found:
-        name = study if variant is None else f"{study}, variant {variant}"
-        where = folder if root is None else root
-        raise NoRunsError(
-            "study", name, f"no runs of it in {where}", f"make them: anchorflow study {study} --run --keep"
-        )
-    return found
-
-
-@checked
-def observe_path(path: PathLike) -> Observations:
-    """Return the observations of a run folder, or those that a kept file holds."""
-    file = as_path("path", path)
-    return read_kept(file) if file.suffix == ".safetensors" else observe(Run.open(file))
-
-
 def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Path = KEPT) -> Path:
     """Return where the observations of a study's run are kept."""
     prefix = "" if variant is None else f"{variant}__"
-    return folder / study / f"{prefix}{config.name}.safetensors"
+    return folder / study / f"{prefix}{config.name}{KEPT_SUFFIX}"
 
 
 def write_kept(observations: Observations, file: Path) -> None:
@@ -148,7 +94,7 @@ def read_kept(file: PathLike) -> Observations:
     except DamagedError as error:
         raise _refused(file, str(error)) from None
     config = make_member_config(header.config)
-    return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays)
+    return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays, file)
 
 
 def _unpacked(stored: Arrays) -> tuple[list[dict[str, Any]], dict[str, FloatArray]]:
@@ -215,24 +161,3 @@ def _refused(file: Path, problem: str) -> InputError:
         f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
     )
     return InputError("kept observations", str(file), problem, remedy)
-
-
-def _ordered(files: Iterable[Path]) -> list[Path]:
-    """Sort kept files by variant, γ and seed."""
-
-    def order(file: Path) -> tuple[str, float, int]:
-        config = make_member_config(read_header(file).config)
-        return file.name.rpartition("__")[0], config.init_rate, config.seed
-
-    return sorted(files, key=order)
-
-
-def _complete_runs(folder: Path, variant: str | None) -> list[Run]:
-    """Return the complete runs of a study's folder, by variant, γ and seed."""
-    depths = ("*/config.json", "*/*/config.json") if variant is None else (f"{variant}/*/config.json",)
-    runs = []
-    for config in (found for depth in depths for found in folder.glob(depth)):
-        run = RunFolder(config.parent)
-        if run.has_provenance and run.read_provenance()["status"] == "complete":
-            runs.append(Run.open(run.path))
-    return sorted(runs, key=lambda run: (str(run.path.parent), run.config.init_rate, run.config.seed))

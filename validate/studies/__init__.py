@@ -1,21 +1,16 @@
 """Studies: the named sets of runs that claims and figures need, and what is kept of them."""
 
-from validate.studies.state import MemberState, cost_of, counts_of, run_state, states_of
-from validate.studies.study import Study, StudyMember, load_study, members_of, study_names
-from validate.studies.work import check_kept, keep, run_study
-
-__all__ = [
-    "MemberState",
-    "Study",
-    "StudyMember",
-    "check_kept",
-    "cost_of",
-    "counts_of",
-    "keep",
-    "load_study",
-    "members_of",
-    "run_state",
-    "run_study",
-    "states_of",
-    "study_names",
-]
+from validate.studies.state import MemberState as MemberState
+from validate.studies.state import cost_of as cost_of
+from validate.studies.state import counts_of as counts_of
+from validate.studies.state import run_state as run_state
+from validate.studies.state import states_of as states_of
+from validate.studies.study import Study as Study
+from validate.studies.study import StudyMember as StudyMember
+from validate.studies.study import UnknownStudyError as UnknownStudyError
+from validate.studies.study import load_study as load_study
+from validate.studies.study import members_of as members_of
+from validate.studies.study import study_names as study_names
+from validate.studies.training import check_kept as check_kept
+from validate.studies.training import keep as keep
+from validate.studies.training import run_study as run_study

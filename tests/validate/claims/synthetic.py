@@ -16,7 +16,7 @@ from validate.claims.measures.spectra import MATRICES
 from validate.claims.statements import Needs, Sample
 from validate.observe import Observations, tokens_of
 from validate.observe.embedding import embedding_geometry
-from validate.predictors import training_laws
+from validate.predict.predictors import training_laws
 
 SEEDS = (0, 1, 2, 3)
 SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

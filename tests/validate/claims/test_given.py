@@ -9,7 +9,8 @@ import pytest
 
 from sim.config.run import MemberConfig, make_member_config
 from validate.claims import Claim, Condition, Needs, each, ledger
-from validate.claims.given import AMOUNTS, LOOKS, GivenRuns
+from validate.claims.likeness import AMOUNTS, LOOKS
+from validate.claims.matching import GivenRuns
 from validate.claims.statements import ALL_VARIANTS
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import Observations
@@ -46,7 +47,7 @@ def test_a_studys_own_runs_stand_for_it_by_gamma_and_seed() -> None:
     match = runs.match("emb-mlp", "")
     assert match is not None
     assert match.differences == ()
-    assert match.init_rates == (0.3, 0.5, 0.8)
+    assert runs.rates_of("emb-mlp", "") == (0.3, 0.5, 0.8)
 
 
 def test_how_a_run_was_looked_at_does_not_matter_and_how_long_it_was_is_told() -> None:
@@ -96,9 +97,9 @@ def test_the_variants_of_a_study_are_not_confused() -> None:
 
 def test_missing_gammas_are_named() -> None:
     runs = given(*(o for o in members("emb-mlp") if o.config.init_rate == 0.3))
-    with pytest.raises(MissingRunsError, match=r"emb-mlp: no given run at γ = 0.8"):
+    with pytest.raises(MissingRunsError, match=r"emb-mlp: no run at γ = 0.8"):
         runs.find(Needs("emb-mlp", (0.3, 0.8)))
-    with pytest.raises(MissingRunsError, match="1 of at least 7 γ given"):
+    with pytest.raises(MissingRunsError, match="1 of at least 7 γ"):
         runs.find(Needs("emb-mlp", least_rates=7))
 
 

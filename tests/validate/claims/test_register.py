@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from theory import InputError
-from validate.claims import Claim, ledger
+from validate.claims import Claim, entries, ledger
 from validate.claims.settings import SETTINGS
 from validate.studies import load_study, study_names
 from validate.studies.shared import shared_runs
@@ -38,6 +39,16 @@ def test_every_claim_is_there_once_in_order() -> None:
     assert [claim.number for claim in ledger([7, 3, 7])] == [7, 3]
     with pytest.raises(InputError, match="no such claim"):
         ledger([32])
+
+
+def test_a_file_of_claims_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "from validate.claims.statements import Claim\nCLAIMS = (Claim('own', 'One.', (), {}),)\n"
+    monkeypatch.setattr(entries, "__path__", [*entries.__path__, str(tmp_path)])
+    (tmp_path / "of_my_own.py").write_text(source.format(99))
+    assert [claim.name for claim in ledger([99])] == ["own"]
+    (tmp_path / "of_another.py").write_text(source.format(7))
+    with pytest.raises(InputError, match=r"claim = 7: is .* already; take another number"):
+        ledger()
 
 
 @pytest.mark.parametrize("claim", ledger(), ids=lambda claim: str(claim.number))

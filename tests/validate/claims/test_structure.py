@@ -58,7 +58,13 @@ from validate.claims.measures.outputs import greatest_foreign_mass, held_out_sha
 from validate.claims.measures.rivals import skill_over_best
 from validate.claims.measures.spectra import rank_left, rank_ratio
 from validate.observe import Observations
-from validate.predictors import from_counts, from_eq14, from_frozen_direction, from_marginal, from_uniform
+from validate.predict.predictors import (
+    from_counts,
+    from_eq14,
+    from_frozen_direction,
+    from_marginal,
+    from_uniform,
+)
 from validate.times import early_epoch
 
 REASONING = TASK.reasoning_anchors
@@ -310,10 +316,11 @@ def test_interventions_are_looked_at_when_the_plain_run_is_early() -> None:
 
 
 def test_what_was_not_observed_is_said() -> None:
-    bare = run(0.8, 0, learning(small=True), arrays=of_embeddings(["random"] * 3, 0))
+    arrays = of_embeddings(["random"] * 3, 0)
+    bare = run(0.8, 0, learning(small=True), arrays=arrays)
     with pytest.raises(InputError, match="observable"):
         of_attention.value_gap(bare)
-    del bare.arrays["frozen_direction"]
+    del arrays["frozen_direction"]
     with pytest.raises(InputError, match="observable"):
         from_frozen_direction(bare, REASONING)
     assert embedding("random", 0).shape == (TASK.vocab_size, 1600)

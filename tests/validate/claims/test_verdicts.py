@@ -14,7 +14,7 @@ from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, 
 from validate.claims.presentation import counts, headline, number, parts, row, summary, to_json, untested
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
-from validate.observe.errors import NotObservedError
+from validate.observe import NotObservedError
 
 NEEDS = Needs("study", (0.8,))
 MET, UNMET, OPEN, UNDEFINED, MISSING = "met", "unmet", "open", "undefined", "missing"
@@ -309,18 +309,16 @@ def test_a_control_of_its_own() -> None:
 
 
 def test_an_observable_that_is_absent_is_not_tested_and_other_errors_are_not_swallowed() -> None:
-    """Told apart by class, whatever argument they name."""
-
-    def raising(kind: type[InputError]) -> Condition:
+    def raising(error: type[InputError]) -> Condition:
         def measure(_: Sample) -> list[float]:
-            raise kind("observable", "pca", "not observed", "train with all")
+            raise error("observable", "pca", "not observed", "train with all")
 
         return Condition("x", measure, ">=", 1.0)
 
     found = finding(raising(NotObservedError))
     assert found.verdict == "not tested"
     assert "not observed" in found.outcomes[0].missing
-    with pytest.raises(InputError, match="not observed"):
+    with pytest.raises(InputError, match="observable"):
         finding(raising(InputError))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.validate.figures.drawn import drawn
 from tests.validate.figures.synthetic import make_observations, several
-from validate.figures import SingularValues, ValueAlignment, group_observations
+from validate.figures import SingularValues, ValueAlignment, group_runs
 from validate.figures.findings import direction, first_attention, memory_anchors, value_direction
 from validate.figures.paper import FIGURES, draw_figure
 
@@ -34,7 +34,7 @@ def test_a_cosine_in_words(cosine: float, words: str) -> None:
 
 def test_fig_5_says_what_memory_anchors_do() -> None:
     caption = drawn(5).caption
-    (setting,) = group_observations(several("transformer", (0.8,)))
+    (setting,) = group_runs(several("transformer", (0.8,)))
     sentence = memory_anchors(setting, (2, 9))
     assert sentence in caption
     pairs = ~np.eye(5, dtype=bool)
@@ -46,7 +46,7 @@ def test_fig_5_says_what_memory_anchors_do() -> None:
 
 def test_the_first_attention_is_called_an_average_where_it_is_one() -> None:
     run = make_observations()
-    (setting,) = group_observations([run])
+    (setting,) = group_runs([run])
     for values, words in (
         ([0.04, 0.66, 0.7, 0.7], "close to the average at epoch 0 and not afterwards"),
         ([0.04, 0.05, 0.06, 0.7], "close to the average at every epoch shown"),
@@ -62,7 +62,7 @@ def test_anchors_are_called_aligned_with_w_v_where_they_are(size: float, words: 
     run = make_observations()
     run.arrays["wv_direction"] = np.full_like(run.arrays["wv_direction"], size)
     run.arrays["singular/0.W_V"][:, 1] = (0.9 if size < 0.5 else 0.1) * run.arrays["singular/0.W_V"][:, 0]
-    (setting,) = group_observations([run])
+    (setting,) = group_runs([run])
     values = SingularValues.from_runs([setting], "0.W_V", [9], "")
     text = value_direction(values, "γ = 0.8", [ValueAlignment.from_runs(setting, 9, "epoch 9")])
     assert f"reasoning anchors are {words} (mean |cosine| {size:.3f})" in text

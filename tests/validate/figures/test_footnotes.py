@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 
 from tests.validate.figures.drawn import drawn, runs_for
 from tests.validate.figures.synthetic import make_observations, several
-from validate.figures import AttentionRows, Sheet, ValueAlignment, group_observations
+from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs
 from validate.figures.context import about, missing_rates
 from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES
 from validate.figures.paper import FIGURES, draw_figure
@@ -34,7 +34,7 @@ def test_bars_over_sequences_and_bars_over_seeds_are_told_apart(number: int) -> 
 
 
 def test_the_thin_lines_are_the_spread_over_sequences() -> None:
-    (setting,) = group_observations([make_observations(seed=s) for s in (0, 1)])
+    (setting,) = group_runs([make_observations(seed=s) for s in (0, 1)])
     rows = AttentionRows.from_runs(setting, 9, "").plot()
     assert rows.ax_ is not None
     spread = setting.array("first_attention_sd", 9).mean(axis=0)
@@ -43,7 +43,7 @@ def test_the_thin_lines_are_the_spread_over_sequences() -> None:
 
 
 def test_the_capped_bars_are_the_interval_over_seeds() -> None:
-    (setting,) = group_observations([make_observations(seed=s) for s in (0, 1, 2)])
+    (setting,) = group_runs([make_observations(seed=s) for s in (0, 1, 2)])
     panel = ValueAlignment.from_runs(setting, 9, "").plot()
     anchors = [setting.runs[0].tokens.index(s) for s in panel.anchors]
     estimates = [over_seeds(c.tolist(), (-1, 1)) for c in setting.array("wv_direction", 9)[:, anchors].T]
@@ -76,7 +76,7 @@ def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
 
 
 def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
-    ten = group_observations(several("transformer"))
+    ten = group_runs(several("transformer"))
     assert (
         about(ten) == "Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper"
     )
@@ -86,15 +86,15 @@ def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
     whole = [make_observations("emb-mlp", epochs=1000)]
     for run in whole:
         object.__setattr__(run, "epochs", (0, 50, 900, 1000))
-    assert about(group_observations(whole), "both") == (
+    assert about(group_runs(whole), "both") == (
         "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper"
     )
-    assert about(group_observations(whole)).endswith("1000 epochs, as in the paper")
+    assert about(group_runs(whole)).endswith("1000 epochs, as in the paper")
 
 
 def test_fig_16_says_which_of_the_papers_rates_it_lacks() -> None:
     assert "The paper's γ = 0.5 is not among these runs." in drawn(16).caption
-    complete = group_observations(several("no-norm", (0.3, 0.5, 0.8)))
+    complete = group_runs(several("no-norm", (0.3, 0.5, 0.8)))
     assert missing_rates(complete) == ""
 
 

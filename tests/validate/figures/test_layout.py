@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,8 +157,8 @@ def test_rows_that_share_an_axis_have_the_same_ticks() -> None:
 def test_the_matrices_of_every_layer_stand_in_one_order() -> None:
     runs = runs_for(13)
     for run in runs:  # The order of a file's arrays means nothing.
-        names = sorted(run.arrays, reverse=True)
-        run.arrays.update([(name, run.arrays.pop(name)) for name in names])
+        arrays: Any = run.arrays
+        arrays.update([(name, arrays.pop(name)) for name in sorted(arrays, reverse=True)])
     order = [f"$W_{{\\mathrm{{{index}}}}}$" for index in ("Q", "K", "V", "O", "in", "out")]
     layers = [[ax.get_title() for ax in row] for row in draw_figure(13, runs).axes_[:2]]
     assert layers == [order, order]

@@ -19,19 +19,22 @@ from theory import (
     predict_value_growth,
 )
 from validate.figures import AccuracyCurves, new_axes
-from validate.figures.accuracy import unlearned_levels
-from validate.figures.attention import (
+from validate.figures.panels.accuracy import unlearned_levels
+from validate.figures.panels.attention import (
     AttentionMatrix,
     AttentionRows,
     LastAttention,
     LastLogits,
     PositionLogits,
 )
-from validate.figures.average import AverageOverGamma
-from validate.figures.cosines import CosineMatrix
-from validate.figures.embedding import CosineRows
-from validate.figures.members import Members, band, estimate_text, group_observations
-from validate.figures.outputs import OutputDistribution
+from validate.figures.panels.average import AverageOverGamma
+from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.embedding import CosineRows
+from validate.figures.panels.outputs import OutputDistribution
+from validate.figures.panels.sequences import ExampleSequences
+from validate.figures.panels.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
+from validate.figures.panels.spikes import LossSpikes, largest_rise
+from validate.figures.panels.token_map import EmbeddingMap
 from validate.figures.predicted import (
     EQ14,
     FROZEN,
@@ -41,32 +44,29 @@ from validate.figures.predicted import (
     UNIFORM,
     predictions,
 )
-from validate.figures.sequences import ExampleSequences
-from validate.figures.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
-from validate.figures.spikes import LossSpikes, largest_rise
-from validate.figures.token_map import EmbeddingMap
-from validate.predictors import gram_cosines
-from validate.stats import over_seeds
+from validate.groups import Setting, group_runs
+from validate.predict.predictors import gram_cosines
+from validate.stats import band, band_text, over_seeds
 
 
 @pytest.fixture(scope="module")
-def settings() -> list[Members]:
-    return group_observations(several())
+def settings() -> list[Setting]:
+    return group_runs(several())
 
 
 @pytest.fixture(scope="module")
-def small(settings: list[Members]) -> Members:
+def small(settings: list[Setting]) -> Setting:
     return settings[-1]
 
 
-def test_observations_are_grouped_by_all_but_the_seed(settings: list[Members]) -> None:
+def test_observations_are_grouped_by_all_but_the_seed(settings: list[Setting]) -> None:
     assert [s.label for s in settings] == ["γ = 0.3", "γ = 0.8"]
     assert [[run.config.seed for run in s.runs] for s in settings] == [[0, 1], [0, 1]]
     assert settings[0].nearest(7.5) == 9
     with pytest.raises(InputError, match="same configuration and seed twice"):
-        group_observations([*several(), make_observations()])
+        group_runs([*several(), make_observations()])
     with pytest.raises(InputError, match="no run given"):
-        group_observations([])
+        group_runs([])
 
 
 def test_bands_are_the_intervals_of_over_seeds() -> None:
@@ -75,12 +75,12 @@ def test_bands_are_the_intervals_of_over_seeds() -> None:
     expected = over_seeds(values[:, 1, 2].tolist())
     assert tuple(found[:, 1, 2]) == (expected.mean, expected.low, expected.high)
     assert np.isnan(band(values[:1])[1:]).all()
-    assert estimate_text(found[:, 1, 2]) == str(expected)
-    assert estimate_text(band(values[:1])[:, 0, 0]) == f"{values[0, 0, 0]:.3f}"
-    assert estimate_text(np.array([1.234e-5, 1e-6, 3e-5])) == "1.2e-05 [1e-06, 3e-05]"
+    assert band_text(found[:, 1, 2]) == str(expected)
+    assert band_text(band(values[:1])[:, 0, 0]) == f"{values[0, 0, 0]:.3f}"
+    assert band_text(np.array([1.234e-5, 1e-6, 3e-5])) == "1.2e-05 [1e-06, 3e-05]"
 
 
-def test_losses_over_epochs_have_the_level_of_what_memory_anchors_teach(small: Members) -> None:
+def test_losses_over_epochs_have_the_level_of_what_memory_anchors_teach(small: Setting) -> None:
     levels = unlearned_levels(small.task)
     curves = AccuracyCurves.from_runs(small, "loss", levels=levels, title="here").plot()
     (level,) = levels.values()
@@ -99,13 +99,13 @@ def test_losses_over_epochs_have_the_level_of_what_memory_anchors_teach(small: M
 def test_losses_that_overflowed_are_gaps() -> None:
     run = make_observations()
     run.metrics[-1]["loss"]["mem"] = None
-    curves = AccuracyCurves.from_runs(Members("", (run,)), "loss").plot()
+    curves = AccuracyCurves.from_runs(Setting("", (run,)), "loss").plot()
     y = curves.lines_["mem"].get_ydata()
     assert np.isnan(y[-1])
     assert not np.isnan(y[:-1]).any()
 
 
-def test_cosine_matrix_is_the_mean_over_seeds(small: Members) -> None:
+def test_cosine_matrix_is_the_mean_over_seeds(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
     panel = CosineMatrix.from_runs(small, tokens, 9, "title").plot()
     each = [run.cosines(tokens, 9) for run in small.runs]
@@ -118,7 +118,7 @@ def test_cosine_matrix_is_the_mean_over_seeds(small: Members) -> None:
 
 
 def test_predictions_are_those_of_the_theory_and_of_the_data() -> None:
-    (setting,) = group_observations([make_observations("emb-mlp", seed=s) for s in (0, 1)])
+    (setting,) = group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1)])
     task, tokens = setting.task, setting.task.reasoning_anchors
     found = predictions(setting, tokens)
     assert list(found) == [UNIFORM, MARGINAL, SAMPLE, FROZEN, EQ14]
@@ -141,7 +141,7 @@ def test_gram_cosines() -> None:
     assert np.isnan(gram_cosines(np.zeros((1, 1)))).all()
 
 
-def test_cosine_rows_show_training_beside_predictions(small: Members) -> None:
+def test_cosine_rows_show_training_beside_predictions(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
     row = CosineRows.from_runs(small, tokens, 9, (UNIFORM, EQ14))[2].plot()
     label = LOOKS[UNIFORM].label
@@ -159,28 +159,28 @@ def test_cosine_rows_show_training_beside_predictions(small: Members) -> None:
     assert high >= 1
 
 
-def test_embedding_map_draws_the_first_seed_and_orders_keys_over_all(small: Members) -> None:
+def test_embedding_map_draws_the_first_seed_and_orders_keys_over_all(small: Setting) -> None:
     panel = EmbeddingMap.from_runs(small, 9, "epoch 9").plot()
     run = small.runs[0]
     keys = [run.tokens.index(z) for z in small.task.keys]
-    np.testing.assert_allclose(panel.points_["keys"].get_offsets(), run.at("pca", 9)[keys, :2])
+    np.testing.assert_allclose(panel.lines_["keys"].get_offsets(), run.at("pca", 9)[keys, :2])
     memory = [run.tokens.index(a) for a in small.task.memory_anchors]
-    np.testing.assert_allclose(panel.points_["memory"].get_offsets(), run.at("pca", 9)[memory, :2])
+    np.testing.assert_allclose(panel.lines_["memory"].get_offsets(), run.at("pca", 9)[memory, :2])
     assert panel.order.n == 2
     assert panel.ax_ is not None
     assert f"({100 * run.at('pca_variance', 9)[0]:.0f} %)" in panel.ax_.get_xlabel()
 
 
-def test_numerical_order_is_one_for_keys_in_order(small: Members) -> None:
+def test_numerical_order_is_one_for_keys_in_order(small: Setting) -> None:
     run = make_observations(gamma=0.5)
     line = np.zeros_like(run.arrays["pca"])
     line[..., 1] = np.arange(line.shape[1])
     line[..., 0] = np.random.default_rng(0).normal(size=line.shape[1])
     run.arrays["pca"] = line
-    assert EmbeddingMap.from_runs(Members("", (run,)), 0, "").order.mean == pytest.approx(1.0)
+    assert EmbeddingMap.from_runs(Setting("", (run,)), 0, "").order.mean == pytest.approx(1.0)
 
 
-def test_first_attention_against_the_average(small: Members) -> None:
+def test_first_attention_against_the_average(small: Setting) -> None:
     matrix = AttentionMatrix.from_runs(small, 0, "epoch 0").plot()
     drawn = matrix.image_.get_array()
     expected = small.array("first_attention", 0).mean(axis=0)
@@ -200,7 +200,7 @@ def test_first_attention_against_the_average(small: Members) -> None:
     assert levels == pytest.approx([1 / i for i in rows.lines_])
 
 
-def test_distance_from_the_average_over_gamma(settings: list[Members]) -> None:
+def test_distance_from_the_average_over_gamma(settings: list[Setting]) -> None:
     error = AverageOverGamma.error(settings, [0, 9]).plot()
     x, y = error.lines_[9].get_data()
     assert list(x) == [0.3, 0.8]
@@ -212,7 +212,7 @@ def test_distance_from_the_average_over_gamma(settings: list[Members]) -> None:
     )
 
 
-def test_lemma_1_is_averaged_over_the_entries(settings: list[Members]) -> None:
+def test_lemma_1_is_averaged_over_the_entries(settings: list[Setting]) -> None:
     predicted = AverageOverGamma.share(settings, [0]).plot().lines_["Lemma 1"].get_ydata()
     for s, found in zip(settings, predicted, strict=True):
         chances = [
@@ -220,15 +220,15 @@ def test_lemma_1_is_averaged_over_the_entries(settings: list[Members]) -> None:
         ]
         assert found == pytest.approx(np.dot(chances, [2, 3, 4, 5]) / 14)
     assert predicted[0] < predicted[1]
-    config = settings[0].runs[0].config
+    config = settings[0].config
     mixed = config.model_copy(
         update={"model": config.model.model_copy(update={"tensor_init_rates": {"W_Q": 1.0}})}
     )
-    other = Members("", (dataclasses.replace(settings[0].runs[0], config=mixed),))
+    other = Setting("", (dataclasses.replace(settings[0].runs[0], config=mixed),))
     assert np.isnan(AverageOverGamma.share([other], [0]).predicted).all()
 
 
-def test_last_logits_are_relative_to_the_key(small: Members) -> None:
+def test_last_logits_are_relative_to_the_key(small: Setting) -> None:
     panel = LastLogits.from_runs(small, 9, "logits").plot()
     logits = small.array("last_logits", 9)
     for p, line in panel.lines_.items():
@@ -237,7 +237,7 @@ def test_last_logits_are_relative_to_the_key(small: Members) -> None:
         assert line.get_ydata()[p - 1] == 0
 
 
-def test_last_attention_counts_what_lies_outside_key_and_anchors(small: Members) -> None:
+def test_last_attention_counts_what_lies_outside_key_and_anchors(small: Setting) -> None:
     run = small.runs[0]
     attention = np.zeros_like(run.arrays["last_attention"])
     for p in range(attention.shape[1]):
@@ -245,20 +245,20 @@ def test_last_attention_counts_what_lies_outside_key_and_anchors(small: Members)
         attention[:, p, (p + 3) % 5] += 0.1
     made = make_observations(gamma=0.6)
     made.arrays["last_attention"] = attention
-    panel = LastAttention.from_runs(Members("", (made,)), 9, "").plot()
+    panel = LastAttention.from_runs(Setting("", (made,)), 9, "").plot()
     assert panel.outside.mean == pytest.approx(0.1)
     np.testing.assert_allclose(panel.image_.get_array(), attention[2])
     assert panel.ax_ is not None
     assert len(panel.ax_.patches) == 3  # A frame for each place of the key.
 
 
-def test_position_logits_leave_the_last_place_out(small: Members) -> None:
+def test_position_logits_leave_the_last_place_out(small: Setting) -> None:
     panel = PositionLogits.from_runs(small, 9, "").plot()
     logits = small.array("last_logits_positions", 9)
     np.testing.assert_allclose(panel.line_.get_ydata(), (logits - logits[:, :1]).mean(axis=0)[:-1])
 
 
-def test_singular_values_and_effective_ranks(settings: list[Members]) -> None:
+def test_singular_values_and_effective_ranks(settings: list[Setting]) -> None:
     panel = SingularValues.from_runs(settings, "0.W_V", [9, 9], "W_V").plot()
     values = settings[0].array("singular/0.W_V", 9)
     np.testing.assert_allclose(panel.lines_["γ = 0.3"].get_ydata(), (values / values[:, :1]).mean(axis=0))
@@ -273,19 +273,19 @@ def test_singular_values_and_effective_ranks(settings: list[Members]) -> None:
     assert [matrix_name(n) for n in ("1.W_in", "W1")] == ["$W_{\\mathrm{in}}$", "$W1$"]
 
 
-def test_value_alignment_stands_beside_theorem_2(small: Members) -> None:
+def test_value_alignment_stands_beside_theorem_2(small: Setting) -> None:
     panel = ValueAlignment.from_runs(small, 9, "").plot()
     anchors = [*small.task.memory_anchors, *small.task.reasoning_anchors]
     observed = small.array("wv_direction", 9)[:, [small.runs[0].tokens.index(s) for s in anchors]]
-    np.testing.assert_allclose(panel.points_["observed"].get_ydata(), observed.mean(axis=0))
+    np.testing.assert_allclose(panel.lines_["observed"].get_ydata(), observed.mean(axis=0))
     growth = predict_value_growth(small.task, reference="uniform", held_out=True)
-    np.testing.assert_allclose(panel.points_["Theorem 2, u"].get_ydata(), growth.alignment[anchors])
+    np.testing.assert_allclose(panel.lines_["Theorem 2, u"].get_ydata(), growth.alignment[anchors])
     sizes = np.abs(observed[:, :5]).mean(axis=1)
     assert f"memory anchors {over_seeds(sizes.tolist(), (0, 1))}" in panel.summary()
 
 
 def test_outputs_beside_label_distributions() -> None:
-    (setting,) = group_observations([make_observations("emb-mlp", task=RANGES, seed=s) for s in (0, 1)])
+    (setting,) = group_runs([make_observations("emb-mlp", task=RANGES, seed=s) for s in (0, 1)])
     panels = OutputDistribution.from_runs(setting, 9)
     assert [p.title for p in panels] == ["labels 10 to 19", "labels 10 to 39"]
     drawn = panels[1].plot()
@@ -301,7 +301,7 @@ def test_spikes_are_rises_above_the_running_minimum() -> None:
     assert largest_rise([{"loss": {"mem": x}} for x in losses], "mem") == 3.0
     assert largest_rise([{"loss": {"mem": x}} for x in (3.0, 2.0)], "mem") == 0.0
     runs = [o for rate in (1e-4, 1e-3) for o in several(learning_rate=rate)]
-    panel = LossSpikes.from_runs(group_observations(runs), "mem", "memory").plot()
+    panel = LossSpikes.from_runs(group_runs(runs), "mem", "memory").plot()
     x, y = panel.lines_["γ = 0.8"].get_data()
     assert list(x) == [1e-4, 1e-3]
     np.testing.assert_allclose(y, [0.0, 0.9])  # 1000 × rate, less the fall of 0.1 an epoch.

@@ -17,14 +17,12 @@ from tests.validate.figures.drawn import drawn, runs_for
 from tests.validate.figures.synthetic import RANGES, make_observations, several
 from theory import InputError
 from validate.cli import main
-from validate.commands import figures as command
 from validate.figures.context import shown_epochs
-from validate.figures.members import group_observations
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import plain
-from validate.observe import Observations, write_kept
-from validate.observe.errors import NoRunsError
+from validate.groups import group_runs
+from validate.observe import NoRunsError, Observations, find_observations, write_kept
 from validate.times import common_early
 from validate.times import early_epoch as when_early
 
@@ -119,7 +117,7 @@ def test_prediction_and_observation_stand_side_by_side() -> None:
 def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
     """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
     first, second = (make_observations("emb-mlp", seed=s) for s in (0, 1))
-    (setting,) = group_observations([first, second])
+    (setting,) = group_runs([first, second])
     assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
     for line in second.metrics:
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
@@ -143,7 +141,7 @@ def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(num
 
 
 def test_fig_8_right_is_early() -> None:
-    (setting,) = group_observations([make_observations("emb-mlp", task=RANGES)])
+    (setting,) = group_runs([make_observations("emb-mlp", task=RANGES)])
     assert early_epoch(setting) == 2  # Accuracy is epoch/20: 0.1 at 2, 0.45 at 9.
     for line in setting.runs[0].metrics:
         line["accuracy"]["mem"] = 0.9
@@ -180,7 +178,8 @@ def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: str, pro
 def test_a_missing_observable_is_named() -> None:
     runs = several("transformer")
     for run in runs:
-        del run.arrays["first_attention"]
+        arrays: Any = run.arrays
+        del arrays["first_attention"]
     with pytest.raises(InputError, match=r"observable = 'first_attention'.*snapshot_tensors"):
         draw_figure(6, runs)
 
@@ -208,9 +207,7 @@ def test_missing_studies_name_the_command(
     def read(study: str) -> list[Observations]:
         if study == "emb-mlp":
             return several("emb-mlp")
-        raise NoRunsError(
-            "study", study, "no runs of it", f"make them: anchorflow study {study} --run --keep"
-        )
+        raise NoRunsError("study", study, "no runs", f"make them: anchorflow study {study} --run --keep")
 
     found, missing = kept_of(FIGURES[3], read)
     assert len(found) == 4
@@ -269,10 +266,10 @@ def test_any_run_folders_make_figures(
 def test_kept_files_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "mine" / "gamma0.8_seed0.safetensors"
     write_kept(make_observations("emb-mlp"), file)
-    assert [o.config.seed for o in command.read_observations([file])] == [0]
-    assert len(command.read_observations([tmp_path / "mine"])) == 1
-    with pytest.raises(InputError, match="holds no run"):
-        command.read_observations([tmp_path / "nowhere"])
+    assert [o.config.seed for o in find_observations([file])] == [0]
+    assert len(find_observations(tmp_path / "mine", variants=True)) == 1
+    with pytest.raises(InputError, match="no such folder"):
+        find_observations(tmp_path / "nowhere")
 
 
 def test_unknown_figures_and_formats_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

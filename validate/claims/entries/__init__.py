@@ -1,1 +1,1 @@
-"""The ledger's entries, grouped by what they are about."""
+"""The claims of the ledger: each module here has a tuple ``CLAIMS``; a new module is found by itself."""

@@ -135,7 +135,7 @@ def _not_at_random(condition: Condition) -> tuple[Condition, ...]:
     )
 
 
-CAUSAL = (
+CLAIMS = (
     Claim(
         "shuffled labels keep the geometry",
         "Shuffling labels within anchor combinations, which keeps P^s, takes the rule away and leaves the "

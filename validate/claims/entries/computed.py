@@ -177,7 +177,7 @@ def _proposition(name: str, kind: str) -> tuple[Condition, ...]:
     )
 
 
-COMPUTED = (
+CLAIMS = (
     Claim(
         "Proposition 1 is exact for small weights",
         "The gradient of an embedding approaches r_s (P^s − u) W2ᵀW1ᵀ as the weights become small.",

@@ -43,7 +43,7 @@ from validate.claims.statements import (
     with_control,
 )
 from validate.observe import Observations
-from validate.predictors import (
+from validate.predict.predictors import (
     Predict,
     from_counts,
     from_eq14,
@@ -292,7 +292,7 @@ def _orthogonal(setup: Setup) -> tuple[Condition, ...]:
 
 
 EVERYWHERE = (*TRANSFORMERS, EMB_MLP)
-EMBEDDING = (
+CLAIMS = (
     Claim(
         "anchors are arranged by kind",
         "With small weights the cosine of reasoning anchors falls with their distance as that of P^s − u, "

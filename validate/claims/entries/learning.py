@@ -95,7 +95,7 @@ _TREND = Condition(
     "seven unconnected values reach it once in twenty times",
     _SCAN,
 )
-LEARNING = (
+CLAIMS = (
     Claim(
         "large weights memorise",
         "With γ = 0.3 the Transformer fits memory and reasoning training data alike, and the test data not.",

@@ -245,7 +245,7 @@ def _low_rank(study: str) -> tuple[Condition, ...]:
     )
 
 
-MECHANISM = (
+CLAIMS = (
     Claim(
         "the first attention averages",
         "With small weights the first attention is nearly the average over the positions so far.",

@@ -199,7 +199,7 @@ _NEITHER = (
         "|mean cosine among memory anchors at γ = 0.8 minus that at 0.3|, at the end", each_seed(memory_gap)
     ),
 )
-VARIATIONS = (
+CLAIMS = (
     Claim(
         "windows before tables",
         "A memory task whose labels depend on key and anchors in distribution is learned faster than one "

@@ -9,9 +9,9 @@ from theory import Task, predict_value_growth
 from validate.bounds import Value, between
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
-from validate.lemma1 import predicted_average_share
 from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
+from validate.predict.lemma1 import predicted_average_share
 from validate.times import early_epoch, first_epoch
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from validate.claims.measures.geometry import FloatArray, at, correlation, skill
 from validate.claims.measures.rivals import skill_over_best
 from validate.claims.statements import SMALL, Seed
 from validate.observe import Observations
-from validate.predictors import Predict, from_uniform
+from validate.predict.predictors import Predict, from_uniform
 from validate.times import early_epoch
 
 

@@ -15,7 +15,7 @@ from validate.claims.measures.order import scrambled, spearman
 from validate.claims.statements import LARGE, SMALL, Sample, Seed
 from validate.compare import measures
 from validate.observe import Observations
-from validate.predictors import Predict, Tokens, from_uniform
+from validate.predict.predictors import Predict, Tokens, from_uniform
 from validate.times import early_epoch, has_learned, last_epoch
 
 FloatArray = npt.NDArray[np.float64]

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
+from theory.integrate.first_passage import first_passage
 from validate.bounds import Bound, Value, between, greatest, least, magnitude
-from validate.claims.measures.order import isotonic, spearman
+from validate.claims.measures.order import spearman
 from validate.claims.statements import LARGE, SMALL, Seed
 from validate.observe import Observations
 from validate.times import (
@@ -93,13 +95,9 @@ def crossover(seed: Seed) -> float:
     rates, biases = by_rate(seed, learned_bias)
     if not np.isfinite(biases).all():
         return math.nan
-    fitted = isotonic(biases)
-    above = np.flatnonzero(fitted > 0)
-    if not above.size or above[0] == 0:
-        return math.nan
-    k = int(above[0])
-    share = -fitted[k - 1] / (fitted[k] - fitted[k - 1])
-    return float(rates[k - 1] + share * (rates[k] - rates[k - 1]))
+    fitted = isotonic_regression(biases).x
+    changes = fitted[0] <= 0 < fitted[-1]
+    return first_passage(rates, fitted, 0.0) if changes else math.nan
 
 
 def learned_variants(seed: Seed) -> list[str]:

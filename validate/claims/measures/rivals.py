@@ -11,7 +11,7 @@ import numpy.typing as npt
 from theory import Task, off_diagonal
 from validate.claims.measures.geometry import When, avoided, distances
 from validate.observe import Observations
-from validate.predictors import Predict, Tokens
+from validate.predict.predictors import Predict, Tokens
 from validate.times import early_epoch
 
 FloatArray = npt.NDArray[np.float64]

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from validate.figures import findings
-from validate.figures.attention import (
+from validate.figures.context import about, model_name, shown_epochs
+from validate.figures.panels.attention import (
     AttentionMatrix,
     AttentionRows,
     LastAttention,
     LastLogits,
     PositionLogits,
 )
-from validate.figures.average import AverageOverGamma
-from validate.figures.context import about, model_name, shown_epochs
-from validate.figures.members import Members, large_scales, small_scale
+from validate.figures.panels.average import AverageOverGamma
+from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.training import attention_settings
+from validate.figures.selection import large_scales, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
-from validate.figures.spectra import SingularValues, ValueAlignment
+from validate.groups import Setting
 from validate.observe import Observations
 
 BAR = "attention"
@@ -54,7 +55,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig06_first_attention", caption, about(settings, "both", setting), [*rows, row], width=1.7)
 
 
-@paper_figure(12, "The first attention at large weights", "transformer")
+@paper_figure(12, "The first attention at large weights", "transformer", compares="γ")
 def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 12: the first attention at large initial weights, and its error over γ."""
     every = attention_settings(observations, "Fig. 12")
@@ -96,7 +97,7 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig15_second_attention", caption, about([setting], "both"), rows)
 
 
-def _attention_row(title: str, setting: Members, epochs: Sequence[int]) -> PanelRow:
+def _attention_row(title: str, setting: Setting, epochs: Sequence[int]) -> PanelRow:
     panels: list[Panel] = [AttentionMatrix.from_runs(setting, e, f"epoch {e}") for e in epochs]
     last = epochs[-1]
     panels.append(AttentionRows.from_runs(setting, last, f"rows, epoch {last}"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from theory import InputError
-from validate.figures.accuracy import AccuracyCurves, Look
 from validate.figures.context import about, model_name
-from validate.figures.members import KINDS, Members, of_kind
-from validate.figures.outputs import OutputDistribution, label_words
+from validate.figures.panels.accuracy import AccuracyCurves, Look
+from validate.figures.panels.outputs import OutputDistribution, label_words
 from validate.figures.paper.registry import paper_figure
+from validate.figures.selection import KINDS, of_kind
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
+from validate.groups import Setting
 from validate.observe import Observations
 
 EARLY_ACCURACY = 0.3
@@ -43,24 +44,24 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig08_label_distributions", caption.strip(), about([*compared, *ranges]), rows, width=1.7)
 
 
-def early_epoch(setting: Members) -> int:
+def early_epoch(setting: Setting) -> int:
     """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
     after = [e for e in setting.epochs() if e > 0]
     early = [e for e in after if _accuracy(setting, e) < EARLY_ACCURACY]
     return early[-1] if early else after[0]
 
 
-def _accuracy(setting: Members, epoch: int) -> float:
+def _accuracy(setting: Setting, epoch: int) -> float:
     """Return the largest memory accuracy of any seed at the evaluation next to an epoch."""
     nearest = [min(run.metrics, key=lambda line: abs(line["epoch"] - epoch)) for run in setting.runs]
     return max(float(line["accuracy"]["mem"]) for line in nearest)
 
 
-def _name(setting: Members) -> str:
+def _name(setting: Setting) -> str:
     return f"{model_name(setting)}, γ = {setting.init_rate:g}"
 
 
-def _mapping_curves(title: str, setting: Members) -> PanelRow:
+def _mapping_curves(title: str, setting: Setting) -> PanelRow:
     looks: Mapping[str, Look] = {
         m.name: (label_words(setting.task, m), colour, line)
         for m, colour, line in zip(setting.task.mappings, PALETTE, ("-", "--", "-.", ":"), strict=False)

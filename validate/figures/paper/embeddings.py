@@ -8,18 +8,19 @@ from dataclasses import replace
 from theory import InputError, Task, cosine_matrix, eq14_embedding
 from validate.compare import ALL, groups_of
 from validate.figures.context import about, early_and_late, model_name, shown_epochs
-from validate.figures.cosines import CosineMatrix
-from validate.figures.embedding import CosineRows, EmbeddingPCA
 from validate.figures.findings import memory_anchors
-from validate.figures.labels import LabelDistributions
-from validate.figures.members import Members, large_scales, of_kind, small_scale
+from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.embedding import CosineRows, EmbeddingPCA
+from validate.figures.panels.labels import LabelDistributions
+from validate.figures.panels.token_map import EmbeddingMap
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
+from validate.figures.selection import large_scales, of_kind, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
-from validate.figures.token_map import EmbeddingMap
+from validate.groups import Setting
 from validate.observe import Observations
-from validate.predictors import Tokens
+from validate.predict.predictors import Tokens
 
 BAR = "cosine similarity"
 MEANS = "Above each matrix: the mean over pairs of different tokens."
@@ -109,7 +110,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig09_rows", caption, about([setting], "early"), sheet_rows, width=1.6)
 
 
-@paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp")
+@paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 10: cosine matrices of the Emb-MLP at large initial weights."""
     settings = large_scales(_emb_mlp(observations, "Fig. 10"))
@@ -124,7 +125,7 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig10_emb_mlp_large", caption, about(settings, "both"), rows)
 
 
-@paper_figure(11, "The Transformer's embedding at large weights", "transformer")
+@paper_figure(11, "The Transformer's embedding at large weights", "transformer", compares="γ")
 def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 11: cosine matrices and components of the Transformer's embedding at large initial weights."""
     settings = large_scales(attention_settings(observations, "Fig. 11"))
@@ -158,7 +159,7 @@ def reasoning_group(task: Task) -> Tokens:
     )
 
 
-def _emb_mlp(observations: Sequence[Observations], figure: str) -> list[Members]:
+def _emb_mlp(observations: Sequence[Observations], figure: str) -> list[Setting]:
     settings = of_kind(observations, "emb-mlp")
     if not settings:
         raise InputError("runs", len(observations), f"{figure} is about the Emb-MLP", "give such runs")
@@ -169,7 +170,7 @@ def _matrices(title: str, panels: Sequence[Panel], *, scale: str = "all", legend
     return PanelRow(title, panels, BAR, height=2.2, legend=legend, scale=scale)
 
 
-def _observed(setting: Members, groups: dict[str, Tokens], epochs: Sequence[int]) -> list[Panel]:
+def _observed(setting: Setting, groups: dict[str, Tokens], epochs: Sequence[int]) -> list[Panel]:
     return [
         CosineMatrix.from_runs(setting, tokens, epoch, f"{name} anchors,\nepoch {epoch}")
         for epoch in epochs
@@ -178,7 +179,7 @@ def _observed(setting: Members, groups: dict[str, Tokens], epochs: Sequence[int]
 
 
 def _middle_rows(
-    setting: Members, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
+    setting: Setting, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
 ) -> list[CosineRows]:
     """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
     middle = (len(tokens) - 1) // 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import Task
+from validate.figures.panels.sequences import ExampleSequences
 from validate.figures.paper.registry import paper_figure
-from validate.figures.sequences import ExampleSequences
 from validate.figures.sheet import PanelRow, Sheet
 from validate.observe import Observations
 

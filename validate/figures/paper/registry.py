@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from theory import InputError
 from theory.checked import checked
 from validate.figures.sheet import Sheet
-from validate.observe import Observations, kept
-from validate.observe.errors import NoRunsError
+from validate.observe import NoRunsError, Observations, kept
 
 Build = Callable[[Sequence[Observations]], Sheet]
 
@@ -27,12 +27,15 @@ class PaperFigure:
         The studies whose runs it shows by default; none if a task is all it needs.
     build : callable
         From observations to a sheet; refuses runs that cannot make it.
+    compares : str
+        What it compares runs over, "γ" or "learning rate": runs of one value alone do not fill it.
     """
 
     number: int
     title: str
     studies: tuple[str, ...]
     build: Build
+    compares: Literal["", "γ", "learning rate"] = ""
 
     def draw(self, observations: Sequence[Observations], *, footnote: bool = True) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
@@ -51,7 +54,9 @@ LANGUAGE_FIGURES = (1, 7, 14)
 """The paper's figures about natural language."""
 
 
-def paper_figure(number: int, title: str, *studies: str) -> Callable[[Build], Build]:
+def paper_figure(
+    number: int, title: str, *studies: str, compares: Literal["", "γ", "learning rate"] = ""
+) -> Callable[[Build], Build]:
     """Register the function below as what builds a figure; commands, reports and gallery then know it.
 
     Parameters
@@ -60,6 +65,8 @@ def paper_figure(number: int, title: str, *studies: str) -> Callable[[Build], Bu
     title : str
     *studies : str
         The studies whose kept runs it shows by default.
+    compares : str, optional
+        What it compares runs over, "γ" or "learning rate".
 
     Raises
     ------
@@ -70,7 +77,7 @@ def paper_figure(number: int, title: str, *studies: str) -> Callable[[Build], Bu
     def register(build: Build) -> Build:
         if number in FIGURES:
             raise InputError("figure", number, f"is {FIGURES[number].title!r} already", "take another number")
-        FIGURES[number] = PaperFigure(number, title, studies, build)
+        FIGURES[number] = PaperFigure(number, title, studies, build, compares)
         ordered = sorted(FIGURES.items())
         FIGURES.clear()
         FIGURES.update(ordered)

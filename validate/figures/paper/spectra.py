@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 from theory import InputError
 from validate.figures.context import about, model_name, shown_epochs
-from validate.figures.members import Members, group_observations
+from validate.figures.panels.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.figures.paper.registry import paper_figure
 from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.spectra import EffectiveRank, SingularValues, matrix_name
+from validate.groups import Setting, group_runs
 from validate.observe import Observations
 
 MOST_MATRICES = 16
 IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 
 
-@paper_figure(13, "Singular values over γ", "scan", "transformer")
+@paper_figure(13, "Singular values over γ", "scan", "transformer", compares="γ")
 def spectra(observations: Sequence[Observations]) -> Sheet:
     """Fig. 13: a row of singular values for each layer, and effective ranks over γ and over epochs."""
     families = _families(observations)
@@ -49,16 +49,16 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig13_spectra", caption, runs, rows, width=1.6)
 
 
-def _families(observations: Sequence[Observations]) -> list[list[Members]]:
+def _families(observations: Sequence[Observations]) -> list[list[Setting]]:
     """Return settings grouped by all but γ: a scan over γ is one family."""
-    found: dict[str, list[Members]] = defaultdict(list)
-    for setting in group_observations(observations):
-        config = setting.runs[0].config
+    found: dict[str, list[Setting]] = defaultdict(list)
+    for setting in group_runs(observations):
+        config = setting.config
         found[config.model_dump_json(exclude={"seed", "init_rate"})].append(setting)
     return list(found.values())
 
 
-def _matrices(settings: Sequence[Members]) -> list[str]:
+def _matrices(settings: Sequence[Setting]) -> list[str]:
     """Return the weight matrices whose singular values all settings hold."""
     shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
     names = [

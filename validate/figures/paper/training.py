@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import InputError
-from validate.figures.accuracy import AccuracyCurves, unlearned_levels
 from validate.figures.ceiling import order_blind_ceiling
 from validate.figures.context import about, missing_rates, model_name
-from validate.figures.members import Members, of_kind
+from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
+from validate.figures.panels.spikes import LossSpikes, learning_rate
 from validate.figures.paper.registry import paper_figure
+from validate.figures.selection import of_kind
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
-from validate.figures.spikes import LossSpikes, learning_rate
+from validate.groups import Setting
 from validate.observe import Observations
 
 ATTENTION = ("transformer", "one-layer")
@@ -53,7 +54,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig16_no_norm", " ".join(filter(None, parts)), about(settings), rows)
 
 
-@paper_figure(17, "Loss over learning rates", "learning-rates")
+@paper_figure(17, "Loss over learning rates", "learning-rates", compares="learning rate")
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Fig. 17: loss over epochs, a column a learning rate, and the largest rise of each data set's loss."""
     settings = attention_settings(observations, "Fig. 17")
@@ -83,7 +84,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
 
 
-def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Members]:
+def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Setting]:
     """Return the settings of Transformers; refuse runs that hold none."""
     settings = of_kind(observations, *ATTENTION)
     if not settings:
@@ -93,7 +94,7 @@ def attention_settings(observations: Sequence[Observations], figure: str, which:
     return settings
 
 
-def _curves(title: str, settings: Sequence[Members], measure: str) -> PanelRow:
+def _curves(title: str, settings: Sequence[Setting], measure: str) -> PanelRow:
     one_each = len({s.init_rate for s in settings}) == len(settings)
     panels = [
         AccuracyCurves.from_runs(
@@ -107,13 +108,13 @@ def _curves(title: str, settings: Sequence[Members], measure: str) -> PanelRow:
     return PanelRow(title, panels, share_y=title)
 
 
-def _ceilings(setting: Members) -> dict[str, float]:
+def _ceilings(setting: Setting) -> dict[str, float]:
     """Return the accuracy that no sum of embeddings passes, for the model that sums them."""
     ceiling = order_blind_ceiling(setting.task) if setting.kind == "emb-mlp" else None
     return {} if ceiling is None else {f"memory: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
 
 
-def _ceiling_text(settings: Sequence[Members]) -> str:
+def _ceiling_text(settings: Sequence[Setting]) -> str:
     found = {level for setting in settings for level in _ceilings(setting).values()}
     if not found:
         return ""
@@ -124,7 +125,7 @@ def _ceiling_text(settings: Sequence[Members]) -> str:
     )
 
 
-def _level_text(settings: Sequence[Members]) -> str:
+def _level_text(settings: Sequence[Setting]) -> str:
     if not any(unlearned_levels(s.task) for s in settings):
         return ""
     return (
@@ -133,7 +134,7 @@ def _level_text(settings: Sequence[Members]) -> str:
     )
 
 
-def _at_rate(setting: Members | None, rate: float) -> Panel:
+def _at_rate(setting: Setting | None, rate: float) -> Panel:
     title = f"learning rate {rate:g}"
     if setting is None:
         return NoRuns(title)

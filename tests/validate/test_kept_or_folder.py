@@ -1,0 +1,116 @@
+"""A kept file serves wherever a run folder does: the same code, the same numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim import Run
+from tests.validate.conftest import tiny_config
+from theory import InputError
+from validate.answer import answers
+from validate.cli import main
+from validate.compare import compare_runs
+from validate.groups import Setting, group_runs
+from validate.observe import NotObservedError, find_observations, observe, observe_path, write_kept
+from validate.observe.store import kept_file
+from validate.report import Report
+
+
+@pytest.fixture(scope="module")
+def kept_folder(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what the tiny runs showed."""
+    folder = tmp_path_factory.mktemp("kept")
+    for run in runs:
+        write_kept(observe(run), kept_file("tiny", None, run.config, folder))
+    return folder / "tiny"
+
+
+def _errors(rows: Any) -> list[float]:
+    """Return the distances of predicted and observed cosines; ranks may turn where cosines are rounded."""
+    return [row.estimate.mean for row in rows if row.measure in ("rmse", "largest_error")]
+
+
+def test_files_folders_runs_and_observations_give_one_comparison(
+    runs: list[Run], runs_folder: Path, kept_folder: Path
+) -> None:
+    own = compare_runs(runs, [6])
+    assert compare_runs(runs_folder, [6]) == own
+    assert compare_runs([observe(run) for run in runs], [6]) == own
+    files = sorted(kept_folder.glob("*.safetensors"))
+    mixed = [runs[0], runs[1].path, *files[2:]]
+    for sources in (kept_folder, files, mixed):
+        found = compare_runs(sources, [6])
+        assert [(r.setting, r.anchor, r.predictor) for r in found] == [
+            (r.setting, r.anchor, r.predictor) for r in own
+        ]
+        assert _errors(found) == pytest.approx(_errors(own), abs=1e-3)
+
+
+def test_the_report_of_kept_files_is_that_of_their_folders(
+    settings: list[Setting], report: Report, kept_folder: Path, tmp_path: Path
+) -> None:
+    found = Report.build("kept", group_runs(kept_folder))
+    page, data = found.write(tmp_path)
+    assert [a.verdict for a in found.answers] == [a.verdict for a in answers(settings)]
+    assert [f.name for f in found.figures] == [f.name for f in report.figures]
+    assert [f.verdict for f in found.findings] == [f.verdict for f in report.findings]
+    paths = [run["path"] for run in json.loads(data.read_text())["runs"]]
+    assert paths == [str(file) for file in sorted(kept_folder.glob("*.safetensors"))]
+    assert "gamma0.3_seed0.safetensors" in page.read_text()
+
+
+def test_commands_take_kept_files(
+    kept_folder: Path, runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(kept_folder / "gamma0.8_seed0.safetensors")
+    assert main(["compare", file]) == 0
+    assert "verdict: undecided" in capsys.readouterr().out
+    tables = []
+    for source in (runs_folder, kept_folder):
+        assert main(["table", str(source), "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        own = [{k: v for k, v in row.items() if k != "run"} for row in rows]
+        tables.append({json.dumps(row, sort_keys=True) for row in own})
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == len(rows)
+    assert main(["figures", "3", "--runs", file, "--out", str(tmp_path)]) == 0
+
+
+def test_metrics_need_no_snapshot(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays are computed when the first of them is needed, and once."""
+    read: list[int] = []
+    real = Run.snapshot
+    monkeypatch.setattr(Run, "snapshot", lambda run, epoch: read.append(epoch) or real(run, epoch))
+    (found,) = find_observations(runs[0])
+    assert found.metrics == runs[0].metrics
+    assert read == []
+    found.at("gram", 6)
+    opened = len(read)
+    assert opened > 0
+    found.at("norms", 4)
+    assert len(read) == opened
+
+
+def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        group_runs(tmp_path / "nowhere")
+    with pytest.raises(InputError, match=r"no such file"):
+        observe_path(tmp_path / "none.safetensors")
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "variant").symlink_to(runs[0].path.parent)
+    with pytest.raises(InputError, match="holds no run itself, but folders of runs"):
+        group_runs(tmp_path / "study")
+    found = find_observations(tmp_path / "study", variants=True)
+    assert [run.config for run in found] == [run.config for run in runs]
+
+
+def test_a_missing_array_is_told_by_its_class(runs: list[Run]) -> None:
+    found = observe(runs[0])
+    for read in (lambda: found.at("first_attention", 6), lambda: found.array("first_attention")):
+        with pytest.raises(NotObservedError, match="first_attention"):
+            read()
+    assert tiny_config().members()[0] == found.config

@@ -1,0 +1,41 @@
+"""When a quantity that is known at some times first reaches a level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def first_passage(
+    times: npt.ArrayLike,
+    values: npt.ArrayLike,
+    level: float,
+    straight: Callable[[FloatArray], FloatArray] = np.positive,
+) -> float:
+    """Return the first time at which a quantity is at least at a level.
+
+    Parameters
+    ----------
+    times, values : array_like, shape (n,)
+    level : float
+    straight : callable, optional
+        A function of the values that is taken to be linear between two times; by default the values are.
+
+    Returns
+    -------
+    float
+        Infinity where the level is never reached, and the first time where the quantity starts there.
+    """
+    t, x = np.asarray(times, np.float64), np.asarray(values, np.float64)
+    reached = np.flatnonzero(x >= level)
+    if not reached.size:
+        return float("inf")
+    k = int(reached[0])
+    if k == 0:
+        return float(t[0])
+    before, after, wanted = straight(np.array([x[k - 1], x[k], level]))
+    return float(t[k - 1] + (wanted - before) / (after - before) * (t[k] - t[k - 1]))

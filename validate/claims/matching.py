@@ -1,0 +1,142 @@
+"""The claims that some given runs can answer.
+
+A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they are of its
+kind of model and its task and differ from it in no setting, or in how much was trained alone (``AMOUNTS``):
+then the differences are told beside the verdict. How often a run was looked at never matters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from theory import InputError
+from validate.claims.finder import Finder, name_of
+from validate.claims.likeness import AMOUNTS, differing_keys, keys_of
+from validate.claims.statements import Claim
+from validate.claims.verdicts import NOTHING, Finding, MissingRunsError, Outcome, judge_claims
+from validate.observe import Observations
+from validate.studies import Study, load_study
+
+
+@dataclass(frozen=True)
+class Match:
+    """Given runs that stand for a study, or for one of its variants.
+
+    Attributes
+    ----------
+    study, variant : str
+        The variant is empty where the study has none.
+    runs : tuple of Observations
+        Alike in all but γ and seed.
+    differences : tuple of str
+        Where they differ from the study, as "setting = theirs (study: its own)".
+    """
+
+    study: str
+    variant: str
+    runs: tuple[Observations, ...]
+    differences: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "study": self.study,
+            "variant": self.variant or None,
+            "runs": [{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in self.runs],
+            "differences": list(self.differences),
+        }
+
+
+@dataclass
+class GivenRuns(Finder):
+    """Finds a condition's runs among some runs, by their configurations.
+
+    Attributes
+    ----------
+    observations : tuple of Observations
+    load : callable
+        From a study's name to what it consists of.
+    """
+
+    observations: tuple[Observations, ...]
+    load: Callable[[str], Study] = load_study
+
+    def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
+        """Return the runs that stand for a study's variant."""
+        match = self.match(study, variant)
+        if match is None:
+            raise MissingRunsError(f"no given run stands for {name_of(study, variant)}")
+        return match.runs
+
+    def variants_of(self, study: str) -> tuple[str, ...]:
+        """Return the variants that the study has by its definition."""
+        return self.load(study).variants
+
+    def match(self, study: str, variant: str) -> Match | None:
+        """Return the given runs that are nearest to a study's variant, if any can stand for it."""
+        key = study, variant
+        if key not in self._matches:
+            self._matches[key] = self._nearest(study, variant)
+        return self._matches[key]
+
+    def judge(self, claims: Iterable[Claim]) -> list[Finding]:
+        """Return a finding for every claim; one that these runs say nothing of is not tested."""
+        return [self._judge(claim) for claim in claims]
+
+    def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
+        """Return what stands for the studies of some claims, each once."""
+        needs = [c.needs for claim in claims for c in claim.conditions if c.needs]
+        keys = dict.fromkeys((n.study, v) for n in needs for v in n.variants or self.load(n.study).variants)
+        return [found for key in keys if (found := self.match(*key)) is not None]
+
+    def _judge(self, claim: Claim) -> Finding:
+        if not claim.studies:
+            return _untested(claim, f"needs no runs: anchorflow claims {claim.number}")
+        missing = {study: reason for study in claim.studies if (reason := self._lacks(study))}
+        if len(missing) == len(claim.studies):
+            return _untested(claim, "; ".join(missing.values()))
+        try:
+            return judge_claims([claim], self.find)[0]
+        except InputError as error:
+            # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
+            return _untested(claim, str(error))
+
+    def _lacks(self, study: str) -> str:
+        variants = self.load(study).variants or ("",)
+        stands = any(self.match(study, variant) is not None for variant in variants)
+        return "" if stands else f"no given run stands for {study}"
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], Match | None]:
+        return {}
+
+    @cached_property
+    def _families(self) -> list[tuple[dict[str, str], tuple[Observations, ...]]]:
+        """The given runs that differ in nothing but γ, seed and how they were looked at."""
+        grouped: dict[str, list[Observations]] = defaultdict(list)
+        for run in self.observations:
+            grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
+        return [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
+
+    def _nearest(self, study: str, variant: str) -> Match | None:
+        config = self.load(study).configs.get(variant or None)
+        if config is None:
+            return None
+        wanted = keys_of(config.members()[0])
+        near = []
+        for settings, runs in self._families:
+            keys = differing_keys(settings, wanted)
+            # The variants of a study differ in such settings themselves: there nothing may differ.
+            if not keys or (not variant and AMOUNTS.issuperset(keys)):
+                told = tuple(f"{k} = {settings.get(k)} (study: {wanted.get(k)})" for k in keys)
+                near.append(Match(study, variant, runs, told))
+        return min(near, key=lambda m: (len(m.differences), -len(m.runs)), default=None)
+
+
+def _untested(claim: Claim, reason: str) -> Finding:
+    return Finding(claim, tuple(Outcome(claim, c, NOTHING, missing=reason) for c in claim.conditions))

@@ -1,0 +1,135 @@
+"""Fig. 3, 8, 16, 17: loss and accuracy over epochs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from theory import InputError, Task, label_distribution
+from validate.figures.panels.panel import BasePanel
+from validate.figures.style import PARTS, shade
+from validate.groups import Setting
+from validate.stats import SHARE, SIZE, band, band_text
+
+FloatArray = npt.NDArray[np.float64]
+Look = tuple[str, str, str]
+
+
+_HIDING = 5
+"""A start this many times the largest later loss leaves the curves no height."""
+
+
+@dataclass
+class AccuracyCurves(BasePanel):
+    """Accuracy (or loss) on D_mem, D_rsn,train and D_rsn,test over epochs, mean and interval over seeds.
+
+    Attributes
+    ----------
+    title : str
+    measure : str
+        "accuracy" or "loss" (nats).
+    epochs : ndarray, shape (n_epochs,)
+    curves : dict of ndarray
+        For each data set shape (3, n_epochs): mean, low, high; low and high NaN for a single seed.
+    parts : dict
+        Name, colour and line of each data set.
+    levels : dict of float
+        Horizontal lines that the theory draws.
+    """
+
+    title: str
+    measure: str
+    epochs: FloatArray
+    curves: dict[str, FloatArray]
+    parts: Mapping[str, Look] = field(default_factory=lambda: PARTS)
+    levels: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def from_runs(
+        cls,
+        setting: Setting,
+        measure: str = "accuracy",
+        *,
+        parts: Mapping[str, Look] = PARTS,
+        levels: Mapping[str, float] | None = None,
+        title: str = "",
+    ) -> AccuracyCurves:
+        """Take the curves from the metrics of a setting's runs; the title is its label by default.
+
+        Raises
+        ------
+        InputError
+            If no run was evaluated on any of ``parts``.
+        """
+        lines = [run.metrics for run in setting.runs]
+        have = [part for part in parts if part in lines[0][0][measure]]
+        if not have:
+            raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
+        epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
+        within = SHARE if measure == "accuracy" else SIZE
+        curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
+        return cls(title or setting.label, measure, epochs, curves, parts, dict(levels or {}))
+
+    def summary(self) -> str:
+        """Return each data set's last value."""
+        ends = [f"{self.parts[p][0]} {band_text(v[:, -1])}" for p, v in self.curves.items()]
+        return f"{self.title}, {self.measure} at epoch {self.epochs[-1]:g}: {', '.join(ends)}"
+
+    def draw(self, ax: Axes) -> None:
+        """Draw on some axes."""
+        for part, values in self.curves.items():
+            name, colour, style = self.parts[part]
+            (self.lines_[part],) = ax.plot(self.epochs, values[0], style, color=colour, label=name)
+            shade(ax, self.epochs, values, colour)
+        for name, level in self.levels.items():
+            self.lines_[name] = ax.axhline(level, color="0.5", linestyle=":", linewidth=1, label=name)
+        ax.set(title=self.title, xlabel="epoch")
+        if self.measure == "accuracy":
+            ax.set(ylabel="accuracy", ylim=(-0.03, 1.03))
+        else:
+            ax.set(ylabel="cross entropy (nats)", ylim=(0, None))
+            self._cut_start(ax)
+
+    def _cut_start(self, ax: Axes) -> None:
+        """End the axis above all later losses where the first would hide them, and say what it was."""
+        means = np.array([values[0] for values in self.curves.values()])
+        if means.shape[1] < 2:
+            return
+        start, later = float(np.nanmax(means[:, 0])), float(np.nanmax(means[:, 1:]))
+        if start > _HIDING * later:
+            ax.set_ylim(0, 1.5 * later)
+            ax.text(
+                0.98, 0.95, f"start: {start:.2g}", transform=ax.transAxes, ha="right", va="top", fontsize=8
+            )
+
+
+def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[float]:
+    """Return one seed's values; one that overflowed is written as null."""
+    return [math.nan if line[measure][part] is None else line[measure][part] for line in metrics]
+
+
+def unlearned_levels(task: Task) -> dict[str, float]:
+    """Return the memory loss, in nats, of a model that knows each mapping's labels and no key.
+
+    It is the entropy of P^s of a memory anchor, ln N_Z in the paper (eq. 7): all that P^s can teach.
+    """
+    tables = [m for m in task.mappings if m.is_table]
+    if not tables:
+        return {}
+    return {
+        "memory: only the label distribution known": float(
+            np.mean([_entropy(task, m.anchors[0]) for m in tables])
+        )
+    }
+
+
+def _entropy(task: Task, anchor: int) -> float:
+    law = label_distribution(task, anchor, held_out=True)
+    positive = law[law > 0]
+    return float(-(positive * np.log(positive)).sum())

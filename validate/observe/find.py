@@ -1,0 +1,123 @@
+"""Where observations come from: run folders, kept files, folders of either, runs in memory, or a study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from sim.runs.folder import RunFolder
+from sim.runs.run import Run, find_runs
+from theory.checked import checked
+from theory.paths import PathLike, as_path, is_file, is_folder
+from validate.observe.collect import observe
+from validate.observe.errors import NoRunsError
+from validate.observe.observations import KEPT_SUFFIX, Observations
+from validate.observe.store import KEPT, kept_files, read_kept
+
+RUNS = Path("runs/studies")
+"""Where the run folders of studies are unless said otherwise."""
+Source = PathLike | Run | Observations
+"""A run folder, a kept file, a folder of these, a run, or what was observed of one."""
+_DEPTHS = ("*", "*/*")
+"""Where a folder's runs are: a study's one folder down, those of its variants two."""
+
+
+@checked
+def observe_path(path: PathLike) -> Observations:
+    """Return the observations of a run folder, or those that a kept file holds."""
+    file = as_path("path", path)
+    return read_kept(file) if file.suffix == KEPT_SUFFIX else observe(Run.open(file))
+
+
+def find_observations(sources: Source | Iterable[Source], *, variants: bool = False) -> list[Observations]:
+    """Return the observations of every run that is named.
+
+    Parameters
+    ----------
+    sources : path, Run, Observations, or iterable of these
+        A path is a run folder, a kept file, or a folder of either.
+    variants : bool, optional
+        Whether a folder's runs may also be two folders down, as those of a study's variants. Without it
+        such a folder is refused, with the names of the folders to choose from.
+
+    Raises
+    ------
+    InputError
+        If a path holds no run, or a run cannot be read.
+    """
+    several = [sources] if isinstance(sources, (str, os.PathLike, Run, Observations)) else sources
+    return [run for source in several for run in _of_source(source, variants)]
+
+
+def kept(
+    study: str, variant: str | None = None, *, root: PathLike | None = None, folder: PathLike = KEPT
+) -> list[Observations]:
+    """Return the kept observations of a study, by variant, γ and seed.
+
+    Parameters
+    ----------
+    study : str
+        A study's name.
+    variant : str, optional
+        One of its variants; all of them if not given.
+    root : str or Path, optional
+        Observe the complete run folders under ``root/study`` instead of reading what is kept.
+    folder : str or Path, optional
+        The folder with the kept files.
+
+    Raises
+    ------
+    NoRunsError
+        If there is none, with the command that makes them.
+    InputError
+        If a file is not what was kept, or a run cannot be read.
+    """
+    if root is not None:
+        where = as_path("root", root)
+        folders = run_folders(where / study / (variant or ""), variants=variant is None)
+        found = [observe(Run.open(path)) for path in folders if _is_complete(RunFolder(path))]
+    else:
+        where = as_path("folder", folder)
+        pattern = f"*{KEPT_SUFFIX}" if variant is None else f"{variant}__*{KEPT_SUFFIX}"
+        # Without a list every file is refused, instead of being taken for no run.
+        files = kept_files(study, where) or (where / study).glob(pattern)
+        found = [read_kept(file) for file in files if file.match(pattern)]
+    if not found:
+        name = study if variant is None else f"{study}, variant {variant}"
+        remedy = f"make them: anchorflow study {study} --run --keep"
+        raise NoRunsError("study", name, f"no runs of it in {where}", remedy)
+    return sorted(found, key=_order)
+
+
+def run_folders(folder: Path, *, variants: bool = True) -> list[Path]:
+    """Return the run folders inside a folder, sorted."""
+    depths = _DEPTHS if variants else _DEPTHS[:1]
+    return sorted(found.parent for depth in depths for found in folder.glob(f"{depth}/config.json"))
+
+
+def _of_source(source: Source, variants: bool) -> list[Observations]:
+    if isinstance(source, Observations):
+        return [source]
+    if isinstance(source, Run):
+        return [observe(source)]
+    return [observe_path(path) for path in _inside(as_path("run", source), variants)]
+
+
+def _inside(path: Path, variants: bool) -> list[Path]:
+    if not is_folder(path) or is_file(path / "config.json"):
+        return [path]
+    kept = sorted(path.glob(f"*{KEPT_SUFFIX}"))
+    # A folder without runs is refused by ``find_runs``, which names the folders of runs in it.
+    return [*run_folders(path, variants=variants), *kept] or find_runs(path)
+
+
+def _is_complete(run: RunFolder) -> bool:
+    return run.has_provenance and run.read_provenance()["status"] == "complete"
+
+
+def _order(run: Observations) -> tuple[str, str, float, int]:
+    """Sort by variant, which is a folder's name or the beginning of a file's, then by γ and seed."""
+    assert run.path is not None
+    variant = run.path.name.rpartition("__")[0]
+    return str(run.path.parent), variant, run.config.init_rate, run.config.seed

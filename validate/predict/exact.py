@@ -1,0 +1,150 @@
+"""Label statistics and predicted cosines of a task whose labels can be counted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import (
+    Mapping,
+    Task,
+    TooManyEntriesError,
+    finite_sample_cosine,
+    label_distribution,
+    marginal_distribution,
+    off_diagonal,
+    token_ratio,
+)
+from validate.compare import groups_of
+from validate.figures.panels.labels import LabelDistributions
+from validate.predict.predictors import Tokens, task_cosines
+
+FloatArray = npt.NDArray[np.float64]
+Cosines = dict[str, dict[str, FloatArray]]
+"""Group → predictor → matrix of shape (n, n)."""
+ONE_DATA_SET = "expected in one data set"
+
+
+@dataclass(frozen=True)
+class TokenStatistics:
+    """One token's label distribution in numbers, of the training data."""
+
+    token: int
+    kind: str
+    ratio: float
+    mean: float
+    std: float
+    norm2: float
+
+
+@dataclass(frozen=True)
+class ExactStatistics:
+    """What can be counted.
+
+    Attributes
+    ----------
+    task : Task
+    tokens : list of TokenStatistics
+    cosines : dict
+    """
+
+    task: Task
+    tokens: list[TokenStatistics]
+    cosines: Cosines
+
+    @classmethod
+    def of(cls, task: Task) -> ExactStatistics:
+        """Count the labels of a task, or raise ``TooManyEntriesError``."""
+        tokens = [_statistics(task, s) for s in shown_tokens(task)]
+        cosines = {
+            name: task_cosines(task, found) | finite_sample(task, found)
+            for name, found in groups_of(task).items()
+        }
+        return cls(task, tokens, cosines)
+
+    def token_rows(self) -> list[list[str]]:
+        """Return one line a token: its kind, r_s, and its label distribution in numbers."""
+        return [
+            [str(t.token), t.kind, f"{t.ratio:.4g}", f"{t.mean:.2f}", f"{t.std:.2f}", f"{t.norm2:.3g}"]
+            for t in self.tokens
+        ]
+
+    def cosine_rows(self) -> list[list[str]]:
+        """Return one line a group and predictor: mean, extremes, and the mean at each distance."""
+        rows = []
+        for group, matrices in self.cosines.items():
+            for name, matrix in matrices.items():
+                pairs = off_diagonal(matrix)
+                by_distance = [f"{np.diagonal(matrix, k).mean():.3f}" for k in range(1, min(len(matrix), 10))]
+                summary = [f"{pairs.mean():.3f}", f"{pairs.min():.3f}", f"{pairs.max():.3f}"]
+                rows.append([group, name, *summary, " ".join(by_distance)])
+        return rows
+
+    def notes(self) -> list[str]:
+        """Return sentences on how the numbers were found."""
+        return []
+
+    def label_distributions(self, mapping: Mapping) -> LabelDistributions:
+        """Return the figure of a mapping's label distributions."""
+        title = f"{mapping.name} anchors"
+        return LabelDistributions.from_task(self.task, mapping.anchors, title, held_out=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        anchors = {str(s): label_distribution(self.task, s, held_out=True) for s in self.task.anchors}
+        return {
+            "tokens": [asdict(t) for t in self.tokens],
+            "cosines": plain_cosines(self.cosines),
+            "label_distributions": {s: distribution.tolist() for s, distribution in anchors.items()},
+            "marginal": marginal_distribution(self.task, held_out=True).tolist(),
+        }
+
+
+def plain_cosines(cosines: Cosines) -> dict[str, dict[str, list[list[Any]]]]:
+    """Return matrices as lists, NaN as None."""
+    return {
+        group: {
+            name: [[None if np.isnan(x) else x for x in row] for row in matrix.tolist()]
+            for name, matrix in matrices.items()
+        }
+        for group, matrices in cosines.items()
+    }
+
+
+def shown_tokens(task: Task) -> list[int]:
+    """Return every anchor, and the first, middle and last key."""
+    keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])
+    return [*task.anchors, *dict.fromkeys(keys)]
+
+
+def mean_and_std(distribution: FloatArray) -> tuple[float, float]:
+    """Return the mean and the standard deviation of a label."""
+    labels = np.arange(len(distribution))
+    mean = float(distribution @ labels)
+    return mean, float(np.sqrt(distribution @ (labels - mean) ** 2))
+
+
+def kind_of(task: Task, token: int) -> str:
+    """Return what tables call a token of this kind."""
+    mapping = task.mapping_of(token)
+    return "key" if mapping is None else f"{mapping.name} anchor"
+
+
+def finite_sample(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
+    """Return the cosines expected of P̂ − u when each table entry is drawn once, where they can be counted."""
+    try:
+        cosines = [[finite_sample_cosine(task, a, b).cosine for b in tokens] for a in tokens]
+    except TooManyEntriesError:
+        return {}
+    return {ONE_DATA_SET: np.array(cosines)}
+
+
+def _statistics(task: Task, token: int) -> TokenStatistics:
+    distribution = label_distribution(task, token, held_out=True)
+    mean, std = mean_and_std(distribution)
+    norm2 = float(((distribution - 1 / task.vocab_size) ** 2).sum())
+    ratio = token_ratio(task, token, held_out=True)
+    return TokenStatistics(token, kind_of(task, token), ratio, mean, std, norm2)

@@ -1,0 +1,229 @@
+"""Every prediction of the anchors' cosines: one list, that comparisons, claims and figures share.
+
+A prediction is made from the task, or from what a run knows before training: its label counts and its initial
+weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import (
+    Sum,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    label_distribution,
+    marginal_distribution,
+)
+from validate.observe import Observations
+from validate.times import time_at
+
+FloatArray = npt.NDArray[np.float64]
+Tokens = tuple[int, ...]
+Predict = Callable[[Observations, Tokens, int], FloatArray]
+"""From a run, some of its anchors and an epoch to a cosine matrix."""
+FromTask = Callable[[Task, Tokens], FloatArray]
+
+
+@lru_cache(maxsize=64)
+def training_laws(task: Task, tokens: Tokens) -> FloatArray:
+    """Return P^s of the training distribution (held-out combinations removed), shape (n, d), read-only."""
+    found = np.stack([label_distribution(task, s, held_out=True) for s in tokens])
+    found.flags.writeable = False
+    return found
+
+
+def uniform_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
+    """Return the cosines of P^s − u, the drive of eq. 5."""
+    return cosine_matrix(training_laws(task, tuple(tokens)) - 1 / task.vocab_size)
+
+
+def marginal_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
+    """Return the cosines of P^s − P̄, the drive once the common part of the labels is fitted."""
+    return cosine_matrix(training_laws(task, tuple(tokens)) - marginal_distribution(task, held_out=True))
+
+
+def eq14_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
+    """Return the cosines of eq. 14 with the width that it prints."""
+    return cosine_matrix(eq14_embedding(task, tokens))
+
+
+def from_uniform(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
+    """Predict by P^s − u."""
+    return uniform_cosines(run.task, tokens)
+
+
+def from_marginal(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
+    """Predict by P^s − P̄."""
+    return marginal_cosines(run.task, tokens)
+
+
+def from_counts(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
+    """Predict by P̂^s − u of the run's own training data."""
+    return cosine_matrix(run.array("token_label_matrix_anchors")[_rows(run, tokens)])
+
+
+def from_frozen_flow(run: Observations, tokens: Tokens, epoch: int) -> FloatArray:
+    """Predict by eq. 5 from the run's own initial weights and data, at the time of an epoch.
+
+    W(t) = W(0) + tD with D the frozen flow's direction and t = Σ learning rate, so that the inner products
+    are those of W(0), of W(0) with D, and of D.
+    """
+    rows, time = _rows(run, tokens), time_at(run, epoch)
+    crossed = run.array("frozen_start")
+    gram = run.at("gram", 0)[:, : len(crossed)] + time * (crossed + crossed.T)
+    return gram_cosines((gram + time**2 * run.array("frozen_direction"))[np.ix_(rows, rows)])
+
+
+def from_frozen_direction(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
+    """Predict by the limit of eq. 5 at late times, where the initial embedding no longer matters."""
+    rows = _rows(run, tokens)
+    return gram_cosines(run.array("frozen_direction")[np.ix_(rows, rows)])
+
+
+def from_eq14(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
+    """Predict by eq. 14 with the width that it prints."""
+    return eq14_cosines(run.task, tokens)
+
+
+def gram_cosines(gram: npt.ArrayLike) -> FloatArray:
+    """Return the cosine matrix that belongs to inner products, shape (n, n); NaN for a zero vector."""
+    inner = np.asarray(gram, dtype=np.float64)
+    norms = np.sqrt(np.diagonal(inner))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.clip(inner / norms[:, None] / norms, -1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """One way to predict cosines.
+
+    Attributes
+    ----------
+    name : str
+        What tables call it.
+    label : str
+        What figures call it, with mathematics.
+    equation : str
+        Where it comes from.
+    functions : tuple of str
+        The functions behind it, as the table of equations names them.
+    cosines : callable
+        (run, tokens, epoch) → matrix of shape (n, n).
+    of_task : callable or None
+        (task, tokens) → the same matrix, where it needs no run.
+    needs : tuple of str
+        The observables that it reads; only an Emb-MLP has those of the frozen flow.
+    sums_only : bool
+        Whether it says something only where a label is the key plus the anchors themselves.
+    """
+
+    name: str
+    label: str
+    equation: str
+    functions: tuple[str, ...]
+    cosines: Predict
+    of_task: FromTask | None = None
+    needs: tuple[str, ...] = ()
+    sums_only: bool = False
+
+    def speaks_of(self, task: Task, tokens: Sequence[int]) -> bool:
+        """Return whether it means anything for some tokens of a task."""
+        return not self.sums_only or are_summed(task, tokens)
+
+    def applies(self, run: Observations, tokens: Sequence[int]) -> bool:
+        """Return whether it can be computed for some tokens of a run."""
+        return self.speaks_of(run.task, tokens) and all(name in run.arrays for name in self.needs)
+
+
+def are_summed(task: Task, tokens: Sequence[int]) -> bool:
+    """Return whether every token is an anchor of a sum of anchors: eq. 14 is about no other rule."""
+    mappings = [task.mapping_of(token) for token in tokens]
+    return all(mapping is not None and isinstance(mapping.rule, Sum) for mapping in mappings)
+
+
+UNIFORM, MARGINAL = "P^s - u", "P^s - mean P"
+PREDICTORS = (
+    Predictor(
+        UNIFORM,
+        "$P^s - u$ (eq. 5, 8)",
+        "eq. 5, 7, 8",
+        ("theory.label_distribution",),
+        from_uniform,
+        uniform_cosines,
+    ),
+    Predictor(
+        MARGINAL,
+        r"$P^s - \bar P$",
+        "eq. 5 once the marginal label distribution is fitted",
+        ("theory.label_distribution",),
+        from_marginal,
+        marginal_cosines,
+    ),
+    Predictor(
+        "finite sample",
+        r"$\hat P^s - u$ of the run's data",
+        "eq. 5 with the run's own label counts",
+        ("theory.token_label_matrix",),
+        from_counts,
+        needs=("token_label_matrix_anchors",),
+    ),
+    Predictor(
+        "frozen flow",
+        "frozen flow at the same time",
+        "eq. 5, the run's initial weights, matched sum of learning rates",
+        ("theory.frozen_flow", "theory.frozen_direction"),
+        from_frozen_flow,
+        needs=("frozen_direction", "frozen_start"),
+    ),
+    Predictor(
+        "frozen flow, late",
+        "frozen flow, late (eq. 5)",
+        "eq. 5, the run's initial weights, t to infinity",
+        ("theory.frozen_direction",),
+        from_frozen_direction,
+        needs=("frozen_direction",),
+    ),
+    Predictor(
+        "eq. 14",
+        "eq. 14, width 12",
+        "eq. 14, width 12; sums of anchors only",
+        ("theory.eq14_embedding",),
+        from_eq14,
+        eq14_cosines,
+        sums_only=True,
+    ),
+)
+FITTED_WIDTH = "eq. 14, fitted width"
+FUNCTIONS = {p.name: p.functions for p in PREDICTORS} | {
+    FITTED_WIDTH: ("theory.eq14_embedding", "theory.fit_width")
+}
+"""The functions behind each predictor, as the table of equations names them."""
+
+
+def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, FloatArray]:
+    """Return what every predictor says that needs the task alone, each a matrix of shape (n, n).
+
+    With ``sums_only``, only of those that know sums of anchors in closed form and count no labels.
+    """
+    return {
+        p.name: p.of_task(task, tokens)
+        for p in PREDICTORS
+        if p.of_task is not None and p.speaks_of(task, tokens) and p.sums_only >= sums_only
+    }
+
+
+def predictor_notes() -> list[tuple[str, str]]:
+    """Return each predictor's name and where it comes from."""
+    fitted = (FITTED_WIDTH, "eq. 14; each run's width is fitted on the other seeds (on itself if alone)")
+    return [*((p.name, p.equation) for p in PREDICTORS), fitted]
+
+
+def _rows(run: Observations, tokens: Tokens) -> list[int]:
+    return [run.task.anchors.index(token) for token in tokens]

@@ -1,0 +1,233 @@
+"""One report for some runs: claims, figures, error budget, tables and provenance, as HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sim.runs.outputs import OutputFolder, file_name
+from sim.runs.provenance import now, software
+from theory.paths import PathLike, as_path
+from validate.answer import Answer, answers
+from validate.answer.picture import picture
+from validate.claims import Finding, Outcome, ledger
+from validate.claims.matching import GivenRuns, Match
+from validate.claims.presentation import to_json as claims_json
+from validate.compare import MEASURES, Row, compare_runs, early_rows
+from validate.figures import rendered
+from validate.groups import Setting
+from validate.observe import Observations
+from validate.predict.predictors import FUNCTIONS
+from validate.progress import track
+from validate.report.equations import equations_behind
+from validate.report.errors import draw_errors, draw_rungs
+from validate.report.figure import NotDrawn, ReportFigure
+from validate.report.figures import draw_cosines, draw_label_distributions
+from validate.report.page import render
+from validate.report.paper import draw_paper_figures
+from validate.rungs import LEFT_OUT, RungDistance, rung_distances
+from validate.times import common_early
+
+FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
+"""What ``Report.write`` writes into a folder."""
+SCHEMA = "anchorflow/report/4"
+LABEL_LAWS = "fig04_"
+"""How the name of the paper's figure begins that shows the label distributions."""
+
+
+@dataclass
+class Report:
+    """All that a comparison found; ``validate/schemas/report.schema.json`` describes its JSON.
+
+    Attributes
+    ----------
+    title : str
+    settings : list of Setting
+    answers : list of Answer
+        Whether the theory predicts the embedding: one for each task and model.
+    rows : list of Row
+        The comparison, at every snapshot.
+    early : list of Row
+        The same with each run at its early epoch.
+    pictures : list of ReportFigure or None
+        The picture of each answer that has one.
+    outcomes : list of Outcome
+        Verdicts on statements of the caller's own, where thresholds were set beforehand; empty otherwise.
+    findings : list of Finding
+        Every claim of the ledger, judged by these runs or not tested.
+    matches : list of Match
+        Which of these runs stand for which of the studies that the claims are about.
+    distances : list of RungDistance
+        The error budget of the Emb-MLP's runs.
+    figures : list of ReportFigure
+    not_drawn : list of NotDrawn
+        The figures of the paper that these runs cannot fill.
+    made : dict
+        When and with which versions the report was made.
+    """
+
+    title: str
+    settings: list[Setting]
+    rows: Sequence[Row]
+    answers: list[Answer] = field(default_factory=list)
+    early: list[Row] = field(default_factory=list)
+    pictures: list[ReportFigure | None] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    matches: list[Match] = field(default_factory=list)
+    distances: list[RungDistance] = field(default_factory=list)
+    figures: list[ReportFigure] = field(default_factory=list)
+    not_drawn: list[NotDrawn] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=lambda: {"written": now(), **software()})
+
+    @classmethod
+    def build(
+        cls,
+        title: str,
+        settings: list[Setting],
+        *,
+        epochs: Sequence[int] | None = None,
+        outcomes: Sequence[Outcome] = (),
+        draw: bool = True,
+    ) -> Report:
+        """Compare the runs, judge the claims they can answer and draw the figures they can fill.
+
+        Parameters
+        ----------
+        title : str
+        settings : list of Setting
+        epochs : sequence of int, optional
+            Snapshots for figures of the cosines at these too; the answer's picture is of the early ones.
+        outcomes : sequence of Outcome, optional
+            Verdicts of the caller's own, shown first.
+        draw : bool, optional
+            Whether to draw figures, which takes most of the time.
+        """
+        observations = [run for setting in settings for run in setting.runs]
+        claims, given = ledger(), GivenRuns(tuple(observations))
+        rows, distances = compare_runs(settings), rung_distances(settings)
+        found = answers(settings)
+        figures, not_drawn = _figures(settings, observations, rows, distances, epochs) if draw else ([], [])
+        findings, matches = given.judge(claims), given.matches_of(claims)
+        return cls(
+            title,
+            settings,
+            rows,
+            found,
+            [row for setting in settings for row in early_rows(setting)],
+            [_picture(answer, i, len(found)) if draw else None for i, answer in enumerate(found, 1)],
+            list(outcomes),
+            findings,
+            matches,
+            distances,
+            figures,
+            not_drawn,
+        )
+
+    def all_figures(self) -> list[ReportFigure]:
+        """Return the answers' pictures and the figures."""
+        return [*(picture for picture in self.pictures if picture is not None), *self.figures]
+
+    def early_epoch(self, setting: str) -> int:
+        """Return the epoch by which every run of a setting is early."""
+        return next(common_early(s.runs) for s in self.settings if s.label == setting)
+
+    def early_table(self, setting: str) -> list[list[str]]:
+        """Return one setting's early comparison over all pairs: group, predictor, and one cell a measure."""
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for row in self.early:
+            if row.setting == setting and row.anchor is None:
+                cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
+        return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
+
+    def claims(self) -> list[dict[str, Any]]:
+        """Return the findings as ``anchorflow claims --json`` has them."""
+        found: list[dict[str, Any]] = claims_json(self.findings)["claims"]
+        return found
+
+    def equations(self) -> list[dict[str, Any]]:
+        """Return the rows of the table of equations behind the predictors that were compared."""
+        used = dict.fromkeys(row.predictor for row in self.rows)
+        return equations_behind(name for predictor in used for name in FUNCTIONS[predictor])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "made": self.made,
+            "answers": [answer.as_dict() for answer in self.answers],
+            "verdicts": [o.as_dict() for o in self.outcomes],
+            "claims": self.claims(),
+            "stands_for": [m.as_dict() for m in self.matches],
+            "comparison": [r.as_dict() for r in self.rows],
+            "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
+            "settings": [_setting_json(setting) for setting in self.settings],
+            "runs": [
+                {
+                    "path": run.source,
+                    "setting": setting.label,
+                    "config": run.config.model_dump(mode="json"),
+                    "provenance": run.provenance,
+                    "metrics": run.metrics,
+                }
+                for setting in self.settings
+                for run in setting.runs
+            ],
+            "equations": self.equations(),
+            "figures": [f.as_dict() for f in self.all_figures()],
+            "figures_not_drawn": [f.as_dict() for f in self.not_drawn],
+        }
+
+    def write(self, out: PathLike) -> tuple[Path, Path]:
+        """Write report.html, report.json and the figures (PNG and SVG) into a folder.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written, or holds a file of such a name which was not written by this.
+        """
+        folder = OutputFolder(as_path("out", out))
+        folder.check(FILES, FOLDERS)
+        for figure in track(self.all_figures(), "writing figures"):
+            name = f"figures/{file_name(figure.name)}"
+            folder.write(f"{name}.svg", rendered(figure.figure, "svg"))
+            folder.write(f"{name}.png", figure.png)
+        page = folder.write("report.html", render(report=self))
+        # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
+        return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")
+
+
+def _figures(
+    settings: Sequence[Setting],
+    observations: Sequence[Observations],
+    rows: Sequence[Row],
+    distances: Sequence[RungDistance],
+    epochs: Sequence[int] | None,
+) -> tuple[list[ReportFigure], list[NotDrawn]]:
+    paper, missing = draw_paper_figures(observations)
+    laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_distributions(settings[-1])
+    own = [*(draw_cosines(settings, epochs, paper) if epochs else []), *draw_errors(settings, rows)]
+    return [*paper, *laws, *own, *draw_rungs(settings, distances)], missing
+
+
+def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:
+    """Draw the picture of an answer; too few anchors have none."""
+    sheet = picture(answer, "answer" if of == 1 else f"answer_{number}")
+    return None if sheet is None else ReportFigure.of(sheet)
+
+
+def _setting_json(setting: Setting) -> dict[str, Any]:
+    return {
+        "setting": setting.label,
+        "init_rate": setting.init_rate,
+        "seeds": setting.seeds,
+        "snapshot_epochs": setting.epochs(),
+        "configuration": [
+            {"name": name, "value": value, "source": source}
+            for name, (value, source) in setting.configured().items()
+        ],
+    }

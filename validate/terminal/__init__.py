@@ -1,0 +1,1 @@
+"""What a command prints: streams that take any text, and tables that fit the terminal."""
