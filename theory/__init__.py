@@ -1,243 +1,151 @@
 """What the mathematics predicts: label distributions, flows and embeddings, without training.
 
 NumPy and SciPy only, and SymPy once a derivation is asked for: this package never imports torch, ``sim``
-or ``validate``.
+or ``validate``. Names are loaded at first use, so that a command that needs no flow does not wait for SciPy.
 """
 
-from theory.corpus.associations import Associations, corpus_associations
-from theory.corpus.controls import frequency_matched, limited_corpus, shuffled_tokens
-from theory.corpus.counts import CorpusCounts, corpus_counts
-from theory.corpus.geometry import CorpusGeometry, corpus_geometry
-from theory.corpus.mean_cosine import corpus_mean_cosine
-from theory.corpus.neighbours import nearest_tokens
-from theory.corpus.operators import (
-    as_matrix,
-    bigram_operator,
-    context_cooccurrence_operator,
-    context_operator,
-    interchangeability_operator,
-    top_eigen,
-    top_singular,
-)
-from theory.emb_mlp.activation import IDENTITY, TANH, Activation
-from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
-from theory.emb_mlp.expansion import GradientExpansion, gradient_orders
-from theory.emb_mlp.frozen import frozen_direction, frozen_flow
-from theory.emb_mlp.linearised import linearised_flow
-from theory.emb_mlp.parameters import EmbMLPParameters
-from theory.emb_mlp.population_flow import population_flow
-from theory.emb_mlp.rank_steps import (
-    RankSteps,
-    escape_dose,
-    escape_threshold,
-    measured_rank_steps,
-    plateau_residual,
-    rank_steps_from_labels,
-)
-from theory.emb_mlp.validity import Horizon, cosine_errors, validity_horizon
-from theory.errors import InputError, IntegrationError, TooManyEntriesError
-from theory.integrate.solve import EXACT, STABILISED, Solver
-from theory.integrate.trajectory import SolverStatistics, Trajectory
-from theory.shapes.cosines import PrincipalComponents, cosine_matrix, off_diagonal, principal_components
-from theory.shapes.eq14 import eq14_embedding, fit_width
-from theory.shapes.gaussian import (
-    GaussianShape,
-    NormalDistance,
-    gaussian_embedding,
-    gaussian_shape,
-    inner_product_difference,
-    label_law_embedding,
-    normal_distance,
-)
-from theory.shapes.inner_product_bound import InnerProductBound, inner_product_bound
-from theory.shapes.power_law import Exponent, fit_exponent
-from theory.statistics.closed_form import reasoning_anchor_law
-from theory.statistics.cooccurrence import cooccurrence_matrix, expected_cooccurrence
-from theory.statistics.counts import CountPopulation, count_population, count_sample
-from theory.statistics.finite_sample import FiniteSample, finite_sample_cosine, finite_sample_spread
-from theory.statistics.labels import (
-    expected_token_label_matrix,
-    label_distribution,
-    label_table,
-    marginal_distribution,
-    token_ratio,
-    token_ratios,
-)
-from theory.statistics.sample import token_label_counts, token_label_matrix
-from theory.statistics.sampled import SampledDistribution, sample_label_distribution
-from theory.statistics.sampled_labels import LabelMoments, SampledLabels, SampledValue, sample_labels
-from theory.symbolic import Derivation, derivations, derivations_page, find_derivation
-from theory.task.additive import Shift, Sum
-from theory.task.expression import Expression
-from theory.task.function import Function, Tabulated
-from theory.task.mapping import Mapping
-from theory.task.population import Population, draw_tables, enumerate_population, labels_of
-from theory.task.tables import Lookup, Window
-from theory.task.task import Task
-from theory.transformer.attention_init import (
-    attention_logit_std,
-    average_attention_bound,
-    average_attention_probability,
-    sample_attention_rows,
-    smallest_init_rate,
-)
-from theory.transformer.cliff import cliff_sequence, cliff_step, is_cliff, mass_outside
-from theory.transformer.cliff_conditions import (
-    AssumptionErrors,
-    assumption_errors,
-    plateau_error,
-    query_spread,
-    smallest_drop,
-    smallest_rise,
-)
-from theory.transformer.construction import Construction, build_construction, linear_plateau
-from theory.transformer.drives import (
-    last_place_distribution,
-    last_place_matrix,
-    last_place_ratio,
-    last_place_share,
-    paper_transformer_drive,
-    sample_last_place_matrix,
-    transformer_drive,
-)
-from theory.transformer.one_layer import OneLayerParameters, lemma3_flow, lemma4_flow, one_layer_logits
-from theory.transformer.value_growth import ValueGrowth, predict_value_growth, value_drive
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "EXACT",
-    "IDENTITY",
-    "STABILISED",
-    "TANH",
-    "Activation",
-    "Associations",
-    "AssumptionErrors",
-    "Construction",
-    "CorpusCounts",
-    "CorpusGeometry",
-    "CountPopulation",
-    "Derivation",
-    "EmbMLPParameters",
-    "Exponent",
-    "Expression",
-    "FiniteSample",
-    "Function",
-    "GaussianShape",
-    "GradientExpansion",
-    "Horizon",
-    "InnerProductBound",
-    "InputError",
-    "IntegrationError",
-    "LabelMoments",
-    "Lookup",
-    "Mapping",
-    "NormalDistance",
-    "OneLayerParameters",
-    "Population",
-    "PrincipalComponents",
-    "RankSteps",
-    "SampledDistribution",
-    "SampledLabels",
-    "SampledValue",
-    "Shift",
-    "Solver",
-    "SolverStatistics",
-    "Sum",
-    "Tabulated",
-    "Task",
-    "TooManyEntriesError",
-    "Trajectory",
-    "ValueGrowth",
-    "Window",
-    "as_matrix",
-    "assumption_errors",
-    "attention_logit_std",
-    "average_attention_bound",
-    "average_attention_probability",
-    "bigram_operator",
-    "blow_up_bound",
-    "build_construction",
-    "cliff_sequence",
-    "cliff_step",
-    "context_cooccurrence_operator",
-    "context_operator",
-    "cooccurrence_matrix",
-    "corpus_associations",
-    "corpus_counts",
-    "corpus_geometry",
-    "corpus_mean_cosine",
-    "cosine_errors",
-    "cosine_matrix",
-    "count_population",
-    "count_sample",
-    "coupled_flow",
-    "derivations",
-    "derivations_page",
-    "draw_tables",
-    "enumerate_population",
-    "eq14_embedding",
-    "escape_dose",
-    "escape_threshold",
-    "expected_cooccurrence",
-    "expected_token_label_matrix",
-    "find_derivation",
-    "finite_sample_cosine",
-    "finite_sample_spread",
-    "fit_exponent",
-    "fit_width",
-    "frequency_matched",
-    "frozen_direction",
-    "frozen_flow",
-    "gaussian_embedding",
-    "gaussian_shape",
-    "gradient_orders",
-    "inner_product_bound",
-    "inner_product_difference",
-    "interchangeability_operator",
-    "is_cliff",
-    "label_distribution",
-    "label_law_embedding",
-    "label_table",
-    "labels_of",
-    "last_place_distribution",
-    "last_place_matrix",
-    "last_place_ratio",
-    "last_place_share",
-    "lemma3_flow",
-    "lemma4_flow",
-    "limited_corpus",
-    "linear_plateau",
-    "linearised_flow",
-    "marginal_distribution",
-    "mass_outside",
-    "measured_rank_steps",
-    "nearest_tokens",
-    "normal_distance",
-    "off_diagonal",
-    "one_layer_logits",
-    "paper_transformer_drive",
-    "plateau_error",
-    "plateau_residual",
-    "population_flow",
-    "predict_value_growth",
-    "principal_components",
-    "query_spread",
-    "rank_steps_from_labels",
-    "reasoning_anchor_law",
-    "sample_attention_rows",
-    "sample_label_distribution",
-    "sample_labels",
-    "sample_last_place_matrix",
-    "shuffled_tokens",
-    "smallest_drop",
-    "smallest_init_rate",
-    "smallest_rise",
-    "token_label_counts",
-    "token_label_matrix",
-    "token_ratio",
-    "token_ratios",
-    "top_eigen",
-    "top_singular",
-    "transformer_drive",
-    "validity_horizon",
-    "value_drive",
-]
+from theory.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from theory.corpus.associations import Associations as Associations
+    from theory.corpus.associations import corpus_associations as corpus_associations
+    from theory.corpus.controls import frequency_matched as frequency_matched
+    from theory.corpus.controls import limited_corpus as limited_corpus
+    from theory.corpus.controls import shuffled_tokens as shuffled_tokens
+    from theory.corpus.counts import CorpusCounts as CorpusCounts
+    from theory.corpus.counts import corpus_counts as corpus_counts
+    from theory.corpus.geometry import CorpusGeometry as CorpusGeometry
+    from theory.corpus.geometry import corpus_geometry as corpus_geometry
+    from theory.corpus.mean_cosine import corpus_mean_cosine as corpus_mean_cosine
+    from theory.corpus.neighbours import nearest_tokens as nearest_tokens
+    from theory.corpus.operators import as_matrix as as_matrix
+    from theory.corpus.operators import bigram_operator as bigram_operator
+    from theory.corpus.operators import context_cooccurrence_operator as context_cooccurrence_operator
+    from theory.corpus.operators import context_operator as context_operator
+    from theory.corpus.operators import interchangeability_operator as interchangeability_operator
+    from theory.corpus.operators import top_eigen as top_eigen
+    from theory.corpus.operators import top_singular as top_singular
+    from theory.emb_mlp.activation import IDENTITY as IDENTITY
+    from theory.emb_mlp.activation import TANH as TANH
+    from theory.emb_mlp.activation import Activation as Activation
+    from theory.emb_mlp.coupled import blow_up_bound as blow_up_bound
+    from theory.emb_mlp.coupled import coupled_flow as coupled_flow
+    from theory.emb_mlp.expansion import GradientExpansion as GradientExpansion
+    from theory.emb_mlp.expansion import gradient_orders as gradient_orders
+    from theory.emb_mlp.frozen import frozen_direction as frozen_direction
+    from theory.emb_mlp.frozen import frozen_flow as frozen_flow
+    from theory.emb_mlp.linearised import linearised_flow as linearised_flow
+    from theory.emb_mlp.parameters import EmbMLPParameters as EmbMLPParameters
+    from theory.emb_mlp.population_flow import population_flow as population_flow
+    from theory.emb_mlp.rank_steps import RankSteps as RankSteps
+    from theory.emb_mlp.rank_steps import escape_dose as escape_dose
+    from theory.emb_mlp.rank_steps import escape_threshold as escape_threshold
+    from theory.emb_mlp.rank_steps import measured_rank_steps as measured_rank_steps
+    from theory.emb_mlp.rank_steps import plateau_residual as plateau_residual
+    from theory.emb_mlp.rank_steps import rank_steps_from_labels as rank_steps_from_labels
+    from theory.emb_mlp.validity import Horizon as Horizon
+    from theory.emb_mlp.validity import cosine_errors as cosine_errors
+    from theory.emb_mlp.validity import validity_horizon as validity_horizon
+    from theory.errors import InputError as InputError
+    from theory.errors import IntegrationError as IntegrationError
+    from theory.errors import TooManyEntriesError as TooManyEntriesError
+    from theory.integrate.solve import EXACT as EXACT
+    from theory.integrate.solve import STABILISED as STABILISED
+    from theory.integrate.solve import Solver as Solver
+    from theory.integrate.trajectory import SolverStatistics as SolverStatistics
+    from theory.integrate.trajectory import Trajectory as Trajectory
+    from theory.shapes.cosines import PrincipalComponents as PrincipalComponents
+    from theory.shapes.cosines import cosine_matrix as cosine_matrix
+    from theory.shapes.cosines import off_diagonal as off_diagonal
+    from theory.shapes.cosines import principal_components as principal_components
+    from theory.shapes.eq14 import eq14_embedding as eq14_embedding
+    from theory.shapes.eq14 import fit_width as fit_width
+    from theory.shapes.gaussian import GaussianShape as GaussianShape
+    from theory.shapes.gaussian import NormalDistance as NormalDistance
+    from theory.shapes.gaussian import gaussian_embedding as gaussian_embedding
+    from theory.shapes.gaussian import gaussian_shape as gaussian_shape
+    from theory.shapes.gaussian import inner_product_difference as inner_product_difference
+    from theory.shapes.gaussian import label_law_embedding as label_law_embedding
+    from theory.shapes.gaussian import normal_distance as normal_distance
+    from theory.shapes.inner_product_bound import InnerProductBound as InnerProductBound
+    from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
+    from theory.shapes.power_law import Exponent as Exponent
+    from theory.shapes.power_law import fit_exponent as fit_exponent
+    from theory.statistics.closed_form import reasoning_anchor_law as reasoning_anchor_law
+    from theory.statistics.cooccurrence import cooccurrence_matrix as cooccurrence_matrix
+    from theory.statistics.cooccurrence import expected_cooccurrence as expected_cooccurrence
+    from theory.statistics.counts import CountPopulation as CountPopulation
+    from theory.statistics.counts import count_population as count_population
+    from theory.statistics.counts import count_sample as count_sample
+    from theory.statistics.finite_sample import FiniteSample as FiniteSample
+    from theory.statistics.finite_sample import finite_sample_cosine as finite_sample_cosine
+    from theory.statistics.finite_sample import finite_sample_spread as finite_sample_spread
+    from theory.statistics.labels import expected_token_label_matrix as expected_token_label_matrix
+    from theory.statistics.labels import label_distribution as label_distribution
+    from theory.statistics.labels import label_table as label_table
+    from theory.statistics.labels import marginal_distribution as marginal_distribution
+    from theory.statistics.labels import token_ratio as token_ratio
+    from theory.statistics.labels import token_ratios as token_ratios
+    from theory.statistics.sample import token_label_counts as token_label_counts
+    from theory.statistics.sample import token_label_matrix as token_label_matrix
+    from theory.statistics.sampled import SampledDistribution as SampledDistribution
+    from theory.statistics.sampled import sample_label_distribution as sample_label_distribution
+    from theory.statistics.sampled_labels import LabelMoments as LabelMoments
+    from theory.statistics.sampled_labels import SampledLabels as SampledLabels
+    from theory.statistics.sampled_labels import SampledValue as SampledValue
+    from theory.statistics.sampled_labels import sample_labels as sample_labels
+    from theory.symbolic import Derivation as Derivation
+    from theory.symbolic import derivations as derivations
+    from theory.symbolic import derivations_page as derivations_page
+    from theory.symbolic import find_derivation as find_derivation
+    from theory.task.additive import Shift as Shift
+    from theory.task.additive import Sum as Sum
+    from theory.task.expression import Expression as Expression
+    from theory.task.function import Function as Function
+    from theory.task.function import Tabulated as Tabulated
+    from theory.task.mapping import Mapping as Mapping
+    from theory.task.population import Population as Population
+    from theory.task.population import draw_tables as draw_tables
+    from theory.task.population import enumerate_population as enumerate_population
+    from theory.task.population import labels_of as labels_of
+    from theory.task.tables import Lookup as Lookup
+    from theory.task.tables import Window as Window
+    from theory.task.task import Task as Task
+    from theory.transformer.attention_init import attention_logit_std as attention_logit_std
+    from theory.transformer.attention_init import average_attention_bound as average_attention_bound
+    from theory.transformer.attention_init import (
+        average_attention_probability as average_attention_probability,
+    )
+    from theory.transformer.attention_init import sample_attention_rows as sample_attention_rows
+    from theory.transformer.attention_init import smallest_init_rate as smallest_init_rate
+    from theory.transformer.cliff import cliff_sequence as cliff_sequence
+    from theory.transformer.cliff import cliff_step as cliff_step
+    from theory.transformer.cliff import is_cliff as is_cliff
+    from theory.transformer.cliff import mass_outside as mass_outside
+    from theory.transformer.cliff_conditions import AssumptionErrors as AssumptionErrors
+    from theory.transformer.cliff_conditions import assumption_errors as assumption_errors
+    from theory.transformer.cliff_conditions import plateau_error as plateau_error
+    from theory.transformer.cliff_conditions import query_spread as query_spread
+    from theory.transformer.cliff_conditions import smallest_drop as smallest_drop
+    from theory.transformer.cliff_conditions import smallest_rise as smallest_rise
+    from theory.transformer.construction import Construction as Construction
+    from theory.transformer.construction import build_construction as build_construction
+    from theory.transformer.construction import linear_plateau as linear_plateau
+    from theory.transformer.drives import last_place_distribution as last_place_distribution
+    from theory.transformer.drives import last_place_matrix as last_place_matrix
+    from theory.transformer.drives import last_place_ratio as last_place_ratio
+    from theory.transformer.drives import last_place_share as last_place_share
+    from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
+    from theory.transformer.drives import sample_last_place_matrix as sample_last_place_matrix
+    from theory.transformer.drives import transformer_drive as transformer_drive
+    from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
+    from theory.transformer.one_layer import lemma3_flow as lemma3_flow
+    from theory.transformer.one_layer import lemma4_flow as lemma4_flow
+    from theory.transformer.one_layer import one_layer_logits as one_layer_logits
+    from theory.transformer.value_growth import ValueGrowth as ValueGrowth
+    from theory.transformer.value_growth import predict_value_growth as predict_value_growth
+    from theory.transformer.value_growth import value_drive as value_drive
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

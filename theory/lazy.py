@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 
-def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return a package's ``__getattr__`` and ``__all__``: the names that it imports for type checkers alone.
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``: what it imports for type checkers.
 
     Parameters
     ----------
@@ -29,4 +29,5 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(home_of[name]), name)
 
-    return load, sorted(home_of)
+    names = sorted(home_of)
+    return load, lambda: names, names

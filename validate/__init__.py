@@ -44,4 +44,4 @@ if TYPE_CHECKING:
     from validate.studies import run_study as run_study
     from validate.studies import study_names as study_names
 
-__getattr__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

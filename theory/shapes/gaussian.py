@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 from theory.checked import Integers, Numbers, Rate, Share, check_shape, check_tokens, checked
@@ -258,6 +257,8 @@ def _edgeworth_kolmogorov(task: Task, anchor: int, shape: GaussianShape) -> floa
     The key is taken as it is: a single variable, it neither becomes normal nor fills the gaps between the
     values of that sum, which may lie further apart than the labels do.
     """
+    from scipy.signal import fftconvolve  # A second of loading, and most tasks never come here.
+
     key, others = summands_of(task, anchor)
     first = min(key.values)
     mass = np.bincount(np.array(key.values) - first) / len(key.values)
