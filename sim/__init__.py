@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from sim.models.logits import label_logits as label_logits
     from sim.models.transformer import attention_pattern as attention_pattern
     from sim.models.transformer import forward_cache as forward_cache
+    from sim.modules.initialise import InitReport as InitReport
+    from sim.modules.initialise import TensorInit as TensorInit
+    from sim.modules.initialise import initialise_ as initialise_
     from sim.runs.folder import RunFolder as RunFolder
     from sim.runs.run import Run as Run
     from sim.runs.run import find_runs as find_runs

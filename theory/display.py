@@ -1,4 +1,4 @@
-"""Tables that a notebook shows."""
+"""Tables that a notebook or print shows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ def html_table(title: str, header: Sequence[object], rows: Iterable[Sequence[obj
     body = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     head = f"<thead><tr>{head}</tr></thead>" if header else ""
     return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as lines of text, its columns two spaces apart."""
+    table = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)) for row in table)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def ranges(numbers: Sequence[int]) -> str:

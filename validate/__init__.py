@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from validate.report.equations import equations_behind as equations_behind
     from validate.rungs import RungDistance as RungDistance
     from validate.rungs import rung_distances as rung_distances
+    from validate.scales.audit import Audit as Audit
+    from validate.scales.audit import audit as audit
+    from validate.scales.escapes import Escape as Escape
     from validate.stats import Estimate as Estimate
     from validate.stats import over_seeds as over_seeds
     from validate.studies import Study as Study

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 import sim
 import validate
@@ -18,9 +19,11 @@ Call = tuple[Callable[..., Any], dict[str, Any]]
 RESULTS = frozenset(
     {
         "Answer",
+        "Audit",
         "Claim",
         "Condition",
         "CorpusPrediction",
+        "Escape",
         "Estimate",
         "Finding",
         "GivenRuns",
@@ -60,6 +63,17 @@ def calls() -> dict[str, Call]:
             {"corpus": corpus, "words": ["a", "b"], "top": 2, "nearest": ["a"], "candidates": 3},
         ),
         "answers": (validate.answers, {"runs": settings[:1]}),
+        "audit": (
+            validate.audit,
+            {
+                "module": torch.nn.Linear(3, 2),
+                "rate": 0.5,
+                "inputs": torch.ones(1, 3),
+                "fan_in": {"weight": 3},
+                "norm_loss": 0.01,
+                "level": 0.95,
+            },
+        ),
         "compare_runs": (validate.compare_runs, {"runs": settings[:1], "epochs": [1]}),
         "draw_figure": (validate.draw_figure, {"number": 2, "observations": []}),
         "equations_behind": (validate.equations_behind, {"functions": ["theory.label_distribution"]}),

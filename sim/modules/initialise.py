@@ -1,0 +1,237 @@
+"""Small initial weights for any torch module, and what each of its tensors was given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from sim.modules.roles import Kind, Role, matching, roles_of
+from sim.seeds import torch_stream
+from theory import InputError
+from theory.checked import Between, Rate, checked
+from theory.display import html_table, text_table
+
+Convention = Literal["paper", "vocab", "sibling"]
+_SIBLING_KEEPS = "c_proj.weight"
+
+
+@dataclass(frozen=True)
+class TensorInit:
+    """What a tensor was given.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Several if it is tied.
+    kind : str
+        As in ``Role``.
+    shape : tuple of int
+    fan_in : int or None
+        What γ acted on.
+    how : str
+        "drawn", "uniform", "constant" or "kept".
+    std : float or None
+        The standard deviation that it was drawn with; None if it was kept.
+    measured : float
+        The standard deviation of its entries now.
+    """
+
+    names: tuple[str, ...]
+    kind: Kind
+    shape: tuple[int, ...]
+    fan_in: int | None
+    how: str
+    std: float | None
+    measured: float
+
+
+@dataclass(frozen=True)
+class InitReport:
+    """What ``initialise_`` did with every tensor; print it."""
+
+    rate: float
+    convention: Convention
+    seed: int
+    tensors: tuple[TensorInit, ...]
+
+    HEADER = ("tensor", "kind", "shape", "fan-in", "how", "std", "measured")
+
+    @property
+    def kept(self) -> list[str]:
+        """Names of the tensors that were left as they were."""
+        return [tensor.names[0] for tensor in self.tensors if tensor.how == "kept"]
+
+    def rows(self) -> list[list[str]]:
+        """Return a line a tensor, as text."""
+        return [
+            [
+                " = ".join(t.names),
+                t.kind,
+                " x ".join(map(str, t.shape)),
+                "-" if t.fan_in is None else str(t.fan_in),
+                t.how,
+                "-" if t.std is None else f"{t.std:.4g}",
+                f"{t.measured:.4g}",
+            ]
+            for t in self.tensors
+        ]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary a tensor."""
+        return [vars(tensor) | {"name": tensor.names[0]} for tensor in self.tensors]
+
+    def __str__(self) -> str:
+        return f"{self._title}\n{text_table(self.HEADER, self.rows())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self.HEADER, self.rows())
+
+    @property
+    def _title(self) -> str:
+        kept = f"; {len(self.kept)} kept" if self.kept else ""
+        return (
+            f"γ = {self.rate:g}, convention {self.convention}, seed {self.seed}: "
+            f"{len(self.tensors)} tensors{kept}"
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one tensor is filled."""
+
+    role: Role
+    how: str
+    fan_in: int | None = None
+    std: float | None = None
+    value: float = 0.0
+
+
+@checked
+def initialise_(
+    module: nn.Module,
+    rate: Rate,
+    *,
+    convention: Convention = "paper",
+    bias_scale: float | None = 0.0,
+    norms: Literal["one", "keep"] = "one",
+    fan_in: Mapping[str, int] | None = None,
+    keep: Sequence[str] = (),
+    seed: int = 0,
+) -> InitReport:
+    r"""Draw every matrix of a module from N(0, d_in^-2γ), in place (Section 2.4).
+
+    Recognised are Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent layers and
+    MultiheadAttention of torch, whose packed projections have the fan-in of one, and GPT-2's Conv1D of
+    Hugging Face. A tensor with several names is drawn once, an embedding that is the read-out too as an
+    embedding. Each tensor has a generator of its own, named after it.
+
+    Parameters
+    ----------
+    module : Module
+        Changed in place.
+    rate : float
+        γ.
+    convention : {"paper", "vocab", "sibling"}, optional
+        The fan-in of embeddings: their width d_m; or their number of rows. "sibling" keeps embeddings and
+        every ``c_proj`` as they are, as public code of the paper's group does with GPT-2.
+    bias_scale : float or None, optional
+        Biases are uniform within ±bias_scale/√fan-in: 0 makes them zero, 1 is torch's default. None keeps
+        them.
+    norms : {"one", "keep"}, optional
+        Gains of norms become one and their biases zero, or stay.
+    fan_in : mapping from str to int, optional
+        Fan-ins of matrices in modules of your own, by parameter name, as ``{"*.W_Q": 64}``.
+    keep : sequence of str, optional
+        Names of parameters to leave as they are; ``*`` stands for any text.
+    seed : int, optional
+
+    Returns
+    -------
+    InitReport
+        Every tensor with its fan-in, standard deviation, and what was measured afterwards.
+
+    Raises
+    ------
+    InputError
+        If a parameter of two axes or more is not recognised, a pattern fits no name, or a parameter has no
+        numbers. The module is then unchanged.
+    """
+    if bias_scale is not None:
+        Between(0)("bias_scale", bias_scale)
+    if seed < 0:
+        raise InputError("seed", seed, "out of range", "give 0 or more")
+    roles = roles_of(module, fan_in)
+    kept = _kept(roles, keep)
+    plans = [_plan(role, rate, convention, bias_scale, norms, role.name in kept) for role in roles]
+    _refuse_unknown(plans)
+    tensors = tuple(_fill(plan, seed) for plan in plans)
+    return InitReport(rate, convention, seed, tensors)
+
+
+def _kept(roles: Iterable[Role], patterns: Sequence[str]) -> set[str]:
+    first = {name: role.name for role in roles for name in role.names}
+    return {first[name] for pattern in patterns for name in matching("keep", pattern, first)}
+
+
+def _refuse_unknown(plans: Sequence[_Plan]) -> None:
+    unknown = [p.role.name for p in plans if p.how == "unknown"]
+    if unknown:
+        problem = "of a kind of module that is not known, so that its fan-in is not either"
+        remedy = f'name it in fan_in, as {{"{unknown[0]}": 64}}, or in keep'
+        raise InputError("module", ", ".join(unknown), problem, remedy)
+
+
+def _plan(
+    role: Role, rate: float, convention: Convention, bias_scale: float | None, norms: str, kept: bool
+) -> _Plan:
+    if kept or not role.tensor.numel() or (convention == "sibling" and _sibling_keeps(role)):
+        return _Plan(role, "kept", role.fan_in)
+    if role.kind in ("gain", "norm bias"):
+        value = 1.0 if role.kind == "gain" else 0.0
+        return _Plan(role, "kept") if norms == "keep" else _Plan(role, "constant", std=0.0, value=value)
+    if role.kind == "bias":
+        return _plan_bias(role, bias_scale)
+    if role.fan_in is None:
+        # A vector of a kind of its own, as a gate, has no scale that γ speaks of.
+        return _Plan(role, "unknown" if role.tensor.ndim > 1 else "kept")
+    rows = role.kind == "embedding" and convention == "vocab"
+    fan_in = role.shape[0] if rows else role.fan_in
+    return _Plan(role, "drawn", fan_in, float(fan_in**-rate))
+
+
+def _plan_bias(role: Role, scale: float | None) -> _Plan:
+    if scale == 0:
+        return _Plan(role, "constant", role.fan_in, 0.0)
+    if scale is None or role.fan_in is None:
+        return _Plan(role, "kept", role.fan_in)
+    return _Plan(role, "uniform", role.fan_in, scale / math.sqrt(3 * role.fan_in))
+
+
+def _sibling_keeps(role: Role) -> bool:
+    return role.kind == "embedding" or any(name.endswith(_SIBLING_KEEPS) for name in role.names)
+
+
+def _fill(plan: _Plan, seed: int) -> TensorInit:
+    role, tensor = plan.role, plan.role.tensor
+    with torch.no_grad():
+        if plan.how == "constant":
+            tensor.fill_(plan.value)
+        elif plan.std is not None:
+            tensor.copy_(_draw(plan, plan.std, torch_stream(seed, f"init/{role.name}")))
+            padding = getattr(role.owner, "padding_idx", None)
+            if padding is not None:
+                tensor[padding] = 0
+        measured = float(tensor.detach().double().std(correction=0))
+    return TensorInit(role.names, role.kind, role.shape, plan.fan_in, plan.how, plan.std, measured)
+
+
+def _draw(plan: _Plan, std: float, generator: torch.Generator) -> torch.Tensor:
+    shape = plan.role.shape
+    if plan.how == "uniform":
+        return math.sqrt(3) * std * (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1)
+    return std * torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -1,0 +1,262 @@
+"""``audit``: every planted fault is found by name and nothing else is; intervals cover as they say."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from sim import initialise_
+from sim.modules.roles import roles_of
+from tests.foreign_models import Language
+from theory import InputError
+from validate import audit
+from validate.scales.rates import matrix_rate
+
+WIDTH, VOCAB, RATE = 32, 200, 0.8
+TOKENS = torch.arange(24).reshape(2, 12)
+
+
+def model(width: int = WIDTH) -> Language:
+    made = Language(VOCAB, width)
+    initialise_(made, RATE)
+    return made
+
+
+def redraw(tensor: torch.Tensor, std: float) -> None:
+    with torch.no_grad():
+        tensor.copy_(std * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(1)))
+
+
+def uniform(tensor: torch.Tensor, half: float) -> None:
+    with torch.no_grad():
+        tensor.copy_(half * (2 * torch.rand(tensor.shape, generator=torch.Generator().manual_seed(1)) - 1))
+
+
+def fixed_positions(model: Language) -> None:
+    model.register_buffer("pe", torch.sin(torch.arange(12.0 * WIDTH)).reshape(12, WIDTH))
+
+
+def own_positions(model: Language) -> None:
+    model.pos_embed = nn.Parameter(torch.randn(1, 12, WIDTH))
+
+
+def untrainable(model: Language) -> None:
+    model.layers[0].c_fc.weight.requires_grad_(False)
+
+
+def one_of_three(model: Language) -> None:
+    redraw(model.layers[1].attention.in_proj_weight[WIDTH : 2 * WIDTH], 2 * WIDTH**-RATE)
+
+
+def coarse_norm(model: Language) -> None:
+    model.layers[0].ln_1.eps = 1e-2
+
+
+FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
+    "a bias at torch's default": (
+        lambda m: uniform(m.layers[0].c_fc.bias, WIDTH**-0.5),
+        "layers.0.c_fc.bias",
+        "bias",
+        "torch's default",
+    ),
+    "the packed bias": (
+        lambda m: nn.init.constant_(m.layers[1].attention.in_proj_bias, 0.1),
+        "layers.1.attention.in_proj_bias",
+        "bias",
+        "up to 0.1",
+    ),
+    "packed projections with the fan-in of all three": (
+        lambda m: redraw(m.layers[0].attention.in_proj_weight, (3 * WIDTH) ** -RATE),
+        "layers.0.attention.in_proj_weight",
+        "rate",
+        "all packed matrices together",
+    ),
+    "one of three packed projections": (
+        one_of_three,
+        "layers.1.attention.in_proj_weight",
+        "rate",
+        "packed matrices have",
+    ),
+    "a map with the wrong axis": (
+        lambda m: redraw(m.layers[0].c_fc.weight, (4 * WIDTH) ** -RATE),
+        "layers.0.c_fc.weight",
+        "rate",
+        "its other axis",
+    ),
+    "a residual projection divided by √(2 n_layers)": (
+        lambda m: redraw(m.layers[1].c_proj.weight, (4 * WIDTH) ** -RATE / 2),
+        "layers.1.c_proj.weight",
+        "rate",
+        "n_layers = 2",
+    ),
+    "a matrix at torch's default": (
+        lambda m: uniform(m.layers[0].attention.out_proj.weight, WIDTH**-0.5),
+        "layers.0.attention.out_proj.weight",
+        "rate",
+        "uniform within",
+    ),
+    "an embedding at 0.02": (
+        lambda m: redraw(m.wte.weight, 0.02),
+        "wte.weight",
+        "rate",
+        "the fixed 0.02",
+    ),
+    "an embedding by its vocabulary": (
+        lambda m: redraw(m.wte.weight, VOCAB**-RATE),
+        "wte.weight",
+        "rate",
+        "of the vocabulary",
+    ),
+    "positions at torch's default": (
+        lambda m: redraw(m.wpe.weight, 1.0),
+        "wpe.weight",
+        "positions",
+        "N(0, 1)",
+    ),
+    "fixed positions": (fixed_positions, "pe", "positions", "times the embedding's"),
+    "positions of one's own": (own_positions, "pos_embed", "positions", "fan-in not known"),
+    "a matrix of zeros": (
+        lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
+        "layers.0.c_proj.weight",
+        "constant",
+        "all its entries",
+    ),
+    "a gain": (lambda m: nn.init.constant_(m.layers[0].ln_2.weight, 2), "layers.0.ln_2.weight", "norm", "2"),
+    "a norm's bias": (
+        lambda m: nn.init.constant_(m.layers[0].ln_2.bias, 0.3),
+        "layers.0.ln_2.bias",
+        "norm",
+        "0.3",
+    ),
+    "a large ε": (coarse_norm, "layers.0.ln_1", "epsilon", "short"),
+    "a frozen matrix": (untrainable, "layers.0.c_fc.weight", "frozen", "no gradient"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
+    plant, where, what, why = FAULTS[name]
+    module = model()
+    plant(module)
+    found = [e for e in audit(module, inputs=TOKENS).escapes if e.what != "tied"]
+    assert [(e.name, e.what) for e in found] == [(where, what)]
+    assert why in found[0].why
+
+
+def test_a_module_without_faults_is_clean_but_for_its_tie() -> None:
+    for seed in range(5):
+        module = Language(VOCAB, WIDTH)
+        initialise_(module, RATE, seed=seed)
+        found = audit(module, RATE, inputs=TOKENS)
+        assert found.clean
+        assert [(e.name, e.what) for e in found.escapes] == [("wte.weight", "tied")]
+        assert all(m.low <= RATE <= m.high for m in found.matrices)
+
+
+def test_the_rate_asked_for_is_the_one_that_counts() -> None:
+    found = audit(model(), 0.5)
+    assert {e.what for e in found.escapes} == {"rate", "positions", "tied"}
+    assert len(found.escapes) == len(found.matrices) + 1
+
+
+def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees() -> None:
+    """Behind positions and embedding the variance is 2 d^-2γ; ε of its own size costs 1 − 1/√2."""
+    module = model()
+    variance = 2 * WIDTH ** (-2 * RATE)
+    module.layers[0].ln_1.eps = variance
+    (norm,) = [n for n in audit(module, inputs=TOKENS).norms if n.name == "layers.0.ln_1"]
+    assert norm.variance == pytest.approx(variance, rel=0.15)
+    assert norm.lost == pytest.approx(1 - math.sqrt(0.5), abs=0.03)
+    unseen = audit(module)
+    assert all(math.isnan(n.lost) for n in unseen.norms)
+    assert "layers.0.ln_1" in unseen.unknown[-1]
+
+
+def test_root_mean_square_norms_are_seen() -> None:
+    norm = nn.RMSNorm(8, eps=1.0)
+    module = nn.Sequential(nn.Linear(8, 8), norm)
+    nn.init.zeros_(module[0].weight)
+    nn.init.constant_(module[0].bias, 2.0)
+    (found,) = audit(module, inputs=torch.ones(3, 8)).norms
+    assert found.variance == pytest.approx(4.0)
+    assert found.lost == pytest.approx(1 - math.sqrt(0.8))
+
+
+def test_the_module_is_left_as_it_was() -> None:
+    module = model().train()
+    module.layers[0].ln_1.eval()
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    audit(module, inputs=(TOKENS,))
+    audit(module, inputs={"tokens": TOKENS})
+    assert module.training
+    assert not module.layers[0].ln_1.training
+    assert not module.layers[0].ln_1._forward_pre_hooks
+    assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("draw", [torch.randn, torch.rand])
+def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch.Tensor]) -> None:
+    """Of 400 matrices of 20 by 10, 90 % have the true rate in their interval, up to three standard errors."""
+    generator = torch.Generator().manual_seed(0)
+    true_std = 1.0 if draw is torch.randn else 1 / math.sqrt(12)
+    inside = 0
+    for _ in range(400):
+        layer = nn.Linear(20, 10, bias=False)
+        with torch.no_grad():
+            layer.weight.copy_(draw(10, 20, generator=generator))
+        inside += matrix_rate(roles_of(layer)[0], 0.1).may_be(true_std)
+    assert abs(inside / 400 - 0.9) < 3 * math.sqrt(0.09 / 400)
+
+
+def test_what_it_cannot_tell_is_said_where_it_applies() -> None:
+    said = " ".join(audit(model(), inputs=TOKENS).unknown)
+    assert "trained" in said
+    assert "factors in the code" in said
+    assert "the rows are V" in said
+    assert "give inputs" not in said
+    assert "the rows are V" not in " ".join(audit(nn.Linear(20, 10)).unknown)
+
+
+def test_printing_and_json() -> None:
+    module = model()
+    uniform(module.layers[0].c_fc.bias, WIDTH**-0.5)
+    found = audit(module)
+    text = str(found)
+    assert text.startswith("γ = 0.799, the median over its matrices; 10 matrices")
+    assert "\n- layers.0.c_fc.bias (bias): " in text
+    assert "What this cannot tell:" in text
+    assert "<td>wte.weight = head.weight</td>" in found._repr_html_()
+    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert plain["norms"][0]["lost"] is None
+    assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
+
+
+def broken() -> nn.Module:
+    module = nn.Linear(3, 2)
+    nn.init.constant_(module.weight, math.nan)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (broken, {}, "module = 'weight': holds NaN"),
+        (lambda: nn.LayerNorm(4), {}, "no matrix whose fan-in is known"),
+        (model, {"inputs": "text"}, "the module cannot be run on it"),
+        (model, {"rate": "0.8"}, "rate = '0.8'"),
+        (model, {"level": 1.0}, "level = 1.0"),
+        (model, {"fan_in": [3]}, "fan_in = "),
+        (lambda: "model", {}, "not of type Module"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(
+    make: Callable[[], nn.Module], arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        audit(make(), **arguments)

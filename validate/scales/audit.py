@@ -1,0 +1,177 @@
+"""``audit``: the rate of every matrix, what escapes it, and what a look at the numbers cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from sim.modules.roles import Role, roles_of
+from sim.runs.files import finite
+from theory import InputError
+from theory.checked import Rate, Share, checked
+from theory.display import html_table, text_table
+from validate.scales.escapes import Escape, escapes_of
+from validate.scales.norms import NormLoss, norm_losses
+from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found in a module; print it.
+
+    Attributes
+    ----------
+    rate : float
+        The γ that matrices are held against: the one asked for, or the median over them.
+    asked : bool
+        Whether it was asked for.
+    matrices : tuple of MatrixRate
+        Every matrix and embedding whose fan-in is known, with intervals that hold together.
+    norms : tuple of NormLoss
+    escapes : tuple of Escape
+        What does not have the rate, each with what it is and where it may come from.
+    unknown : tuple of str
+        What this audit cannot tell.
+    level : float
+        The coverage of all intervals together.
+    """
+
+    rate: float
+    asked: bool
+    matrices: tuple[MatrixRate, ...]
+    norms: tuple[NormLoss, ...]
+    escapes: tuple[Escape, ...]
+    unknown: tuple[str, ...]
+    level: float = field(default=0.95)
+
+    HEADER = ("matrix", "shape", "fan-in", "std", "rate", "interval")
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing escapes; ties alone are no fault."""
+        return all(escape.what == "tied" for escape in self.escapes)
+
+    def rows(self) -> list[list[str]]:
+        """Return a line a matrix, as text."""
+        return [
+            [
+                " = ".join(m.role.names),
+                " x ".join(map(str, m.role.shape)),
+                str(m.fan_in),
+                f"{m.std:.4g}",
+                "-" if math.isnan(m.rate) else f"{m.rate:.3f}",
+                "-" if math.isnan(m.rate) else f"[{m.low:.3f}, {m.high:.3f}]",
+            ]
+            for m in self.matrices
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; what is undefined is null."""
+        return {
+            "rate": finite(self.rate),
+            "asked": self.asked,
+            "level": self.level,
+            "matrices": [
+                {"names": list(m.role.names), "shape": list(m.role.shape), "fan_in": m.fan_in}
+                | {key: finite(getattr(m, key)) for key in ("std", "rate", "low", "high", "kurtosis")}
+                for m in self.matrices
+            ],
+            "norms": [
+                {"name": n.name, "epsilon": n.epsilon, "variance": finite(n.variance), "lost": finite(n.lost)}
+                for n in self.norms
+            ],
+            "escapes": [vars(escape) for escape in self.escapes],
+            "unknown": list(self.unknown),
+        }
+
+    def __str__(self) -> str:
+        found = [f"- {escape}" for escape in self.escapes] or ["- nothing was found"]
+        parts = [self._title, text_table(self.HEADER, self.rows()), "", "What escapes it:", *found]
+        return "\n".join([*parts, "", "What this cannot tell:", *(f"- {line}" for line in self.unknown)])
+
+    def _repr_html_(self) -> str:
+        lists = [html_table("What escapes it", (), [[str(e)] for e in self.escapes])]
+        lists.append(html_table("What this cannot tell", (), [[line] for line in self.unknown]))
+        return html_table(self._title, self.HEADER, self.rows()) + "".join(lists)
+
+    @property
+    def _title(self) -> str:
+        source = "asked for" if self.asked else "the median over its matrices"
+        n = len(self.matrices)
+        return (
+            f"γ = {self.rate:.3f}, {source}; {n} matrices, intervals that hold together at {self.level:.0%}"
+        )
+
+
+@checked
+def audit(
+    module: nn.Module,
+    rate: Rate | None = None,
+    *,
+    inputs: Any = None,
+    fan_in: Mapping[str, int] | None = None,
+    norm_loss: Share = 0.01,
+    level: Share = 0.95,
+) -> Audit:
+    """Say which initialisation rate each matrix of a module has, and what escapes it.
+
+    The module is not changed. It should be as it starts: what training did to it looks like another scale.
+
+    Parameters
+    ----------
+    module : Module
+    rate : float, optional
+        The γ that every matrix is meant to have; the median over the matrices by default.
+    inputs : optional
+        What to run the module on, to see what its norms see: an argument, a tuple of them, or a dict.
+    fan_in : mapping from str to int, optional
+        Fan-ins in modules of your own; see ``sim.initialise_``.
+    norm_loss : float, optional
+        A norm escapes if its ε shortens its output by more than this share.
+    level : float, optional
+        The coverage of all intervals together (Bonferroni's correction).
+
+    Raises
+    ------
+    InputError
+        If the module has no matrix whose fan-in is known, holds NaN, or cannot be run on the inputs.
+    """
+    roles = roles_of(module, fan_in)
+    known = [role for role in roles if role.kind in ("matrix", "embedding") and role.tensor.numel()]
+    if not known:
+        remedy = 'name fan-ins of its own matrices, as fan_in={"*.weight": 64}'
+        raise InputError("module", type(module).__name__, "no matrix whose fan-in is known", remedy)
+    matrices = [matrix_rate(role, (1 - level) / len(known)) for role in known]
+    norms = norm_losses(module, inputs)
+    reference = reference_rate(matrices, rate)
+    escapes = escapes_of(module, roles, matrices, norms, reference, norm_loss)
+    return Audit(
+        reference.rate,
+        rate is not None,
+        tuple(matrices),
+        tuple(norms),
+        tuple(escapes),
+        tuple(_unknown(roles, norms)),
+        level,
+    )
+
+
+def _unknown(roles: Sequence[Role], norms: Sequence[NormLoss]) -> list[str]:
+    """Return sentences on what numbers alone cannot tell."""
+    unseen = [norm.name for norm in norms if math.isnan(norm.variance)]
+    found = [
+        "whether these are the initial values: a trained matrix has a scale too",
+        "factors in the code: embeddings times √d_m, residual branches times a constant, a temperature",
+        "positions computed in forward, and norms called as functions",
+    ]
+    if any(role.kind == "embedding" for role in roles):
+        found.append("which fan-in was meant for embeddings: rates above take the width; the rows are V")
+    if unseen:
+        found.append(f"what these norms see (give inputs): {', '.join(unseen)}")
+    if any(role.kind == "unknown" for role in roles):
+        found.append("the fan-in of parameters in modules of your own: name it in fan_in")
+    return found

@@ -1,0 +1,155 @@
+"""The initialisation rate that a matrix has, with its interval, and what else its scale may come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from scipy.special import chdtri
+
+from sim.modules.roles import Role
+from theory.errors import InputError
+
+_MOST_LAYERS = 96
+
+
+@dataclass(frozen=True)
+class MatrixRate:
+    """The rate γ = −ln(std)/ln(fan-in) of one matrix.
+
+    Attributes
+    ----------
+    role : Role
+    std : float
+        The standard deviation of its entries.
+    std_low, std_high : float
+        Its interval.
+    rate, low, high : float
+        γ with its interval; NaN where the entries are all equal or the fan-in is 1.
+    kurtosis : float
+        3 for a normal distribution, 1.8 for a uniform one.
+    alpha : float
+        One less the coverage of the intervals.
+    """
+
+    role: Role
+    std: float
+    std_low: float
+    std_high: float
+    kurtosis: float
+    alpha: float
+
+    @property
+    def fan_in(self) -> int:
+        """The fan-in that the rate is of: for an embedding, its width."""
+        assert self.role.fan_in is not None
+        return self.role.fan_in
+
+    @property
+    def rate(self) -> float:
+        """γ."""
+        return rate_of(self.std, self.fan_in)
+
+    @property
+    def low(self) -> float:
+        """The lower end of γ's interval."""
+        return rate_of(self.std_high, self.fan_in)
+
+    @property
+    def high(self) -> float:
+        """The upper end of γ's interval."""
+        return rate_of(self.std_low, self.fan_in)
+
+    def may_be(self, std: float) -> bool:
+        """Whether the entries may have been drawn with this standard deviation."""
+        return self.std_low <= std <= self.std_high
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The rate that matrices are held against, with its interval."""
+
+    rate: float
+    low: float
+    high: float
+
+
+def reference_rate(matrices: Sequence[MatrixRate], rate: float | None) -> Reference:
+    """Return the rate asked for, or that of the median matrix."""
+    if rate is not None:
+        return Reference(rate, rate, rate)
+    defined = sorted((m for m in matrices if not math.isnan(m.rate)), key=lambda m: m.rate)
+    if not defined:
+        return Reference(math.nan, math.nan, math.nan)
+    middle = defined[(len(defined) - 1) // 2]
+    return Reference(middle.rate, middle.low, middle.high)
+
+
+def rate_of(std: float, fan_in: int) -> float:
+    """Return −ln(std)/ln(fan-in), or NaN where there is none."""
+    return -math.log(std) / math.log(fan_in) if std > 0 and fan_in > 1 else math.nan
+
+
+def matrix_rate(role: Role, alpha: float) -> MatrixRate:
+    r"""Measure a matrix whose entries are taken as independent draws from one distribution.
+
+    The variance of n entries has about the distribution :math:`\chi^2_\nu/\nu`, where
+    :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal entries for κ = 3.
+
+    Raises
+    ------
+    InputError
+        If an entry is not finite.
+    """
+    return _measured(role, role.tensor.detach(), alpha)
+
+
+def part_rates(matrix: MatrixRate) -> list[MatrixRate]:
+    """Return the rates of the matrices that are packed into one."""
+    parts = matrix.role.packed()
+    return [_measured(matrix.role, part, matrix.alpha / len(parts)) for part in parts]
+
+
+def _measured(role: Role, tensor: torch.Tensor, alpha: float) -> MatrixRate:
+    entries = tensor.double().flatten().cpu()
+    if not torch.isfinite(entries).all():
+        raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
+    n, centred = entries.numel(), entries - entries.mean()
+    square = float(centred.square().mean())
+    kurtosis = float(centred.pow(4).mean()) / square**2 if square > 0 else math.nan
+    if n < 2 or not square > 0:
+        return MatrixRate(role, 0.0, 0.0, 0.0, kurtosis, alpha)
+    std = math.sqrt(square * n / (n - 1))
+    freedom = 2 * (n - 1) / max(kurtosis - 1, 1e-3)
+    low, high = (std * math.sqrt(freedom / chdtri(freedom, p)) for p in (alpha / 2, 1 - alpha / 2))
+    return MatrixRate(role, std, low, high, kurtosis, alpha)
+
+
+def explanation(found: MatrixRate, rate: float) -> str:
+    """Return where the scale of a matrix that does not have the rate may come from, or nothing."""
+    for std, text in _candidates(found, rate):
+        if found.may_be(std):
+            return text
+    depth = 0.5 * (found.fan_in**-rate / found.std) ** 2
+    if 1 <= round(depth) <= _MOST_LAYERS and found.may_be(found.fan_in**-rate / math.sqrt(2 * round(depth))):
+        return f"γ = {rate:.3g} divided by √(2 n_layers) with n_layers = {round(depth)}"
+    return ""
+
+
+def _candidates(found: MatrixRate, rate: float) -> list[tuple[float, str]]:
+    """Return standard deviations of usual initialisations."""
+    shape, fan_in = found.role.shape, found.fan_in
+    several = found.role.parts > 1
+    other = math.prod(shape) // fan_in
+    axis = "all packed matrices together" if several else "its other axis"
+    if found.role.kind == "embedding":
+        axis = "the vocabulary"
+    return [
+        (fan_in**-0.5 / math.sqrt(3), "torch's default, uniform within ±1/√fan-in"),
+        (math.sqrt(2 / sum(shape)), "Xavier's √(2/(fan-in + fan-out)), torch's default for packed attention"),
+        (0.02, "the fixed 0.02 of Hugging Face's GPT-2"),
+        (1.0, "torch's default for embeddings, N(0, 1)"),
+        (other**-rate, f"γ = {rate:.3g} with the fan-in {other} of {axis}"),
+    ]
