@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -150,13 +151,13 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
-        return int(weight[0].numel())
+        return math.prod(weight.shape[1:])
     return None
 
 
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
     if isinstance(owner, nn.MultiheadAttention):
-        return owner.embed_dim
+        return int(owner.embed_dim)
     weight = getattr(owner, local.replace("bias", "weight"), None)
     return _fan_in("weight", weight, owner) if isinstance(weight, nn.Parameter) else None
 
