@@ -6,74 +6,16 @@ that code for several kinds may ask any of them. A section of your own joins wit
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BeforeValidator, SerializeAsAny
 
-from sim.config.section import Section, Width, tagged
+from sim.config.gpt2 import GPT2Config as GPT2Config
+from sim.config.model_section import PRE_NORMS, Activation, Loss, Norm, Positions, Source, names_of_layers
+from sim.config.model_section import ModelSection as ModelSection
+from sim.config.section import Width, tagged
 from theory import InputError
-from theory.errors import unknown_name
-
-Activation = Literal["tanh", "relu", "gelu", "identity"]
-FanIn = Literal["d_m", "d_vob"]
-Norm = Literal["post", "pre", "pre-queries", "none"]
-Positions = Literal["learned", "none"]
-Loss = Literal["last-token", "next-token"]
-Embedding = Literal["random", "label-distributions"]
-Source = Literal["embedding", "position", "layer_norm"]
-PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
-"""Layer norm in front of attention, FFN and read-out."""
-LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
-"""The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
-
-
-class ModelSection(Section):
-    """The settings that every kind of model has. A kind is a subclass with a ``kind`` of its own.
-
-    Its matrices and its computations are in the class that ``implementation`` names, a
-    ``sim.models.base.Model``, imported when it is first needed: reading a configuration does not wait for
-    torch.
-    """
-
-    implementation: ClassVar[str]
-    """The model's class, as "module:class"."""
-    embedding: ClassVar[str]
-    """The name of the embedding's tensor."""
-
-    kind: str = ""
-    embedding_fan_in: FanIn = tagged("chosen", "d_m")
-    """Which dimension γ acts on for the embedding (and W_pos): d_m, or its rows; others use their fan-in."""
-    initial_embedding: Embedding = tagged("paper", "random")
-    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
-    tensor_init_rates: dict[str, Annotated[float, Field(ge=-5, le=5)]] = tagged("chosen", {})
-    """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
-
-    @abstractmethod
-    def matrix_names(self) -> list[str]:
-        """Return the names under which matrices can be given a γ of their own."""
-
-    @abstractmethod
-    def width(self, vocab_size: int) -> int:
-        """Return d_m, the width of the embedding."""
-
-    @property
-    def first_attention_reads(self) -> Source | None:
-        """What sets the scale of the first attention's input (Lemma 1); None without attention."""
-        return None
-
-    @property
-    def one_initial_scale(self) -> bool:
-        """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
-        return not self.tensor_init_rates and self.embedding_fan_in == "d_m"
-
-    @model_validator(mode="after")
-    def _known_matrices(self) -> ModelSection:
-        for name in self.tensor_init_rates:
-            if name not in self.matrix_names():
-                raise unknown_name("matrix", name, self.matrix_names(), "tensor_init_rates")
-        return self
 
 
 class EmbMLPConfig(ModelSection):
@@ -84,7 +26,7 @@ class EmbMLPConfig(ModelSection):
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["emb-mlp"] = tagged("paper", "emb-mlp")
-    """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
+    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
     d_m: Width = tagged("paper", 200)
     """Embedding width."""
     d_f: Width = tagged("paper", 512)
@@ -119,7 +61,7 @@ class OneLayerConfig(ModelSection):
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["one-layer"] = tagged("paper", "one-layer")
-    """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
+    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
     d_f: Width = tagged("chosen", 512)
     """Hidden width; the paper does not train this model, so sizes are its Transformer's."""
     d_k: Width = tagged("chosen", 64)
@@ -129,7 +71,7 @@ class OneLayerConfig(ModelSection):
 
     def matrix_names(self) -> list[str]:
         """Return the names under which matrices can be given a γ of their own."""
-        return ["W_E", *_of_layers(1)]
+        return ["W_E", *names_of_layers(1)]
 
     def width(self, vocab_size: int) -> int:
         """Return d_m, the width of the embedding."""
@@ -148,7 +90,7 @@ class TransformerConfig(ModelSection):
     embedding: ClassVar[str] = "W_E"
 
     kind: Literal["transformer"] = tagged("paper", "transformer")
-    """emb-mlp, one-layer or transformer; each has keys of its own: see --model.kind KIND --help."""
+    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
     n_layers: int = tagged("paper", 2, ge=1, le=1000)
     """Layers."""
     n_heads: int = tagged("paper", 1, ge=1, le=10_000)
@@ -184,7 +126,7 @@ class TransformerConfig(ModelSection):
     def matrix_names(self) -> list[str]:
         """Return the names under which matrices can be given a γ of their own."""
         positions = ["W_pos"] if self.positions == "learned" else []
-        return ["W_E", *positions, *_of_layers(self.n_layers), "W_U"]
+        return ["W_E", *positions, *names_of_layers(self.n_layers), "W_U"]
 
     def width(self, vocab_size: int) -> int:
         """Return d_m, the width of the embedding."""
@@ -204,14 +146,11 @@ class TransformerConfig(ModelSection):
         return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
 
-def _of_layers(n_layers: int) -> list[str]:
-    return [*LAYER_MATRICES, *(f"{layer}.{name}" for layer in range(n_layers) for name in LAYER_MATRICES)]
-
-
 KINDS: dict[str, type[ModelSection]] = {
     "emb-mlp": EmbMLPConfig,
     "one-layer": OneLayerConfig,
     "transformer": TransformerConfig,
+    "gpt2": GPT2Config,
 }
 """Every kind of model that a configuration may name."""
 Kind = TypeVar("Kind", bound=ModelSection)

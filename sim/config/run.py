@@ -14,13 +14,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_validator, model_validator
 
+from sim.config.language import LanguageTask
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import MANY, Count, Section, Several, tagged
 from sim.config.task_files import PRESETS as PRESETS
+from sim.config.task_files import any_task_table, as_any_task
 from sim.config.task_files import as_task as as_task
 from theory import InputError, Task
 from theory.errors import unknown_key
-from theory.task.task import task_to_dict
 
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]
@@ -157,13 +158,14 @@ class RunConfig(Settings):
     seeds: Several[Seed] = tagged("chosen", (0,), min_length=1, max_length=10_000)
     """One run for each seed and γ."""
     task: str | dict[str, Any] = tagged("paper", "emb-mlp")
-    """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it."""
+    """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it; a table with
+    corpora is a language model's."""
 
     @field_validator("task", mode="before")
     @classmethod
     def _as_table(cls, value: object) -> object:
-        if isinstance(value, Task):
-            return task_to_dict(value)
+        if isinstance(value, Task | LanguageTask):
+            return any_task_table(value)
         return str(value) if isinstance(value, Path) else value
 
     def build_task(self) -> Task:
@@ -175,7 +177,7 @@ class RunConfig(Settings):
         for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
                 raise InputError(name, list(values), "a value is listed twice", "list each once")
-        task = self.build_task()
+        task = as_any_task(self.task)
         shared = {name: getattr(self, name) for name in Settings.model_fields}
         return [
             MemberConfig(**shared, task=task, init_rate=rate, seed=seed)
@@ -187,13 +189,41 @@ class RunConfig(Settings):
 class MemberConfig(Settings):
     """One run: one γ, one seed. Saved as the run folder's config.json."""
 
-    task: Annotated[InstanceOf[Task], BeforeValidator(as_task), PlainSerializer(task_to_dict)]
+    task: Annotated[
+        InstanceOf[Task] | InstanceOf[LanguageTask],
+        BeforeValidator(as_any_task),
+        PlainSerializer(any_task_table),
+    ]
     """Saved as a table; a preset's name, a file or a table is read once."""
     init_rate: Rate
     seed: Seed
 
+    @model_validator(mode="after")
+    def _reads_its_task(self) -> MemberConfig:
+        if isinstance(self.task, LanguageTask):
+            if not self.model.reads_text:
+                problem = "does not train on text"
+                raise InputError("model.kind", self.model.kind, problem, 'set model.kind = "gpt2"')
+            if self.data != DataConfig():
+                raise InputError("data", "changed", "a language model has no such settings", "leave it out")
+            if self.model.initial_embedding != "random":
+                problem = "is of a task with label distributions"
+                value = self.model.initial_embedding
+                raise InputError("model.initial_embedding", value, problem, 'set it to "random"')
+        return self
+
     def build_task(self) -> Task:
-        """Return the task, as ``RunConfig.build_task`` does."""
+        """Return the task.
+
+        Raises
+        ------
+        InputError
+            If it is that of a language model, which has no anchors and keys.
+        """
+        if isinstance(self.task, LanguageTask):
+            names = ", ".join(self.task.names)
+            remedy = "name a run on a task, or use: anchorflow corpus compare"
+            raise InputError("task", names, "a language model's, without anchors and keys", remedy)
         return self.task
 
     @property

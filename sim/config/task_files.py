@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from sim.config.language import LanguageTask
 from theory import InputError, Task
 from theory.errors import nearest, unknown_key
 from theory.paths import is_file
@@ -22,6 +23,28 @@ BOTH_LOOK_LIKE = (
     'a task file has keys such as keys = "30..59", n_anchors = 2, length = 3, vocab_size = 120 and '
     "[[mappings]]; a configuration has init_rates, seeds, task, [model], [data] or [training]"
 )
+
+
+def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | LanguageTask:
+    """Return the task that a value describes: that of a language model if it is a table with corpora.
+
+    Raises
+    ------
+    InputError
+        As ``as_task``, or if the table makes no sense.
+    """
+    if isinstance(value, LanguageTask):
+        return value
+    if isinstance(value, str) and value not in PRESETS:
+        value = task_table(value)
+    if isinstance(value, Mapping) and "corpora" in value:
+        return LanguageTask(**value)
+    return as_task(value)
+
+
+def any_task_table(task: Task | LanguageTask) -> dict[str, Any]:
+    """Return a task as a table, as a configuration holds it."""
+    return task.model_dump(mode="json") if isinstance(task, LanguageTask) else task_to_dict(task)
 
 
 def as_task(value: str | Mapping[str, Any] | Task) -> Task:

@@ -9,43 +9,57 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
+from sim.data.base import Arrays
+from sim.data.base import Dataset as Dataset
+from sim.data.language import build_text_dataset
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
 from theory.checked import checked
+from theory.statistics.sample import token_label_counts
 from theory.task.population import assemble
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Labelled sequences and the data sets they belong to.
+class TaskDataset(Dataset):
+    """The labelled sequences of a task, split as the paper splits them.
 
     Attributes
     ----------
-    tokens : Tensor of int64, shape (n, L)
-    labels : Tensor of int64, shape (n,)
-    train : Tensor of int64, shape (n_train,)
-        Row numbers of D_mem and D_rsn,train.
     parts : dict of Tensor
         Row numbers of "mem", "rsn_train", "rsn_test", those that are not empty; where there are several
         mappings of a kind, of each mapping under its name too.
     population : Population
         Where each sequence came from.
+    task : Task
     """
 
-    tokens: Tensor
-    labels: Tensor
-    train: Tensor
-    parts: dict[str, Tensor]
     population: Population
+    task: Task
+
+    def statistics(self) -> tuple[Arrays, dict[str, str]]:
+        """Return how often each token stands with each label, and the number of sequences."""
+        tokens, labels = self.tokens[self.train].numpy(), self.labels[self.train].numpy()
+        counts = token_label_counts(tokens, labels, self.task.vocab_size)
+        return {"token_label_counts": counts}, {"n_sequences": str(len(labels))}
+
+    def redrawn(self, generator: torch.Generator) -> Tensor:
+        """Return the training sequences with other noise and positions of the key, shape (n_train, L)."""
+        return redraw_training(self.task, self, generator)
 
 
 @checked
 def build_dataset(member: MemberConfig) -> Dataset:
     """Return the member's data; equal configurations give equal data."""
-    task = member.task
+    if isinstance(member.task, LanguageTask):
+        return build_text_dataset(member.task, member.seed)
+    return _build_task_dataset(member, member.task)
+
+
+def _build_task_dataset(member: MemberConfig, task: Task) -> TaskDataset:
     if member.data.fresh_noise and not task.n_noise:
         raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
     rng = numpy_stream(member.seed, "data/draw")
@@ -103,7 +117,7 @@ def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> P
     return assemble(task, mapping, combination, key, position, noise)
 
 
-def split(task: Task, population: Population, labels: IntArray) -> Dataset:
+def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
     """Split labelled sequences into D_mem, D_rsn,train and D_rsn,test (Section 2.2)."""
     table = np.array([m.is_table for m in task.mappings])[population.mapping]
     masks = {
@@ -115,16 +129,17 @@ def split(task: Task, population: Population, labels: IntArray) -> Dataset:
         alike = [i for i, m in enumerate(task.mappings) if m.is_table is kind]
         for index in alike if len(alike) > 1 else []:
             masks[task.mappings[index].name] = (population.mapping == index) & ~population.held_out
-    return Dataset(
+    return TaskDataset(
         torch.from_numpy(population.sequences),
         torch.from_numpy(labels),
         torch.from_numpy(np.flatnonzero(~population.held_out)),
         {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()},
         population,
+        task,
     )
 
 
-def redraw_training(task: Task, dataset: Dataset, generator: torch.Generator) -> Tensor:
+def redraw_training(task: Task, dataset: TaskDataset, generator: torch.Generator) -> Tensor:
     """Draw the positions of the keys and the noise of the training sequences anew, shape (n_train, L).
 
     Keys and anchors stay, and with them the labels and the equal numbers of combinations.

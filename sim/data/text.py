@@ -6,16 +6,15 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from sim.config.language import Unit as Unit
 from theory import InputError
 from theory.checked import checked
 from theory.errors import nearest, unknown_name
 from theory.paths import as_path
 from theory.reading import open_regular
 
-Unit = Literal["paragraph", "line", "file"]
-"""What a document is in a text file; a paragraph ends at an empty line."""
 Fields = Sequence[str]
 
 

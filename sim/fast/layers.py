@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.model import Activation
+from sim.config.model_section import Activation
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
 
 ops: Any = torch.ops.aten

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.model import PRE_NORMS, AttentionModel
+from sim.config.model import AttentionModel
+from sim.config.model_section import PRE_NORMS
 from sim.fast.attention import Attention, Projections
 from sim.fast.last_position import LastPositionAttention
 from sim.fast.layers import (

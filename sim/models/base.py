@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -46,6 +46,24 @@ class TensorSpec:
     scale: float = 1.0
     start: float = 0.0
     half_width: float = 0.0
+
+
+class Scores(NamedTuple):
+    """How well a model does on some sequences: sums over their targets.
+
+    Attributes
+    ----------
+    loss : float
+        Cross entropy in nats.
+    correct : float
+        Targets that have the largest logit.
+    n : int
+        Targets.
+    """
+
+    loss: float
+    correct: float
+    n: int
 
 
 def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
@@ -100,6 +118,13 @@ class Model(ABC, Generic[SectionT]):
             found = torch.autograd.grad(losses.sum(), list(own.values()))
         # torch's fused optimisers read gradients as they lie in memory.
         return losses.detach(), {name: g.contiguous() for name, g in zip(own, found, strict=True)}
+
+    @torch.no_grad()
+    def scores(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Scores:
+        """Return how well one member does on sequences (1, B, L): here, on their labels."""
+        logits, wanted = self.logits(parameters, tokens)[0], labels[0]
+        loss = torch.nn.functional.cross_entropy(logits.double(), wanted, reduction="sum")
+        return Scores(float(loss), float((logits.argmax(dim=1) == wanted).sum()), len(wanted))
 
     def rows(self, length: int) -> int:
         """Return how many rows of activations a sequence takes: one, or one for each position."""

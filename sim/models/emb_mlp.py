@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.config.model import Activation, EmbMLPConfig
+from sim.config.model import EmbMLPConfig
+from sim.config.model_section import Activation
 from sim.models.base import Model, TensorSpec, matrices
 from sim.models.inputs import check_inputs, emb_mlp_of
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows

@@ -84,7 +84,7 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
 
     With at least as many columns as labels the rows keep their angles exactly, else on average.
     """
-    task = member.task
+    task = member.build_task()
     ratios = token_ratios(task, held_out=True)
     table = label_table(task, held_out=True)
     mean = ratios @ table / ratios.sum()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sim.config.model import Activation, EmbMLPConfig, ModelConfig
+from sim.config.model import EmbMLPConfig, ModelConfig
+from sim.config.model_section import Activation
 from sim.models.base import model_of
 from sim.models.layers import Parameters
 from theory import InputError

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from sim.config.model import Activation
+from sim.config.model_section import Activation
 
 Parameters = dict[str, Tensor]
 Keep = Callable[[str, Tensor], None]
@@ -85,10 +85,10 @@ def attention(
     """
     if last_only or query_input is not x:
         q = linear(query_input[:, :, -1:] if last_only else query_input, p["W_Q"], p.get("b_Q"))
-        k, v = _together(p, x, "KV")
+        k, v = linear_together(p, x, "KV")
     else:
-        q, k, v = _together(p, x, "QKV")
-    q, k, v = (_heads(part, n_heads) for part in (q, k, v))
+        q, k, v = linear_together(p, x, "QKV")
+    q, k, v = (heads(part, n_heads) for part in (q, k, v))
     logits = q @ k.mT * (1 / math.sqrt(q.shape[-1]))
     if not last_only:
         logits = logits + causal_mask(x.shape[2], x.dtype, x.device)
@@ -99,7 +99,7 @@ def attention(
     return linear(mixed, p["W_O"], p.get("b_O"))
 
 
-def _together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:
+def linear_together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:
     """Return x W + b for several linear maps in one product, which is faster than one for each."""
     weight = torch.cat([p[f"W_{name}"] for name in names], dim=-1)
     bias = torch.cat([p[f"b_{name}"] for name in names], dim=-1) if f"b_{names[0]}" in p else None
@@ -111,6 +111,6 @@ def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor
     return torch.full((length, length), -math.inf, dtype=dtype, device=device).triu(1)
 
 
-def _heads(x: Tensor, n_heads: int) -> Tensor:
+def heads(x: Tensor, n_heads: int) -> Tensor:
     """Split the width among heads: (M, B, L, H d_k) → (M, B, H, L, d_k)."""
     return x.view(*x.shape[:3], n_heads, x.shape[-1] // n_heads).transpose(2, 3)

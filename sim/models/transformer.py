@@ -15,7 +15,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sim.config.model import LAYER_MATRICES, PRE_NORMS, AttentionModel, OneLayerConfig, TransformerConfig
+from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
+from sim.config.model_section import LAYER_MATRICES, PRE_NORMS
 from sim.models.base import Model, TensorSpec, matrices, mean_cross_entropy
 from sim.models.inputs import check_inputs
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up

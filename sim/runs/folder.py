@@ -20,9 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest, entries
@@ -63,10 +60,9 @@ class RunFolder:
         """Keep arrays of one epoch."""
         self.write(snapshot_name(epoch), write_tensors(arrays, {"epoch": str(epoch)}))
 
-    def write_statistics(self, counts: npt.NDArray[np.int64], n_sequences: int) -> None:
-        """Keep the token-label counts of the training data."""
-        meta = {"n_sequences": str(n_sequences)}
-        self.write("statistics.safetensors", write_tensors({"token_label_counts": counts}, meta))
+    def write_statistics(self, arrays: Arrays, meta: dict[str, str]) -> None:
+        """Keep statistics of the training data."""
+        self.write("statistics.safetensors", write_tensors(arrays, meta))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
+from sim.data.corpus import Corpus
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.names import snapshot_name
 from sim.runs.table import COLUMNS, frame, metric_records
@@ -96,8 +98,8 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """The run's task."""
-        return self.config.task
+        """The run's task, of anchors and keys; the run of a language model is refused."""
+        return self.config.build_task()
 
     def snapshot(self, epoch: int) -> Arrays:
         """Return the arrays kept at an epoch.
@@ -145,6 +147,22 @@ class Run:
                 raise DamagedError("its counts are not those of sequences")
         return counts, int(n_sequences)
 
+    def corpora(self) -> dict[str, Corpus]:
+        """Return the corpora that a language model trained on, by name, a sequence a document.
+
+        Raises
+        ------
+        InputError
+            If the run is no language model's.
+        """
+        from sim.data.language import corpora_of
+
+        if not isinstance(self.config.task, LanguageTask):
+            raise InputError("run", str(self.path), "trained on no corpus", "name a language model's run")
+        folder, name = RunFolder(self.path), "statistics.safetensors"
+        with folder.reading(name):
+            return corpora_of(*folder.read_tensors(name))
+
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
         """C of the training data, shape (d, d): row s is r_s (P̂^s − u)."""
@@ -161,7 +179,7 @@ class Run:
 
         model, dtype = self.config.model, np.dtype(self.config.training.dtype)
         every = epoch == 0 or self.config.training.snapshot_tensors == "all"
-        specs = tensor_specs(self.config, self.task.vocab_size)
+        specs = tensor_specs(self.config, self.config.task.vocab_size)
         return {name: (s.shape, dtype) for name, s in specs.items() if every or name == model.embedding}
 
 

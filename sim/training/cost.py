@@ -115,7 +115,7 @@ def seconds_per_epoch(member: MemberConfig, steps: Size = 30, kernels: Kernels =
     torch.set_num_threads(1)
     try:
         trainer = Trainer([member])
-        with matmul_route(choose_member_route(member, trainer.task).route):
+        with matmul_route(choose_member_route(member).route):
             choose_kernels(trainer, kernels)  # Compiled here, they are ready for the runs.
             seconds = _seconds_per_epoch(trainer, steps)
             # What a checkpoint takes is part of the peak: every tensor and moment, twice.

@@ -40,12 +40,10 @@ def evaluate(
 
 
 def _scores(parameters: Parameters, data: Dataset, rows: Tensor, model: ModelConfig) -> dict[str, float]:
-    loss = correct = 0.0
-    own = model_of(model)
+    own, found = model_of(model), []
     device = next(iter(parameters.values())).device
     for part in torch.split(rows, max(_CHUNK // own.rows(data.tokens.shape[1]), 1)):
-        logits = own.logits(parameters, data.tokens[part].unsqueeze(0).to(device))[0]
-        labels = data.labels[part].to(device)
-        loss += float(torch.nn.functional.cross_entropy(logits.double(), labels, reduction="sum"))
-        correct += float((logits.argmax(dim=1) == labels).sum())
-    return {"loss": loss / len(rows), "accuracy": correct / len(rows)}
+        tokens, labels = data.tokens[part].unsqueeze(0).to(device), data.labels[part].unsqueeze(0).to(device)
+        found.append(own.scores(parameters, tokens, labels))
+    loss, correct, n = (sum(values) for values in zip(*found, strict=True))
+    return {"loss": loss / n, "accuracy": correct / n}

@@ -23,9 +23,8 @@ from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
 from sim.training.trainer import Trainer
-from theory import InputError, Task
+from theory import InputError
 from theory.checked import checked
-from theory.statistics.sample import token_label_counts
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,7 @@ class Session:
 
     def _write_start(self) -> None:
         for m, (folder, data) in enumerate(zip(self.folders, self.trainer.datasets, strict=True)):
-            rows = data.train
-            counts = token_label_counts(
-                data.tokens[rows].numpy(), data.labels[rows].numpy(), self.trainer.task.vocab_size
-            )
-            folder.write_statistics(counts, len(rows))
+            folder.write_statistics(*data.statistics())
             folder.write_snapshot(0, self.trainer.arrays(m))
         self._evaluate()
 
@@ -217,7 +212,7 @@ def train_together(
         folders = open_folders(members, paths, how)
         # A run keeps what it started with, or its numbers would depend on the interruption.
         earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
-        route = _earlier_route(earlier) or choose_member_route(members[0], trainer.task, how.device)
+        route = _earlier_route(earlier) or choose_member_route(members[0], how.device)
         with matmul_route(route.route):
             wanted = _earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
             used = choose_kernels(trainer, wanted)
@@ -252,13 +247,13 @@ def _earlier_kernels(earlier: dict[str, Any]) -> Kernels:
     return used
 
 
-def choose_member_route(member: MemberConfig, task: Task, device: str = "cpu") -> RouteReport:
+def choose_member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
     """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
     if member.training.dtype == "float64" or device != "cpu":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)
-    model = model_of(member.model)
+    model, task = model_of(member.model), member.task
     return choose_route(rows * model.rows(task.length), model.widths(task.vocab_size))
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sim.config.run import MemberConfig, steps_in_epoch
 from sim.data.batches import Batches
-from sim.data.dataset import Dataset, build_dataset, redraw_training
+from sim.data.dataset import Dataset, build_dataset
 from sim.fast.gradients import Gradients, torch_gradients
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -172,10 +172,9 @@ class TrainingState:
         self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
         orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
         if self.members[0].data.fresh_noise:
-            for own, dataset, g in zip(
-                self.batches.tokens, self.datasets, self.generators["noise"], strict=True
-            ):
-                own.copy_(redraw_training(self.task, dataset, g))
+            noise = self.generators["noise"]
+            for own, dataset, generator in zip(self.batches.tokens, self.datasets, noise, strict=True):
+                own.copy_(dataset.redrawn(generator))
         self.batches.renew(torch.stack(orders))
 
 

@@ -64,7 +64,7 @@ def _curve(sizes: tuple[int, ...], config_of: Any, steps: int) -> list[dict[str,
 def _point(config: RunConfig, steps: int) -> dict[str, float]:
     members = config.members()
     trainer = Trainer(members)
-    route = choose_member_route(members[0], trainer.task).route
+    route = choose_member_route(members[0]).route
     times = []
     with matmul_route(route):
         for _ in range(steps + 1):

@@ -121,7 +121,7 @@ def _plain(name: str) -> PlainLoop:
 @lru_cache
 def route_of(name: str) -> dict[str, Any]:
     """Return which product was chosen in this process, with its measured speed and error."""
-    return choose_member_route(_member(name), _member(name).build_task()).as_dict()
+    return choose_member_route(_member(name)).as_dict()
 
 
 def kernels_of(name: str) -> dict[str, Any]:

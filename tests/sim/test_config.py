@@ -16,7 +16,7 @@ from sim import (
     build_dataset,
     make_run_config,
 )
-from sim.config.model import LAYER_MATRICES
+from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import merge
 from sim.config.run import make_member_config, sources
 from sim.models.initial import tensor_specs

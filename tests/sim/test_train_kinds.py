@@ -12,6 +12,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer, label_logits
 from sim.config.run import TrainingConfig
+from sim.data.dataset import TaskDataset
 from sim.fast.gradients import gradient_norms
 from sim.training.optimizer import Optimizer, clip_divisor, clip_divisors
 from sim.training.schedule import learning_rate
@@ -255,6 +256,7 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
             assert torch.equal(tokens[member].min(dim=1).values, anchors)
             place = tokens[member].argmin(dim=1)
             keys = tokens[member].gather(1, place[:, None] - 1)[:, 0]
+            assert isinstance(dataset, TaskDataset)
             expected = dataset.population.key[dataset.train.numpy()] + 20
             np.testing.assert_array_equal(keys, expected)
             # Three places, 600 sequences: 5 standard deviations of a binomial count.

@@ -75,7 +75,7 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     probe : Probe
         Sequences of its task.
     """
-    task, model = config.task, model_of(config.model)
+    task, model = config.build_task(), model_of(config.model)
     found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found

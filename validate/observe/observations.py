@@ -74,8 +74,8 @@ class Observations:
 
     @cached_property
     def task(self) -> Task:
-        """The run's task."""
-        return self.config.task
+        """The run's task, of anchors and keys; the run of a language model is refused."""
+        return self.config.build_task()
 
     @property
     def label(self) -> str:

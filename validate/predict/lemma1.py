@@ -29,7 +29,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     NotObservedError
         If the model has no attention.
     """
-    model, task = config.model, config.task
+    model, task = config.model, config.build_task()
     source = model.first_attention_reads
     if source is None:
         raise NotObservedError("observable", "lemma1_share", "no attention", "take a Transformer")

@@ -1,0 +1,78 @@
+"""The task of a language model: predict the next token of some corpora, mixed one to one."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from sim.config.section import Count, Section, Several
+from theory import InputError
+
+Unit = Literal["paragraph", "line", "file"]
+"""What a document is in a text file; a paragraph ends at an empty line."""
+Layout = Literal["pad", "cut", "pack"]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class CorpusSource(Section):
+    """One corpus: its name, and the files it is read from (``sim.read_documents``)."""
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$")]
+    """What its losses are called."""
+    files: Several[str] = Field(min_length=1)
+    """Text, JSON Lines or Parquet."""
+    fields: Several[str] = ("text",)
+    """Keys or columns with the text; several are joined."""
+    documents: Unit = "paragraph"
+    """What a document is in a text file."""
+    sha256: Several[Digest] = ()
+    """The files' checksums, in order: others are refused. None if empty."""
+
+    @model_validator(mode="after")
+    def _a_checksum_each(self) -> CorpusSource:
+        if self.sha256 and len(self.sha256) != len(self.files):
+            problem = f"not one for each of {len(self.files)} files"
+            raise InputError("sha256", len(self.sha256), problem, "give as many, or none")
+        return self
+
+
+class LanguageTask(Section):
+    """Predict every next token of sequences of some corpora, as many of each.
+
+    Every document ends with the token ``<end>``. Tokens that the vocabulary leaves out are ``<other>``.
+    """
+
+    corpora: Several[CorpusSource] = Field(min_length=1, max_length=20)
+    """The corpora; each has losses of its own."""
+    n_sequences: Count
+    """Sequences of each corpus, drawn by the run's seed."""
+    length: Annotated[int, Field(ge=2, le=100_000)]
+    """The context: a sequence has so many inputs, each predicting the token behind it."""
+    vocab_size: Annotated[int, Field(ge=3, le=10_000_000)]
+    """Tokens: all that occur in the corpora and <end>, or fewer, the most frequent and <other>."""
+    layout: Layout = "cut"
+    """pad: a document a sequence, padded, longer ones refused; cut: the same, of longer ones the beginning;
+    pack: documents of a corpus one behind the other, without padding."""
+    tokenizer: str = ""
+    """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> LanguageTask:
+        names = [corpus.name for corpus in self.corpora]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError("corpora", name, "two corpora of that name", "name each differently")
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        """The corpora's names."""
+        return [corpus.name for corpus in self.corpora]
+
+
+def corpus_name(file: str) -> str:
+    """Return a name for the corpus of a file: its stem, in letters that a name may have."""
+    stem = file.rpartition("/")[2].partition(".")[0]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "corpus"

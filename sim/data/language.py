@@ -1,0 +1,179 @@
+"""The sequences that a language model trains on: drawn from corpora, as many of each, in one vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from sim.config.language import CorpusSource, LanguageTask
+from sim.data.base import Arrays, Dataset
+from sim.data.corpus import Corpus, IntArray, build_corpus
+from sim.data.text import read_documents
+from sim.seeds import numpy_stream
+from theory import InputError
+from theory.reading import open_regular
+
+END = "<end>"
+"""The token behind every document."""
+PADDING = -1
+"""What stands behind a sequence that is shorter than the context."""
+
+
+@dataclass(frozen=True)
+class TextDataset(Dataset):
+    """Sequences of corpora.
+
+    Attributes
+    ----------
+    parts : dict of Tensor
+        Row numbers of each corpus.
+    words : tuple of str
+        What each token number stands for.
+    """
+
+    words: tuple[str, ...]
+
+    def statistics(self) -> tuple[Arrays, dict[str, str]]:
+        """Return the sequences themselves, which all that the theory asks of a corpus follows from."""
+        sequences = torch.cat([self.tokens, self.labels[:, None]], dim=1).numpy().astype(np.int32)
+        ends = np.cumsum([len(rows) for rows in self.parts.values()])
+        meta = {"words": json.dumps(self.words), "corpora": json.dumps(list(self.parts))}
+        return {"sequences": sequences, "ends": ends}, meta
+
+
+def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
+    """Return each corpus as a run has trained on it, a sequence a document, from ``statistics``."""
+    words, names = tuple(json.loads(meta["words"])), json.loads(meta["corpora"])
+    found = {}
+    for name, (start, end) in zip(names, pairwise([0, *arrays["ends"].tolist()]), strict=True):
+        rows = arrays["sequences"][start:end]
+        real = rows != PADDING
+        found[name] = Corpus(rows[real], np.cumsum(real.sum(axis=1)), words)
+    return found
+
+
+def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
+    """Return the sequences that a seed draws.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is not the one that its checksum names, there are fewer sequences than are
+        asked for, or another number of tokens.
+    """
+    corpora = read_corpora(task)
+    rng = numpy_stream(seed, "data/draw")
+    drawn = [_sequences(task, name, corpus, rng) for name, corpus in corpora.items()]
+    sequences = torch.from_numpy(np.concatenate(drawn)).long()
+    every = torch.arange(len(sequences))
+    parts = dict(zip(task.names, every.view(-1, task.n_sequences), strict=True))
+    words = next(iter(corpora.values())).words
+    return TextDataset(sequences[:, :-1], sequences[:, -1], every, parts, words)
+
+
+def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
+    """Return the whole corpora by name, in one vocabulary, without <end> behind their documents.
+
+    Raises
+    ------
+    InputError
+        As ``build_text_dataset``.
+    """
+    lengths: dict[str, int] = {}
+
+    def documents() -> Iterator[str]:
+        for source in task.corpora:
+            lengths[source.name] = 0
+            for document in _documents(source):
+                lengths[source.name] += 1
+                yield document
+            if not lengths[source.name]:
+                raise InputError("corpus", source.name, "no document holds a word", "give files with text")
+
+    whole = build_corpus(documents(), tokenizer=task.tokenizer or None)
+    if len(whole) != sum(lengths.values()):
+        problem = "makes no token of some document"
+        raise InputError("tokenizer", task.tokenizer, problem, "leave such documents out")
+    whole = _in_vocabulary(whole, task.vocab_size)
+    bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
+    return {name: _part(whole, *bound) for name, bound in zip(lengths, bounds, strict=True)}
+
+
+def _documents(source: CorpusSource) -> Iterator[str]:
+    for number, file in enumerate(source.files):
+        if source.sha256:
+            _check_digest(file, source.sha256[number])
+        yield from read_documents(file, fields=source.fields, unit=source.documents)
+
+
+def digest_of(file: str) -> str:
+    """Return a file's SHA-256, in hexadecimal digits."""
+    with open_regular(Path(file)) as content:
+        return hashlib.sha256(content.read()).hexdigest()
+
+
+def _check_digest(file: str, wanted: str) -> None:
+    if digest_of(file) != wanted:
+        problem = "not the file that the configuration names by its checksum"
+        raise InputError("file", file, problem, "restore it, or train under another configuration")
+
+
+def _in_vocabulary(whole: Corpus, size: int) -> Corpus:
+    """Return a corpus in a vocabulary of so many tokens, <end> being the last."""
+    distinct = int(np.count_nonzero(whole.counts))
+    if size > distinct + 1:
+        problem = f"the corpora have {distinct} tokens and {END}"
+        raise InputError("vocab_size", size, problem, f"give {distinct + 1}, or fewer")
+    kept = whole.trimmed(distinct if size == distinct + 1 else size - 2)
+    return Corpus(kept.tokens, kept.ends, (*kept.words, END))
+
+
+def _part(whole: Corpus, first: int, last: int) -> Corpus:
+    """Return some documents of a corpus."""
+    start = int(whole.ends[first - 1]) if first else 0
+    ends = whole.ends[first:last] - start
+    return Corpus(whole.tokens[start : start + int(ends[-1])], ends, whole.words)
+
+
+def _sequences(
+    task: LanguageTask, name: str, corpus: Corpus, rng: np.random.Generator
+) -> npt.NDArray[np.int32]:
+    """Draw a corpus's sequences, shape (n_sequences, length + 1), padded."""
+    documents, end = list(corpus), corpus.vocab_size - 1
+    order = rng.permutation(len(documents))
+    if task.layout == "pack":
+        return _packed(task, name, [documents[i] for i in order], end)
+    _check_count(task, name, len(documents))
+    chosen = [documents[i] for i in order[: task.n_sequences]]
+    longest = max(map(len, documents))
+    if task.layout == "pad" and longest > task.length:
+        problem = f"corpus {name} has a document of {longest} tokens"
+        raise InputError("length", task.length, problem, f'give {longest}, or layout = "cut" or "pack"')
+    found = np.full((task.n_sequences, task.length + 1), PADDING, np.int32)
+    for row, document in zip(found, chosen, strict=True):
+        tokens = [*document[: task.length + 1], end][: task.length + 1]
+        row[: len(tokens)] = tokens
+    return found
+
+
+def _packed(task: LanguageTask, name: str, documents: list[IntArray], end: int) -> npt.NDArray[np.int32]:
+    """Return windows of the joined documents; each begins with the last token of the one before."""
+    stream = np.concatenate([part for document in documents for part in (document, [end])]).astype(np.int32)
+    n, length = task.n_sequences, task.length
+    _check_count(task, name, (len(stream) - 1) // length)
+    starts = np.arange(n)[:, None] * length
+    return np.asarray(stream[starts + np.arange(length + 1)], np.int32)
+
+
+def _check_count(task: LanguageTask, name: str, n: int) -> None:
+    if n < task.n_sequences:
+        problem = f"corpus {name} has {n} sequences of length {task.length}"
+        raise InputError("n_sequences", task.n_sequences, problem, f"give {n} or fewer")

@@ -1,0 +1,141 @@
+r"""GPT-2: pre-norm, tied read-out, GELU in its tanh form, learned positions, biases everywhere.
+
+Layer l: h = x + Attn(ln1(x)), x' = h + gelu(ln2(h) W_in + b_in) W_out + b_out; logits are ln_final(x) W_Eᵀ.
+Names of tensors are those of ``sim.models.transformer``. A token below 0 is padding: it stands behind a
+sequence, where no real position sees it, and is nobody's target.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from sim.config.gpt2 import GPT2Config
+from sim.models.base import Model, Scores, TensorSpec, matrices
+from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up
+from sim.models.tied_loss import tied_cross_entropy
+
+OWN_SCALE = 0.02
+"""The standard deviation that GPT-2 itself starts with."""
+
+
+class GPT2(Model[GPT2Config]):
+    """GPT-2 at any size."""
+
+    def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        """Return tables, each layer's matrices, norms and biases."""
+        own = self.section
+        specs = self._tables(vocab_size, length)
+        for layer in range(own.n_layers):
+            shapes = {f"{layer}.{name}": shape for name, shape in _layer_shapes(own.d_m).items()}
+            specs |= {name: self._scaled(name, spec) for name, spec in matrices(shapes).items()}
+            specs |= {_bias(name): TensorSpec(shape[1:]) for name, shape in shapes.items()}
+        norms = [f"{layer}.{norm}" for layer in range(own.n_layers) for norm in ("ln1", "ln2")]
+        for norm in (*norms, "ln_final"):
+            specs |= {f"{norm}.w": TensorSpec((own.d_m,), start=1.0), f"{norm}.b": TensorSpec((own.d_m,))}
+        return specs
+
+    def _tables(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+        own = self.section
+        by_width = own.embedding_fan_in == "d_m"
+        rows = {"W_E": vocab_size, "W_pos": length}
+        found = {name: TensorSpec((n, own.d_m), own.d_m if by_width else n) for name, n in rows.items()}
+        return {name: self._scaled(name, spec) for name, spec in found.items()}
+
+    def _scaled(self, name: str, spec: TensorSpec) -> TensorSpec:
+        """Return a matrix at GPT-2's own scale, where it keeps that: with a fan-in of 1, γ has no effect."""
+        if not self.section.own_scales:
+            return spec
+        if name.endswith(("W_O", "W_out")):
+            return replace(spec, fan_in=1, scale=OWN_SCALE / math.sqrt(2 * self.section.n_layers))
+        return replace(spec, fan_in=1, scale=OWN_SCALE) if name in ("W_E", "W_pos") else spec
+
+    def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return what the read-out multiplies, shape (M, B, L, d_m)."""
+        own = self.section
+        x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
+        for layer in range(own.n_layers):
+            p = {n.removeprefix(f"{layer}."): t for n, t in parameters.items() if n.startswith(f"{layer}.")}
+            x = x + _attention(p, self._norm(p, "ln1", x), own.n_heads)
+            raw = linear(self._norm(p, "ln2", x), p["W_in"], p["b_in"])
+            x = x + linear(torch.nn.functional.gelu(raw, approximate="tanh"), p["W_out"], p["b_out"])
+        return self._norm(parameters, "ln_final", x)
+
+    def _norm(self, p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
+        return layer_norm(x, p[f"{name}.w"], p[f"{name}.b"], self.section.norm_epsilon)
+
+    def every_logit(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return the logits of every position, shape (M, B, L, d)."""
+        return linear(self.hidden(parameters, tokens), parameters["W_E"].mT, None)
+
+    def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        """Return the logits of the label, behind the last token of each sequence, shape (M, B, d)."""
+        last = (tokens >= 0).sum(dim=-1) - 1
+        x = self.hidden(parameters, tokens)
+        x = x.gather(2, last[..., None, None].expand(*last.shape, 1, x.shape[-1]))
+        return linear(x, parameters["W_E"].mT, None)[:, :, 0]
+
+    def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
+        """Return each member's mean cross entropy over all next tokens of a batch, shape (M,)."""
+        return self._of_rows(parameters, tokens, labels, lambda x, table, t: tied_cross_entropy(x, table, t))
+
+    @torch.no_grad()
+    def scores(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Scores:
+        """Return the sums over all next tokens of the first member's sequences."""
+
+        def of(rows: Tensor, table: Tensor, targets: Tensor) -> Tensor:
+            logits = rows @ table.T
+            loss = torch.nn.functional.cross_entropy(logits.double(), targets, reduction="sum")
+            correct = (logits.argmax(dim=1) == targets).sum()
+            return torch.stack([loss, correct.double(), torch.tensor(len(targets)).to(loss)])
+
+        loss, correct, n = self._of_rows(parameters, tokens, labels, of)[0].tolist()
+        return Scores(loss, correct, int(n))
+
+    def _of_rows(
+        self,
+        parameters: Parameters,
+        tokens: Tensor,
+        labels: Tensor,
+        of: Callable[[Tensor, Tensor, Tensor], Tensor],
+    ) -> Tensor:
+        """Return a function of each member's real positions, its table and the tokens behind them."""
+        x, targets = self.hidden(parameters, tokens), next_tokens(tokens, labels)
+        found = []
+        for own, table, target in zip(x, parameters["W_E"], targets, strict=True):
+            real = target >= 0
+            found.append(of(own[real], table, target[real]))
+        return torch.stack(found)
+
+    def widths(self, vocab_size: int) -> tuple[int, ...]:
+        """Return the widths along a layer, and the vocabulary."""
+        d_m = self.section.d_m
+        return d_m, d_m, d_m, 4 * d_m, d_m, vocab_size
+
+    def rows(self, length: int) -> int:
+        """Return one row of activations for each position."""
+        return length
+
+
+def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
+    """Return what follows each token, the label behind the last one; below 0 where nothing does."""
+    return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
+
+
+def _attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int) -> Tensor:
+    q, k, v = (heads(part, n_heads) for part in linear_together(p, x, "QKV"))
+    mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
+
+
+def _layer_shapes(d_m: int) -> dict[str, tuple[int, int]]:
+    square = dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (d_m, d_m))
+    return {**square, "W_in": (d_m, 4 * d_m), "W_out": (4 * d_m, d_m)}
+
+
+def _bias(matrix: str) -> str:
+    return matrix.replace("W_", "b_")

@@ -1,0 +1,180 @@
+"""GPT-2: Hugging Face's logits from the same weights, the initial scale of all tensors, padding, the loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from sim import GPT2Config, label_logits, make_run_config, model_of
+from sim.models.gpt2 import GPT2
+from sim.models.initial import build
+from sim.models.tied_loss import tied_cross_entropy
+from theory import InputError
+
+SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}
+V, L = 50, 12
+
+
+def _model(**options: Any) -> GPT2:
+    found = model_of(GPT2Config(**(SMALL | options)))
+    assert isinstance(found, GPT2)
+    return found
+
+
+def _parameters(model: GPT2, members: int = 1, seed: int = 0) -> dict[str, Tensor]:
+    """Return arbitrary values for every tensor, gains and biases too."""
+    generator = torch.Generator().manual_seed(seed)
+    specs = model.specs(V, L)
+    shapes = {name: (members, *spec.shape) for name, spec in specs.items()}
+    return {n: torch.randn(s, generator=generator, dtype=torch.float64) / 3 for n, s in shapes.items()}
+
+
+def _tokens(members: int = 1, batch: int = 5, seed: int = 1) -> tuple[Tensor, Tensor]:
+    """Return tokens and labels of sequences of different lengths, padded."""
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.randint(V, (members, batch, L + 1), generator=generator)
+    for row in range(1, batch):
+        found[:, row, L + 1 - 2 * row :] = -1
+    return found[..., :-1], found[..., -1]
+
+
+@pytest.mark.long  # Loading the library takes ten seconds.
+def test_the_logits_are_those_of_hugging_face() -> None:
+    transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    model = _model()
+    p = _parameters(model)
+    config = transformers.GPT2Config(
+        vocab_size=V, n_positions=L, n_embd=16, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0
+    )
+    theirs = transformers.GPT2LMHeadModel(config).double().eval()
+    theirs.load_state_dict(_as_hugging_face(p))
+    tokens = torch.randint(V, (3, L), generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        expected = theirs(tokens).logits
+        torch.testing.assert_close(model.every_logit(p, tokens[None])[0], expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(model.logits(p, tokens[None])[0], expected[:, -1], rtol=0, atol=1e-12)
+
+
+def _as_hugging_face(p: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the state of ``GPT2LMHeadModel``, whose attention is one packed projection."""
+    own = {name: tensor[0] for name, tensor in p.items()}
+    found = {"wte.weight": own["W_E"], "wpe.weight": own["W_pos"]}
+    for layer in range(2):
+        ours = {name.removeprefix(f"{layer}."): t for name, t in own.items() if name.startswith(f"{layer}.")}
+        packed = {kind: torch.cat([ours[f"{kind}_{n}"] for n in "QKV"], dim=-1) for kind in "Wb"}
+        parts = {"attn.c_attn": packed, "attn.c_proj": _pair(ours, "O")}
+        parts |= {"mlp.c_fc": _pair(ours, "in"), "mlp.c_proj": _pair(ours, "out")}
+        for part, pair in parts.items():
+            found |= {f"h.{layer}.{part}.weight": pair["W"], f"h.{layer}.{part}.bias": pair["b"]}
+        for norm, name in (("ln1", "ln_1"), ("ln2", "ln_2")):
+            found[f"h.{layer}.{name}.weight"] = ours[f"{norm}.w"]
+            found[f"h.{layer}.{name}.bias"] = ours[f"{norm}.b"]
+    found |= {"ln_f.weight": own["ln_final.w"], "ln_f.bias": own["ln_final.b"]}
+    return {f"transformer.{name}": tensor for name, tensor in found.items()} | {"lm_head.weight": own["W_E"]}
+
+
+def _pair(ours: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    return {kind: ours[f"{kind}_{name}"] for kind in "Wb"}
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.8])
+@pytest.mark.parametrize("convention", [{}, {"embedding_fan_in": "d_vob"}, {"own_scales": True}])
+def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str, Any]) -> None:
+    """Every tensor that is drawn has its standard deviation; all others are the constant they should be."""
+    length, vocab_size, d_m = 40, 300, 64
+    task = {
+        "corpora": [{"name": "a", "files": ["a.txt"]}],
+        "n_sequences": 1,
+        "length": length,
+        "vocab_size": vocab_size,
+    }
+    model = SMALL | {"d_m": d_m} | convention
+    member = make_run_config({"task": task, "model": model, "init_rates": [gamma]}).members()[0]
+    fan_in = dict.fromkeys(("W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_in"), d_m) | {"W_out": 4 * d_m}
+    if "embedding_fan_in" in convention:
+        fan_in |= {"W_E": vocab_size, "W_pos": length}
+    expected = {name: n**-gamma for name, n in fan_in.items()}
+    if "own_scales" in convention:
+        expected |= {"W_E": 0.02, "W_pos": 0.02, "W_O": 0.01, "W_out": 0.01}
+    drawn = 0
+    for name, tensor in build([member], vocab_size).items():
+        kind = name.rpartition(".")[2]
+        if kind in expected:
+            # The standard deviation of n entries has a relative error of 1/√(2n): five of them.
+            assert float(tensor.std()) == pytest.approx(expected[kind], rel=5 / math.sqrt(2 * tensor.numel()))
+            drawn += tensor.numel()
+        else:
+            assert (tensor == (1.0 if kind == "w" else 0.0)).all(), name
+    assert drawn == (vocab_size + length) * d_m + 2 * 12 * d_m**2
+
+
+def test_padding_changes_nothing() -> None:
+    """A padded sequence's loss is that of its own tokens, whatever is beside it in the batch."""
+    model = _model()
+    p = _parameters(model)
+    tokens, labels = _tokens()
+    whole = torch.cat([tokens, labels[..., None]], dim=-1)[0]
+    total, n = 0.0, 0
+    for row in whole:
+        real = row[row >= 0]
+        logits = model.every_logit(p, real[None, None, :-1])[0, 0]
+        total += float(torch.nn.functional.cross_entropy(logits, real[1:], reduction="sum"))
+        n += len(real) - 1
+    assert float(model.losses(p, tokens, labels)) == pytest.approx(total / n, rel=1e-12)
+    scores = model.scores(p, tokens, labels)
+    assert scores.n == n == 12 + 10 + 8 + 6 + 4
+    assert scores.loss == pytest.approx(total, rel=1e-12)
+
+
+def test_gradients_are_those_of_the_plain_loss_for_each_member() -> None:
+    model = _model()
+    p = {name: tensor.requires_grad_() for name, tensor in _parameters(model, members=2).items()}
+    tokens, labels = _tokens(members=2)
+    targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
+    logits = model.every_logit(p, tokens)
+    expected = torch.stack(
+        [
+            torch.nn.functional.cross_entropy(own.flatten(0, 1), target.flatten(), ignore_index=-1)
+            for own, target in zip(logits, targets, strict=True)
+        ]
+    )
+    wanted = torch.autograd.grad(expected.sum(), list(p.values()))
+    losses, found = model.losses_and_gradients(p, tokens, labels)
+    torch.testing.assert_close(losses, expected.detach(), rtol=1e-12, atol=0)
+    for (name, gradient), other in zip(found.items(), wanted, strict=True):
+        torch.testing.assert_close(gradient, other, rtol=1e-9, atol=1e-14, msg=name)
+
+
+def test_the_tied_loss_in_blocks_is_cross_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 3 of 7 positions; logits up to 300, whose exponentials overflow unless they are shifted."""
+    monkeypatch.setattr("sim.models.tied_loss._ENTRIES", 3 * V)
+    generator = torch.Generator().manual_seed(0)
+    x, table = (10 * torch.randn(n, 8, generator=generator) for n in (7, V))
+    targets = torch.randint(V, (7,), generator=generator)
+    x, table = x.requires_grad_(), table.requires_grad_()
+    loss = tied_cross_entropy(x, table, targets)
+    expected = torch.nn.functional.cross_entropy((x @ table.T).double(), targets)
+    assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=1e-6)
+    for ours, theirs in zip(
+        torch.autograd.grad(3 * loss, [x, table]), torch.autograd.grad(3 * expected, [x, table]), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_labels_are_behind_the_last_real_token() -> None:
+    model = _model()
+    p = _parameters(model)
+    tokens, _ = _tokens()
+    found = label_logits(p, tokens.clamp(min=0), model.section)
+    every = model.every_logit(p, tokens)
+    torch.testing.assert_close(model.logits(p, tokens)[0, 2], every[0, 2, 8])
+    torch.testing.assert_close(found[0, 0], every[0, 0, 11])
+
+
+def test_heads_divide_the_width() -> None:
+    with pytest.raises(InputError, match="d_m = 10: not divisible by n_heads = 4"):
+        GPT2Config(d_m=10, n_heads=4)

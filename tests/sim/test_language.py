@@ -1,0 +1,215 @@
+"""Training on text: sequences, vocabulary and layouts; the engine's promises; what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sim import MemberConfig, Run, Trainer, build_corpus, make_run_config, train
+from sim.config.language import corpus_name
+from sim.data.language import END, TextDataset, digest_of
+from tests.toy_text import toy_documents
+from theory import InputError
+
+Make = Callable[..., MemberConfig]
+TOY_WORDS = 12
+
+
+@pytest.fixture
+def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Make a member on two toy corpora; keywords change its task."""
+    monkeypatch.chdir(tmp_path)
+    Path("toy.txt").write_text("\n\n".join(toy_documents(60)))
+    Path("rare.jsonl").write_text("".join(json.dumps({"text": f"a dog {i}."}) + "\n" for i in range(50)))
+
+    def make(training: dict[str, Any] | None = None, **task: Any) -> MemberConfig:
+        corpora = [{"name": "toy", "files": ["toy.txt"]}, {"name": "rare", "files": ["rare.jsonl"]}]
+        base = {"corpora": corpora, "n_sequences": 20, "length": 30, "vocab_size": TOY_WORDS + 51}
+        options = {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2, "evaluate_every": 1}
+        config = {
+            "task": base | task,
+            "model": {"kind": "gpt2", "d_m": 8, "n_heads": 2, "n_layers": 1},
+            "init_rates": [0.5],
+            "training": options | {"snapshot_epochs": [1], "checkpoint_every": 1} | (training or {}),
+        }
+        return make_run_config(config).members()[0]
+
+    return make
+
+
+def _dataset(member: MemberConfig) -> TextDataset:
+    found = Trainer([member]).datasets[0]
+    assert isinstance(found, TextDataset)
+    return found
+
+
+def _texts(data: TextDataset, name: str) -> list[str]:
+    """Return a corpus's sequences in words, without padding."""
+    rows = torch.cat([data.tokens, data.labels[:, None]], dim=1)[data.parts[name]]
+    return [" ".join(data.words[t] for t in row.tolist() if t >= 0) for row in rows]
+
+
+def test_sequences_are_documents_with_an_end_as_many_of_each_corpus(language: Make) -> None:
+    data = _dataset(language())
+    assert len(data.tokens) == len(data.train) == 40
+    wanted = {
+        "toy": {" ".join([*_words(text), END]) for text in toy_documents(60)},
+        "rare": {f"a dog {i} . {END}" for i in range(50)},
+    }
+    for name, texts in wanted.items():
+        found = _texts(data, name)
+        assert len(found) == 20
+        assert set(found) <= texts
+    # Another seed draws other documents.
+    other = _dataset(language().model_copy(update={"seed": 1}))
+    assert set(_texts(other, "rare")) != set(_texts(data, "rare"))
+
+
+def _words(text: str) -> list[str]:
+    corpus = build_corpus([text])
+    return [corpus.words[t] for t in corpus.tokens]
+
+
+def test_layouts(language: Make) -> None:
+    """Cut to nine tokens; packed without padding, each sequence beginning with the last token before."""
+    cut = _dataset(language(length=8))
+    assert (cut.tokens[cut.parts["toy"]] >= 0).all()
+    assert (cut.labels[cut.parts["rare"]] == -1).all()
+    assert {len(text.split()) for text in _texts(cut, "toy")} == {9}
+    packed = _dataset(language(length=7, layout="pack"))
+    assert (packed.tokens >= 0).all()
+    rows = packed.parts["rare"]
+    assert torch.equal(packed.labels[rows][:-1], packed.tokens[rows][1:, 0])
+    stream = " ".join(packed.words[t] for t in packed.tokens[rows].flatten().tolist())
+    documents = stream.split(f" {END} ")
+    assert len(documents) == 28
+    assert len(set(documents)) == 28
+    longest = max(len(_words(text)) for text in toy_documents(60))
+    with pytest.raises(InputError, match=f"length = 20: corpus toy has a document of {longest} tokens"):
+        _dataset(language(length=20, layout="pad"))
+    assert _dataset(language(length=longest, layout="pad")).tokens.shape[1] == longest
+
+
+def test_the_vocabulary_keeps_the_most_frequent_tokens(language: Make) -> None:
+    data = _dataset(language(vocab_size=10))
+    assert data.words[-2:] == ("<other>", END)
+    assert {"a", ".", "the"} <= set(data.words)
+    assert int(data.tokens.max()) == 9
+    assert not any(word.isdigit() for word in data.words)
+    with pytest.raises(InputError, match="the corpora have 62 tokens and <end>; give 63, or fewer"):
+        _dataset(language(vocab_size=64))
+
+
+def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
+    """The run folder's losses are those of the two corpora; its statistics are what it trained on."""
+    member = language(training={"epochs": 12})
+    (run,) = train(_config(member), tmp_path / "runs")
+    first, last = run.metrics[0]["loss"], run.metrics[-1]["loss"]
+    assert list(first) == ["toy", "rare"]
+    assert all(last[name] < first[name] - 1 for name in first)
+    assert run.metrics[-1]["accuracy"]["toy"] > 0.3
+    trainer = Trainer([member])
+    for _ in range(12):
+        trainer.run_epoch()
+    assert trainer.evaluate()[0]["toy"]["loss"] == pytest.approx(last["toy"], rel=1e-5)
+    corpora = run.corpora()
+    assert [len(corpus) for corpus in corpora.values()] == [20, 20]
+    texts = [" ".join(corpora["rare"].words[t] for t in document) for document in corpora["rare"]]
+    data = trainer.datasets[0]
+    assert isinstance(data, TextDataset)
+    assert texts == _texts(data, "rare")
+    with pytest.raises(InputError, match="anchorflow corpus compare"):
+        _ = run.task
+
+
+def _config(member: MemberConfig) -> Any:
+    data = member.model_dump(mode="json")
+    return make_run_config({"init_rates": [data.pop("init_rate")], "seeds": [data.pop("seed")]} | data)
+
+
+def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(language: Make) -> None:
+    member = language(layout="pack", length=7)
+    unbroken, first, second = (Trainer([member]) for _ in range(3))
+    for _ in range(3):
+        unbroken.run_epoch()
+    left = iter([False] * 7)
+    while first.run_epoch(lambda: next(left, True)):
+        pass
+    second.restore([first.checkpoint(0)])
+    while second.epoch < 3:
+        second.run_epoch()
+    for name, tensor in unbroken.parameters.items():
+        assert torch.equal(second.parameters[name], tensor), name
+
+
+def test_members_train_together_as_alone(language: Make) -> None:
+    members = [
+        language(training={"dtype": "float64"}).model_copy(update={"init_rate": g}) for g in (0.3, 0.8)
+    ]
+    together = Trainer(members)
+    together.run_epoch()
+    for index, member in enumerate(members):
+        alone = Trainer([member])
+        alone.run_epoch()
+        for name, tensor in alone.parameters.items():
+            torch.testing.assert_close(together.parameters[name][index], tensor[0], rtol=0, atol=1e-10)
+
+
+def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
+    sources = [{"name": "toy", "files": ["toy.txt"], "sha256": [digest_of("toy.txt")]}]
+    member = language(corpora=sources, vocab_size=TOY_WORDS + 1)
+    train(_config(member), tmp_path / "runs")
+    with Path("toy.txt").open("a") as file:
+        file.write("\n\nThe dog.")
+    with pytest.raises(InputError, match=r"toy\.txt': not the file that the configuration names"):
+        train(_config(member), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    assert Run.open(tmp_path / "runs" / "gamma0.5_seed0").corpora()["toy"].vocab_size == TOY_WORDS + 1
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"n_sequences": 70}, "corpus toy has 60 sequences of length 30; give 60 or fewer"),
+        ({"n_sequences": 70, "layout": "pack", "length": 29}, "corpus toy has 57 sequences of length 29"),
+        ({"corpora": []}, "give at least one"),
+        ({"corpora": [{"name": "a", "files": ["toy.txt"]}] * 2}, "two corpora of that name"),
+        ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": []}], "length": 1}, "length = 1"),
+        ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": ["0" * 64] * 2}]}, "not one for each"),
+        ({"corpora": [{"name": "a/b", "files": ["toy.txt"]}]}, "name = 'a/b'"),
+        ({"corpora": [{"name": "a", "files": ["none.txt"]}]}, "no such file"),
+        ({"corpora": [{"name": "a", "files": ["empty.txt"]}]}, "no document holds a word"),
+        ({"vocabulary": 3}, "unknown key; choose one of corpora, layout"),
+    ],
+)
+def test_a_task_that_makes_no_sense_is_refused(language: Make, task: dict[str, Any], words: str) -> None:
+    Path("empty.txt").touch()
+    with pytest.raises(InputError, match=words):
+        Trainer([language(**task)])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model": {"kind": "transformer"}}, "does not train on text; set model.kind"),
+        ({"data": {"source": "draw"}}, "a language model has no such settings"),
+        ({"model": {"kind": "gpt2", "initial_embedding": "label-distributions"}}, 'set it to "random"'),
+    ],
+)
+def test_settings_of_other_tasks_are_refused(language: Make, change: dict[str, Any], words: str) -> None:
+    task = language().model_dump(mode="json")["task"]
+    with pytest.raises(InputError, match=words):
+        make_run_config({"task": task, "model": {"kind": "gpt2"}} | change).members()
+
+
+def test_names_of_corpora_come_from_files() -> None:
+    assert [corpus_name(file) for file in ("a/b.txt", "my stories.jsonl", "ü.txt")] == [
+        "b",
+        "my-stories",
+        "corpus",
+    ]
