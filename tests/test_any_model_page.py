@@ -29,3 +29,12 @@ def test_a_module_is_initialised_and_audited(capsys: pytest.CaptureFixture[str])
     escaped = re.findall(r"^- (\S+) \((\w+)\)", said, re.MULTILINE)
     assert escaped == [("words.weight", "tied")]
     assert "give inputs" not in said
+
+
+def test_a_checkpoint_is_compared_with_its_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    run("compare.py")
+    first = capsys.readouterr().out.splitlines()[1]
+    assert first.startswith("bigram")
+    correlation = re.search(r"most frequent\s+\d+\s+(0\.\d+) \[", first)
+    assert correlation is not None
+    assert float(correlation[1]) > 0.5

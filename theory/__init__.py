@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from theory.corpus.controls import shuffled_tokens as shuffled_tokens
     from theory.corpus.counts import CorpusCounts as CorpusCounts
     from theory.corpus.counts import corpus_counts as corpus_counts
+    from theory.corpus.counts import pair_counts as pair_counts
     from theory.corpus.geometry import CorpusGeometry as CorpusGeometry
     from theory.corpus.geometry import corpus_geometry as corpus_geometry
     from theory.corpus.mean_cosine import corpus_mean_cosine as corpus_mean_cosine
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from theory.corpus.operators import interchangeability_operator as interchangeability_operator
     from theory.corpus.operators import top_eigen as top_eigen
     from theory.corpus.operators import top_singular as top_singular
+    from theory.corpus.rows import corpus_gram as corpus_gram
     from theory.emb_mlp.activation import IDENTITY as IDENTITY
     from theory.emb_mlp.activation import TANH as TANH
     from theory.emb_mlp.activation import Activation as Activation

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from validate.compare import measures as measures
     from validate.compare import observed_cosines as observed_cosines
     from validate.compare import predicted_cosines as predicted_cosines
+    from validate.corpus.checkpoint import read_embedding as read_embedding
+    from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
+    from validate.corpus.embedding import compare_embedding as compare_embedding
     from validate.corpus.prediction import CorpusPrediction as CorpusPrediction
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure

@@ -273,6 +273,8 @@ def _corpus() -> dict[str, dict[str, Any]]:
         "corpus_counts": corpus,
         "corpus_geometry": corpus | {"tokens": [0, 1, 2], "predictor": "tied"},
         "corpus_associations": corpus,
+        "pair_counts": {"tokens": [[0, 1], [2, 3]], "labels": [1, 2], "vocab_size": 4},
+        "corpus_gram": counts | {"tokens": [0, 1, 2], "predictor": "readout"},
         "corpus_mean_cosine": counts | {"tokens": [0, 1, 2], "predictor": "tied"},
         "nearest_tokens": corpus | {"token": 1, "candidates": [0, 2], "n": 2, "predictor": "marginal"},
         "shuffled_tokens": corpus | {"rng": rng()},

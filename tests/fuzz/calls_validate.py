@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 import torch
 
 import sim
@@ -23,6 +24,7 @@ RESULTS = frozenset(
         "Claim",
         "Condition",
         "CorpusPrediction",
+        "EmbeddingComparison",
         "Escape",
         "Estimate",
         "Finding",
@@ -47,6 +49,14 @@ def runs() -> list[sim.Run]:
     config = tiny_config(epochs=2, snapshot_epochs=[1])
     few = config.model_copy(update={"init_rates": (0.3, 0.8), "seeds": (0,)})
     return sim.train(few, tempfile.mkdtemp(prefix="anchorflow-fuzz-"))
+
+
+@functools.cache
+def checkpoint() -> Path:
+    """Return a checkpoint with one embedding."""
+    path = Path(tempfile.mkdtemp(prefix="anchorflow-fuzz-")) / "model.safetensors"
+    safetensors.numpy.save_file({"wte.weight": np.eye(3)}, path)
+    return path
 
 
 def calls() -> dict[str, Call]:
@@ -74,6 +84,21 @@ def calls() -> dict[str, Call]:
                 "level": 0.95,
             },
         ),
+        "compare_embedding": (
+            validate.compare_embedding,
+            {
+                "embedding": np.array([[0.1, 0.4], [0.3, 0.1], [0.2, -0.5]]),
+                "corpus": corpus,
+                "predictors": ("bigram",),
+                "tokens": (0, 1, 2),
+                "top": 3,
+                "bands": (1, 5),
+                "controls": 1,
+                "padded": False,
+                "seed": 0,
+            },
+        ),
+        "read_embedding": (validate.read_embedding, {"path": checkpoint(), "tensor": "wte.weight"}),
         "compare_runs": (validate.compare_runs, {"runs": settings[:1], "epochs": [1]}),
         "draw_figure": (validate.draw_figure, {"number": 2, "observations": []}),
         "equations_behind": (validate.equations_behind, {"functions": ["theory.label_distribution"]}),

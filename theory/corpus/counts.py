@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from theory.checked import Size, checked
+from theory.checked import Integers, Size, check_tokens, checked
 from theory.corpus.sequences import Block, FloatArray, no_pairs, read_blocks
 from theory.errors import InputError
 from theory.memory import check_memory
@@ -133,6 +133,36 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
     if pairs is None or not pairs.nnz:
         raise no_pairs()
     return CorpusCounts(pairs, unigrams, n_sequences)
+
+
+@checked
+def pair_counts(tokens: Integers, labels: Integers, vocab_size: Size) -> CorpusCounts:
+    """Count pairs that are given as they are: a task of labels in place of a corpus.
+
+    Parameters
+    ----------
+    tokens : array_like of int, shape (n,) or (n, L)
+        One token a label, or a sequence of L tokens, each of which is paired with the label.
+    labels : array_like of int, shape (n,)
+    vocab_size : int
+        V; tokens and labels are 0..V−1.
+
+    Raises
+    ------
+    InputError
+        If the numbers of rows differ, there is none, or an entry is outside the vocabulary.
+    """
+    check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
+    rows, y = np.asarray(tokens), np.asarray(labels)
+    if rows.ndim not in (1, 2) or not rows.size or y.shape != rows.shape[:1]:
+        remedy = "give tokens of shape (n,) or (n, L) and labels of shape (n,)"
+        raise InputError("labels", y.shape, f"no label for each row of tokens {rows.shape}", remedy)
+    first = check_tokens("tokens", rows.ravel(), vocab_size)
+    second = np.repeat(check_tokens("labels", y, vocab_size), first.size // len(y))
+    ones = np.ones(len(first), np.int64)
+    pairs = sparse.coo_array((ones, (first, second)), shape=(vocab_size, vocab_size)).tocsr()
+    unigrams = np.bincount(np.concatenate([first, y]), minlength=vocab_size)
+    return CorpusCounts(pairs, unigrams, len(y))
 
 
 def _pairs_of(block: Block, vocab_size: int) -> sparse.csr_array:

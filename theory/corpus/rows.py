@@ -1,0 +1,100 @@
+"""The rows that the counts of a corpus predict for embeddings: sparse ones less multiples of dense ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from theory.checked import Integers, check_tokens, checked
+from theory.corpus.counts import CorpusCounts
+from theory.corpus.sequences import FloatArray
+from theory.memory import check_memory
+
+CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
+"""The predictors of ``corpus_geometry`` that need the counts alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedRows:
+    """Rows D_s = a_s − Σ_k weights_sk reference_k.
+
+    Attributes
+    ----------
+    counted : csr_array, shape (n, V)
+        a.
+    weights : ndarray, shape (n, k)
+    references : ndarray, shape (k, V)
+    """
+
+    counted: sparse.csr_array
+    weights: FloatArray
+    references: FloatArray
+
+    def sum(self, scale: FloatArray) -> FloatArray:
+        """Return Σ_s scale_s D_s, shape (V,)."""
+        return np.asarray(self.counted.T @ scale - (scale @ self.weights) @ self.references)
+
+    def squares(self) -> FloatArray:
+        """Return |D_s|², shape (n,); 0 where nothing but rounding is left of a row."""
+        found = self.counted.multiply(self.counted).sum(axis=1)
+        found = found - 2 * np.sum((self.counted @ self.references.T) * self.weights, axis=1)
+        found = found + np.sum((self.weights @ (self.references @ self.references.T)) * self.weights, axis=1)
+        largest = np.maximum(
+            self.counted.max(axis=1).toarray(), self.weights @ self.references.max(axis=1, initial=0.0)
+        )
+        return np.where(found > 1e-20 * largest**2, found, 0.0)
+
+    def gram(self) -> FloatArray:
+        """Return all inner products D_s · D_t, shape (n, n)."""
+        crossed = (self.counted @ self.references.T) @ self.weights.T
+        inner = self.weights @ (self.references @ self.references.T) @ self.weights.T
+        return np.asarray((self.counted @ self.counted.T).toarray() - crossed - crossed.T + inner)
+
+
+def predicted_rows(
+    counts: CorpusCounts, tokens: npt.NDArray[np.int64], predictor: CountPredictor
+) -> PredictedRows:
+    """Return the rows of some tokens."""
+    joint, r = counts.joint, counts.ratios
+    if predictor == "marginal":
+        return PredictedRows(joint[tokens], r[tokens, None], (counts.labels / counts.n_pairs)[None])
+    # C is the joint distribution less r_s u in row s; its transpose, less r/V in each row.
+    uniform, column = np.full(counts.vocab_size, 1 / counts.vocab_size), r / counts.vocab_size
+    own, ones = r[tokens, None], np.ones((len(tokens), 1))
+    if predictor == "bigram":
+        return PredictedRows(joint[tokens], own, uniform[None])
+    if predictor == "readout":
+        return PredictedRows(joint.T.tocsr()[tokens], ones, column[None])
+    both = np.stack([uniform, column])
+    return PredictedRows((joint + joint.T).tocsr()[tokens], np.concatenate([own, ones], axis=1), both)
+
+
+@checked
+def corpus_gram(counts: CorpusCounts, tokens: Integers, predictor: CountPredictor = "bigram") -> FloatArray:
+    """Return the inner products of some tokens' rows by the counts as they are, shape (n, n).
+
+    The diagonal is 0 where a token has no row. Nothing is corrected for sampling: this is what a model that
+    trains on this very corpus sees.
+
+    Parameters
+    ----------
+    counts : CorpusCounts
+    tokens : array_like of int, shape (n,)
+    predictor : {"bigram", "marginal", "tied", "readout"}, optional
+        As in ``corpus_geometry``.
+
+    Raises
+    ------
+    InputError
+        If a token is outside the vocabulary, or there are too many for this machine's memory.
+    """
+    wanted = check_tokens("tokens", tokens, counts.vocab_size)
+    check_memory("tokens", len(wanted), 32 * len(wanted) ** 2, "inner products", "ask for fewer")
+    rows = predicted_rows(counts, wanted, predictor)
+    found = rows.gram()
+    np.fill_diagonal(found, rows.squares())
+    return found

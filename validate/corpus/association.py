@@ -1,0 +1,127 @@
+"""How two cosine matrices of the same tokens go together, with intervals over the tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+from scipy.stats import rankdata
+
+from validate.stats import Estimate
+
+FloatArray = npt.NDArray[np.float64]
+N_GROUPS = 20
+"""Groups of tokens of which the jackknife leaves out one at a time."""
+FEWEST = 10
+"""Tokens that an interval needs."""
+
+
+@dataclass(frozen=True)
+class Association:
+    """How predicted cosines go with observed ones.
+
+    Attributes
+    ----------
+    pearson, spearman : Estimate
+        Correlations over all pairs of tokens, of values and of ranks, with 95 % intervals of a jackknife over
+        tokens; no interval for fewer than ten tokens.
+    control : Estimate
+        Pearson's correlation of the control's prediction.
+    gain : Estimate
+        Pearson's correlation less that of the control.
+    predicted_mean, observed_mean : float
+        Mean cosines.
+    n_tokens : int
+    """
+
+    pearson: Estimate
+    spearman: Estimate
+    control: Estimate
+    gain: Estimate
+    predicted_mean: float
+    observed_mean: float
+    n_tokens: int
+
+
+def associate(
+    predicted: FloatArray, observed: FloatArray, controls: Sequence[FloatArray], rng: np.random.Generator
+) -> Association:
+    """Compare cosine matrices of the same n tokens; several controls are averaged.
+
+    Leaving out a group of tokens leaves out all their pairs, so that the interval allows for pairs with a
+    common token going up and down together. For independent pairs it is too wide, by √2.
+    """
+    n = len(predicted)
+    kept = _kept(n, rng)
+
+    def of(first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.array([pearson(_pairs(first, keep), _pairs(second, keep)) for keep in kept])
+
+    own = of(predicted, observed)
+    control = np.mean([of(matrix, observed) for matrix in controls], axis=0)
+    # Ranks among all pairs: without a group they hardly change.
+    ranked = of(_ranks(predicted), _ranks(observed))
+    return Association(
+        _estimate(own, bounded=True),
+        _estimate(ranked, bounded=True),
+        _estimate(control, bounded=True),
+        _estimate(own - control),
+        float(_pairs(predicted, kept[0]).mean()),
+        float(_pairs(observed, kept[0]).mean()),
+        n,
+    )
+
+
+def pearson(first: FloatArray, second: FloatArray) -> float:
+    """Return the correlation; NaN where one of them is constant."""
+    if len(first) < 2:
+        return math.nan
+    a, b = first - first.mean(), second - second.mean()
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    # What rounding leaves of a constant is no spread.
+    flat = 1e-20 * max(float(first @ first), 1e-300) * max(float(second @ second), 1e-300)
+    return float(a @ b) / scale if scale**2 > flat else math.nan
+
+
+def _ranks(matrix: FloatArray) -> FloatArray:
+    """Return a matrix whose upper triangle holds the ranks of the pairs."""
+    found = np.zeros_like(matrix)
+    above = np.triu_indices(len(matrix), 1)
+    # Cosines that are equal but for rounding share a rank.
+    found[above] = rankdata(matrix[above].round(10))
+    return found
+
+
+def _kept(n: int, rng: np.random.Generator) -> list[npt.NDArray[np.bool_]]:
+    """Return all tokens, and then all without each of the groups."""
+    every = np.ones(n, np.bool_)
+    if n < FEWEST:
+        return [every]
+    group = rng.permutation(n) % min(N_GROUPS, n)
+    return [every, *(group != g for g in range(group.max() + 1))]
+
+
+def _pairs(matrix: FloatArray, keep: npt.NDArray[np.bool_]) -> FloatArray:
+    part = matrix[np.ix_(keep, keep)]
+    return np.asarray(part[np.triu_indices(len(part), 1)])
+
+
+def _estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
+    """Return the first value with the interval that the others, with a group left out each, give it."""
+    value, without = float(values[0]), values[1:]
+    if not np.isfinite(values).all() or not len(without):
+        return Estimate(value, None, None, 0 if math.isnan(value) else 1)
+    # A correlation's interval is that of its inverse hyperbolic tangent: it stays within ±1.
+    inside = bounded and float(np.abs(values).max()) < 1 - 1e-12
+    centre, scaled = (np.arctanh(value), np.arctanh(without)) if inside else (value, without)
+    g = len(without)
+    error = math.sqrt((g - 1) / g * float(((scaled - scaled.mean()) ** 2).sum()))
+    half = float(stdtrit(g - 1, 0.975)) * error
+    low, high = centre - half, centre + half
+    if inside:
+        low, high = math.tanh(low), math.tanh(high)
+    return Estimate(value, float(low), float(high), g)

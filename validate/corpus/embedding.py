@@ -1,0 +1,243 @@
+"""``compare_embedding``: what a corpus predicts against any embedding, by frequency and against a control."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.data.corpus import Corpus
+from sim.runs.files import finite
+from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
+from theory.checked import Between, Size, check_tokens, checked
+from theory.corpus.rows import CountPredictor
+from theory.display import html_table, text_table
+from validate.corpus.association import Association, FloatArray, associate
+from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
+
+PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
+BANDS = (1, 5, 20, 100, 1000)
+"""Where bands of numbers of occurrences begin."""
+_MOST = 4000
+"""Tokens whose cosines are compared at once: 16 million pairs."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One predictor over one set of tokens.
+
+    Attributes
+    ----------
+    predictor : str
+    tokens : str
+        Which: "most frequent", "chosen", or the numbers of occurrences of a band.
+    mean_removed : bool
+        Whether the mean row of these tokens was taken from all rows, predicted and observed, first.
+    found : Association
+    """
+
+    predictor: CountPredictor
+    tokens: str
+    mean_removed: bool
+    found: Association
+
+
+@dataclass(frozen=True)
+class EmbeddingComparison:
+    """Predicted against observed cosines; print it.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+    n_controls : int
+        Shuffled corpora behind the control.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    n_controls: int
+
+    HEADER = ("predictor", "tokens", "n", "Pearson", "Spearman", "control", "gain", "mean", "observed")
+    NOTES = (
+        "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
+        "control: Pearson's correlation of the prediction from shuffled text; gain: what is above it",
+        "mean, observed: the mean cosine predicted and observed",
+    )
+
+    def rows(self) -> list[list[str]]:
+        """Return a line a comparison, as text."""
+        return [
+            [
+                c.predictor + (", mean removed" if c.mean_removed else ""),
+                c.tokens,
+                str(c.found.n_tokens),
+                *(
+                    str(estimate)
+                    for estimate in (c.found.pearson, c.found.spearman, c.found.control, c.found.gain)
+                ),
+                f"{c.found.predicted_mean:.3f}",
+                f"{c.found.observed_mean:.3f}",
+            ]
+            for c in self.comparisons
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; what is undefined is null."""
+        measures = ("pearson", "spearman", "control", "gain")
+        return {
+            "schema": "anchorflow/embedding-comparison/1",
+            "controls": self.n_controls,
+            "comparisons": [
+                {"predictor": c.predictor, "tokens": c.tokens, "mean_removed": c.mean_removed}
+                | {name: getattr(c.found, name).as_dict() for name in measures}
+                | {
+                    "n_tokens": c.found.n_tokens,
+                    "predicted_mean": finite(c.found.predicted_mean),
+                    "observed_mean": finite(c.found.observed_mean),
+                }
+                for c in self.comparisons
+            ],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(self.HEADER, self.rows()), *self.NOTES])
+
+    def _repr_html_(self) -> str:
+        return html_table("predicted against observed cosines", self.HEADER, self.rows())
+
+
+@checked
+def compare_embedding(
+    embedding: Any,
+    corpus: Any,
+    *,
+    tensor: str | None = None,
+    predictors: Sequence[CountPredictor] = PREDICTORS,
+    tokens: Sequence[int] = (),
+    top: Annotated[int, Between(2, _MOST)] = 500,
+    bands: Sequence[int] = BANDS,
+    controls: Size = 3,
+    padded: bool = False,
+    seed: int = 0,
+) -> EmbeddingComparison:
+    """Compare the cosines that a corpus predicts with those of an embedding, trained by whom ever.
+
+    Parameters
+    ----------
+    embedding : array_like, Tensor, Embedding, or path of a safetensors file
+        One row a token, shape (V, d).
+    corpus : Corpus, list of sequences, or tuple (tokens, labels)
+        What it was trained on. Tokens of shape (n,) or (n, L) are paired with labels of shape (n,).
+    tensor : str, optional
+        Which tensor of the file.
+    predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
+        See ``theory.corpus_geometry``.
+    tokens : sequence of int, optional
+        The tokens to compare, in place of the most frequent ones and the bands.
+    top : int, optional
+        How many tokens at most: the most frequent ones, and as many of each band, drawn at random.
+    bands : sequence of int, optional
+        Numbers of occurrences at which bands begin, rising.
+    controls : int, optional
+        Shuffled corpora to average: they keep frequencies alone. Of (tokens, labels), the labels are
+        shuffled.
+    padded : bool, optional
+        Allow an embedding of more rows than there are tokens.
+    seed : int, optional
+        Of the control, the draws and the jackknife's groups.
+
+    Raises
+    ------
+    InputError
+        If the embedding and the corpus have different vocabularies, or fewer than two tokens can be compared.
+    """
+    is_path = isinstance(embedding, (str, os.PathLike))
+    if tensor is not None and not is_path:
+        raise InputError("tensor", tensor, "the embedding is no file", "leave it out")
+    rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
+    _check_settings(predictors, bands, seed)
+    rng = np.random.default_rng(seed)
+    own, shuffled = _counts(corpus, len(rows), padded, rng)
+    theirs = [shuffled() for _ in range(controls)]
+    found = []
+    for name, chosen in _sets(own, tokens, top, bands, rng):
+        for predictor in predictors:
+            grams = _grams(rows, [own, *theirs], chosen, predictor)
+            for removed in (False, True):
+                observed, predicted, *others = (_cosines(gram, removed) for gram in grams)
+                association = associate(predicted, observed, others, np.random.default_rng(seed))
+                found.append(Comparison(predictor, name, removed, association))
+    return EmbeddingComparison(tuple(found), controls)
+
+
+def _check_settings(predictors: Sequence[str], bands: Sequence[int], seed: int) -> None:
+    if not predictors:
+        raise InputError("predictors", predictors, "none", f"name some of {', '.join(PREDICTORS)}")
+    if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
+        raise InputError("bands", bands, "not rising numbers from 1 on", "give e.g. (1, 5, 20)")
+    if seed < 0:
+        raise InputError("seed", seed, "out of range", "give 0 or more")
+
+
+def _counts(
+    corpus: Any, n_rows: int, padded: bool, rng: np.random.Generator
+) -> tuple[CorpusCounts, Callable[[], CorpusCounts]]:
+    """Return the counts of a corpus, and a function that shuffles it anew and counts again."""
+    if isinstance(corpus, tuple) and len(corpus) == 2:
+        tokens, labels = corpus
+        own = pair_counts(tokens, labels, n_rows)
+        return own, lambda: pair_counts(tokens, rng.permutation(np.asarray(labels)), n_rows)
+    V = n_rows
+    if isinstance(corpus, Corpus):
+        V = corpus.vocab_size
+        if n_rows < V or (n_rows > V and not padded):
+            remedy = "use the tokenizer that it was trained with" + (", or padded=True" if n_rows > V else "")
+            raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
+    # A one-way iterator would be spent by the first pass.
+    sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)
+    return corpus_counts(sequences, n_rows), lambda: corpus_counts(shuffled_tokens(sequences, V, rng), n_rows)
+
+
+def _sets(
+    counts: CorpusCounts, tokens: Sequence[int], top: int, bands: Sequence[int], rng: np.random.Generator
+) -> list[tuple[str, npt.NDArray[np.int64]]]:
+    """Return names and tokens of the sets to compare; a band that holds fewer than two is left out."""
+    if len(tokens) > _MOST:
+        raise InputError("tokens", len(tokens), "too many at once", f"name at most {_MOST}")
+    if tokens:
+        return [("chosen", np.unique(check_tokens("tokens", tokens, counts.vocab_size)))]
+    often = counts.unigrams
+    order = np.argsort(-often, kind="stable")
+    found = [("most frequent", order[: min(top, np.count_nonzero(often))])]
+    for low, high in zip(bands, [*bands[1:], None], strict=True):
+        band = np.flatnonzero((often >= low) & (often < (high or np.inf)))
+        name = f"{low} or more" if high is None else f"{low} to {high - 1}"
+        if len(band) > 1:
+            found.append((name, rng.permutation(band)[:top]))
+    return found
+
+
+def _grams(
+    rows: FloatArray,
+    corpora: Sequence[CorpusCounts],
+    tokens: npt.NDArray[np.int64],
+    predictor: CountPredictor,
+) -> list[FloatArray]:
+    """Return inner products of the embedding's rows and of each corpus's, of those tokens that have a row."""
+    found = [rows[tokens] @ rows[tokens].T, *(corpus_gram(c, tokens, predictor) for c in corpora)]
+    defined = np.all([np.diagonal(gram) > 0 for gram in found], axis=0)
+    if defined.sum() < 2:
+        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
+    return [gram[np.ix_(defined, defined)] for gram in found]
+
+
+def _cosines(gram: FloatArray, mean_removed: bool) -> FloatArray:
+    """Return cosines from inner products, of rows as they are or less their mean."""
+    if mean_removed:
+        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
+    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
