@@ -18,11 +18,12 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, value: object, problem: str, remedy: str) -> None:
         self.argument, self.value, self.problem, self.remedy = argument, value, problem, remedy
-        super().__init__(f"{argument} = {shown(value)}: {problem}; {remedy}.")
+        # All four, so that the error travels whole between processes.
+        super().__init__(argument, value, problem, remedy)
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, object, str, str]]:
-        """Travel whole between processes: an exception is otherwise rebuilt from its message alone."""
-        return type(self), (self.argument, self.value, self.problem, self.remedy)
+    def __str__(self) -> str:
+        """Return the message; writing a value out can take long, and errors that are caught show none."""
+        return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}."
 
 
 class TooManyEntriesError(InputError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from matplotlib.artist import Artist
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.text import Text
 
@@ -36,10 +37,18 @@ def explain(artist: Artist, kind: str, meaning: str) -> None:
 
 def marks_of(figure: Figure | SubFigure) -> list[Mark]:
     """Return each kind of mark that a figure shows, once, in a fixed order."""
-    found = {_MARKS[artist] for artist in figure.findobj(lambda a: a in _MARKS)}
-    if any(_BRACKETS.search(text.get_text()) for text in figure.findobj(Text)):
+    artists = list(_artists(figure))
+    found = {_MARKS[artist] for artist in artists if artist in _MARKS}
+    if any(_BRACKETS.search(artist.get_text()) for artist in artists if isinstance(artist, Text)):
         found.add(Mark("brackets", OVER_SEEDS))
     return sorted(found, key=lambda mark: (mark.meaning, mark.kind))
+
+
+def _artists(artist: Artist) -> Iterator[Artist]:
+    """Yield an artist and all that it holds, but not the ticks: an axis makes thousands to be asked."""
+    yield artist
+    for child in [artist.label] if isinstance(artist, Axis) else artist.get_children():
+        yield from _artists(child)
 
 
 def legend_of(marks: Iterable[Mark]) -> str:

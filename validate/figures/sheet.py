@@ -27,7 +27,6 @@ from validate.figures.style import (
     SMALL_TEXT,
     TEXT,
     TITLE,
-    fix_layout,
     legend_below,
     new_figure,
     rendered,
@@ -155,7 +154,6 @@ class Sheet:
         if footnote:
             lines = textwrap.wrap(self.note, int(width * _LETTERS_PER_INCH), break_on_hyphens=False)
             figure.supxlabel("\n".join(lines), fontsize=SMALL_TEXT, color="0.3")
-        fix_layout(figure)
         return self
 
     def __repr__(self) -> str:

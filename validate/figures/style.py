@@ -140,7 +140,7 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
 
 
 def fix_layout(figure: Figure) -> None:
-    """Solve a figure's layout and keep it: solving it again for every format costs most of the time."""
+    """Solve a figure's layout, once for all formats: it takes longer than drawing the figure."""
     engine = figure.get_layout_engine()
     if engine is not None:
         _read_texts(figure)
@@ -151,6 +151,7 @@ def fix_layout(figure: Figure) -> None:
 def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
     """Return a figure as a file of some format, "png", "svg" or "pdf"."""
     # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
+    fix_layout(figure)
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
     buffer, before = io.BytesIO(), figure.dpi
     # ``savefig`` draws everything twice, the first time to find out what a canvas of its own would measure.

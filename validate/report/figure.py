@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from validate.figures.sheet import Sheet
-from validate.figures.style import fix_layout, rendered
+from validate.figures.style import rendered
 
 MOST_PIXELS = 1300
 """The widest picture, in pixels: wide sheets are drawn at fewer pixels an inch."""
@@ -42,9 +42,6 @@ class ReportFigure:
     title: str = ""
     note: str = ""
     numbers: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        fix_layout(self.figure)
 
     @classmethod
     def of(cls, sheet: Sheet, title: str = "") -> ReportFigure:

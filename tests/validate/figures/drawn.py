@@ -7,6 +7,7 @@ from functools import cache
 from tests.validate.figures.synthetic import MEMORIES, RANGES, make_observations, several
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
+from validate.figures.style import fix_layout
 from validate.observe import Observations
 
 
@@ -26,7 +27,12 @@ def runs_for(number: int) -> list[Observations]:
 @cache
 def drawn(number: int) -> Sheet:
     """Return a drawn figure of such runs, its texts where a file has them."""
-    sheet = draw_figure(number, runs_for(number))
+    return laid_out(draw_figure(number, runs_for(number)))
+
+
+def laid_out(sheet: Sheet) -> Sheet:
+    """Return a drawn sheet whose texts are where a file has them."""
     assert sheet.figure_ is not None
+    fix_layout(sheet.figure_)
     sheet.figure_.draw_without_rendering()
     return sheet

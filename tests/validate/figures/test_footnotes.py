@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from tests.validate.figures.drawn import drawn, runs_for
+from tests.validate.figures.drawn import drawn, laid_out, runs_for
 from tests.validate.figures.synthetic import make_observations, several
 from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs
 from validate.figures.context import about, missing_rates
@@ -106,7 +106,7 @@ def test_the_footnote_is_on_the_picture_and_inside_it(number: int) -> None:
 @pytest.mark.parametrize("number", [3, 13])
 def test_the_footnote_of_a_narrow_figure_is_not_clipped(number: int) -> None:
     """One setting fills few panels; the footnote is as long as ever."""
-    _is_inside(draw_figure(number, several("emb-mlp", (0.8,))))
+    _is_inside(laid_out(draw_figure(number, several("emb-mlp", (0.8,)))))
 
 
 def _is_inside(sheet: Sheet) -> None:

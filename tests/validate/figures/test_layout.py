@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 
-from tests.validate.figures.drawn import drawn, runs_for
+from tests.validate.figures.drawn import drawn, laid_out, runs_for
 from tests.validate.figures.synthetic import RANGES, TASK, make_observations
 from validate.figures import CosineMatrix, PanelRow, Sheet
 from validate.figures.paper import FIGURES, draw_figure
@@ -47,12 +47,12 @@ def test_titles_of_rows_are_not_clipped(number: int) -> None:
 
 @pytest.mark.parametrize("number", [2, 3, 9, 13])
 def test_titles_of_rows_are_not_clipped_where_panels_are_few(number: int) -> None:
-    _rows_fit(draw_figure(number, [make_observations("emb-mlp", task=RANGES if number == 2 else TASK)]))
+    runs = [make_observations("emb-mlp", task=RANGES if number == 2 else TASK)]
+    _rows_fit(laid_out(draw_figure(number, runs)))
 
 
 def _rows_fit(sheet: Sheet) -> None:
     assert sheet.figure_ is not None
-    sheet.figure_.draw_without_rendering()
     for part in sheet.figure_.subfigs:
         for text in part.texts:
             box = text.get_window_extent()
@@ -149,7 +149,7 @@ def test_rows_that_share_an_axis_have_the_same_ticks() -> None:
     rows = [
         PanelRow("", [panel], height=h, share_y="cosine") for panel, h in zip(panels, (1.4, 3), strict=True)
     ]
-    (low,), (high,) = Sheet("name", "", "", rows).plot().axes_
+    (low,), (high,) = laid_out(Sheet("name", "", "", rows).plot()).axes_
     assert low.bbox.height < 0.7 * high.bbox.height
     assert [*low.get_yticks()] == [*high.get_yticks()]
 
