@@ -62,13 +62,14 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
         "estimate": outcome.estimate.as_dict(),
         "side": outcome.side,
         "p_value": finding.p_value(outcome),
-        "values": [_plain(value) for value in outcome.values],
+        "values": [plain_value(value) for value in outcome.values],
         "missing": outcome.missing or None,
         "sources": dict(outcome.sources),
     }
 
 
-def _plain(value: Value) -> Any:
+def plain_value(value: Value) -> Any:
+    """Return a value as JSON has it: a number, null if undefined, or the two ends of a bound."""
     if isinstance(value, Bound):
         return {"low": finite(value.low), "high": finite(value.high)}
     return finite(value)

@@ -6,6 +6,7 @@ COMMANDS = {
     "corpus": "what a text's own counts say about a language model's embedding",
     "train": "train every γ and seed of a configuration into run folders",
     "study": "the runs behind claims and figures: status, training, keeping",
+    "search": "at which settings the picture of Fig. 3A appears",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",
     "compare": "does the theory predict what these runs did? a verdict and a report",

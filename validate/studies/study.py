@@ -15,9 +15,10 @@ from theory.checked import checked
 from theory.errors import unknown_name
 from theory.task.toml import load_toml
 from validate.observe import RUNS
+from validate.studies.axes import with_axes
 
 FOLDER = Path(__file__).resolve().parent
-_OWN_KEYS = ("purpose", "preset", "keep", "variants")
+_OWN_KEYS = ("purpose", "preset", "keep", "variants", "axes")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
@@ -83,7 +84,7 @@ def load_study(source: str | Path) -> Study:
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
-    data = load_toml(file)
+    data = with_axes(load_toml(file))
     if file.stem in study_names():
         data = _chosen(data)
     return _study(_checked_name("study", file.stem), data)

@@ -1,0 +1,194 @@
+"""The search for Fig. 3A: its conditions by hand, the order of its runs, and its table."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.validate.claims.synthetic import TIMES, learning, of_embeddings, ramp, run
+from theory import InputError
+from validate.bounds import Bound
+from validate.cli import main
+from validate.observe import Observations
+from validate.search import (
+    WANTED,
+    Finding,
+    Wanted,
+    held_out_lag,
+    memory_alignment,
+    memory_delay,
+    reasoning_lead,
+    run_search,
+)
+from validate.studies import load_study
+
+NEVER = [0.0] * len(TIMES)
+
+
+def with_embedding(rate: float, accuracy: dict[str, list[float]], kind: str = "label") -> Observations:
+    return run(rate, 0, accuracy, arrays=of_embeddings([kind] * 3, 0))
+
+
+def finding(large: dict[str, list[float]], small: dict[str, list[float]] | None) -> Finding:
+    runs = {0.3: with_embedding(0.3, large)}
+    return Finding("made up", runs if small is None else runs | {0.8: with_embedding(0.8, small)})
+
+
+def test_the_lag_is_that_of_the_test_accuracy_and_a_bound_until_the_training_sums_are_fitted() -> None:
+    train = [0.0, 0.2, 0.6, 0.9, *[0.9] * 7]
+    test = [0.0, 0.1, 0.2, 0.4, *[0.8] * 7]
+    assert held_out_lag(run(0.3, 0, {"mem": NEVER, "rsn_train": train, "rsn_test": test})) == pytest.approx(
+        0.5
+    )
+    slow = {"mem": NEVER, "rsn_train": [0.4 * t / 10 for t in TIMES], "rsn_test": NEVER}
+    assert held_out_lag(run(0.3, 0, slow)) == Bound(low=0.4)
+
+
+def test_the_delay_counts_doublings_either_way() -> None:
+    late = {"mem": ramp(8), "rsn_train": ramp(2), "rsn_test": NEVER}
+    soon = {"mem": ramp(2), "rsn_train": ramp(8), "rsn_test": NEVER}
+    assert memory_delay(run(0.3, 0, late)) == memory_delay(run(0.3, 0, soon)) == pytest.approx(2)
+    never = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
+    assert memory_delay(run(0.3, 0, never)) == Bound(low=math.log2(5))
+
+
+def test_the_lead_needs_both_reasoning_sets_before_memory() -> None:
+    assert reasoning_lead(run(0.8, 0, learning(small=True))) == pytest.approx(1.0)
+    held = {"mem": ramp(3), "rsn_train": ramp(1), "rsn_test": [0.0] * len(TIMES)}
+    assert reasoning_lead(run(0.8, 0, held)) == pytest.approx(0.0)
+    assert isinstance(
+        reasoning_lead(run(0.8, 0, {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": ramp(2)})), Bound
+    )
+
+
+def test_alignment_is_of_the_memory_anchors_and_undefined_where_nothing_was_learned() -> None:
+    learned = with_embedding(0.8, learning(small=True))
+    expected = learned.cosines(learned.task.memory_anchors, 3)[np.triu_indices(5, 1)].mean()
+    assert memory_alignment(learned) == pytest.approx(expected)
+    nothing = with_embedding(0.8, {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER})
+    assert math.isnan(memory_alignment(nothing))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "below", "state"),
+    [
+        (0.5, False, "met"), (0.49, False, "not met"), (math.nan, False, "open"),
+        (Bound(low=0.5), False, "met"), (Bound(low=0.4), False, "open"), (Bound(high=0.4), False, "not met"),
+        (0.5, True, "met"), (0.51, True, "not met"), (Bound(low=0.6), True, "not met"),
+        (Bound(low=0.4), True, "open"),
+    ],
+)  # fmt: skip
+def test_a_bound_decides_only_where_all_of_it_lies_on_one_side(value: Any, below: bool, state: str) -> None:
+    assert Wanted("made up", 0.3, held_out_lag, 0.5, below).state(value) == state
+
+
+def test_the_picture_needs_all_four_conditions() -> None:
+    together, apart = learning(small=False), learning(small=True)
+    shown = finding(together, apart)
+    assert shown.states == ("met", "met", "met", "met")
+    assert shown.verdict == "found"
+    assert finding(together, together).verdict == "no"
+    assert finding(apart, apart).verdict == "no"
+    assert finding(together, None).verdict == "open"
+
+
+def test_the_second_run_is_for_settings_that_the_first_leaves_possible() -> None:
+    assert finding(learning(small=False), None).goes_on
+    assert not finding(learning(small=True), None).goes_on  # Its test accuracy does not lag.
+    assert not finding({"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}, None).goes_on
+    assert not Finding("made up", {}).goes_on
+
+
+TOY = """purpose = "toy"
+init_rates = [0.3, 0.8]
+seeds = [0]
+[task]
+keys = [40, 44]
+reasoning_anchors = [11, 12, 13]
+memory_anchors = [1, 2]
+vocab_size = 80
+length = 3
+n_anchors = 2
+held_out = [[11, 12]]
+[model]
+kind = "emb-mlp"
+d_m = 8
+d_f = 8
+[data]
+source = "draw"
+n_sequences = 104
+[training]
+epochs = 1
+batch_size = 13
+[axes.rate]
+low = { training = { learning_rate = 1e-3 } }
+high = { training = { learning_rate = 2e-3 } }
+[axes.decay]
+none = { training = { weight_decay = 0.0 } }
+some = { training = { weight_decay = 0.1 } }
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    file = tmp_path / "toy.toml"
+    file.write_text(TOY)
+    return file
+
+
+def test_axes_multiply_and_the_later_axis_decides(toy: Path) -> None:
+    configs = load_study(toy).configs
+    assert list(configs) == ["low-none", "low-some", "high-none", "high-some"]
+    pair = configs["high-none"].training  # type: ignore[index]
+    assert (pair.learning_rate, pair.weight_decay) == (2e-3, 0.0)
+    toy.write_text(TOY.replace("weight_decay = 0.1", "learning_rate = 5e-3"))
+    assert load_study(toy).configs["low-some"].training.learning_rate == 5e-3  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("[axes.decay]", "[variants.plain]\n[axes.decay]", "variants"),
+        ("[axes.decay]", "[axes.empty]\n[axes.decay]", "tables of overrides"),
+        ("none = { training = { weight_decay = 0.0 } }", "none = 3", "tables of overrides"),
+    ],
+)  # fmt: skip
+def test_axes_that_make_no_sense_are_refused(toy: Path, old: str, new: str, named: str) -> None:
+    toy.write_text(TOY.replace(old, new))
+    with pytest.raises(InputError, match=named):
+        load_study(toy)
+
+
+@pytest.mark.parametrize("change", [("[0.3, 0.8]", "[0.3]"), ("seeds = [0]", "seeds = [0, 1]")])
+def test_a_study_that_is_no_search_is_refused_before_any_work(toy: Path, change: tuple[str, str]) -> None:
+    toy.write_text(TOY.replace(*change))
+    with pytest.raises(InputError, match="one seed"):
+        run_search(load_study(toy), toy.parent / "runs", toy.parent / "kept")
+    assert not (toy.parent / "runs").exists()
+
+
+def test_the_first_round_trains_the_large_scale_alone(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = ["--root", str(toy.parent / "runs"), "--kept", str(toy.parent / "kept")]
+    assert main(["search", str(toy), "--run", "--workers", "1", "--json", *folders]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["setting"] for each in found] == ["low-none", "low-some", "high-none", "high-some"]
+    assert {path.parent.name for path in toy.parent.rglob("config.json")} == {"gamma0.3_seed0"}
+    shown = found[0]["conditions"]
+    assert list(shown) == [wanted.name for wanted in WANTED]
+    assert shown["reasoning lead"] == {"value": None, "state": "open"}
+    assert set(shown["test behind"]["value"]) == {"low", "high"}
+
+
+def test_the_package_search_is_the_grid_that_its_file_says() -> None:
+    configs = load_study("search").configs
+    assert len(configs) == 4 * 2 * 6 * 2
+    assert len({config.model_dump_json() for config in configs.values()}) == len(configs)
+    peaks = {
+        c.training.learning_rate * (20 if c.training.schedule != "constant" else 1) for c in configs.values()
+    }
+    assert sorted(peaks) == pytest.approx([5e-5, 2e-4, 1e-3])

@@ -1,0 +1,82 @@
+"""anchorflow search: at which settings the picture of Fig. 3A appears."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from validate.search import Finding
+
+
+class Options(CommandOptions):
+    """Show which settings of a search have the picture of Fig. 3A, by conditions fixed before its runs.
+
+    The picture: at γ = 0.3 memory and training sums are fitted together, within a factor of two in time, and
+    the held-out sums lag by half; at γ = 0.8 reasoning leads by half and the memory anchors are aligned.
+    --run trains γ = 0.3 at every setting, then γ = 0.8 where that run leaves the picture possible.
+    """
+
+    study: Annotated[str, Positional("STUDY")] = "search"
+    """The study, or a TOML file of your own with the same two γ and one seed."""
+    run: bool = False
+    """Train the missing runs, after saying how long it will take."""
+    workers: int = 0
+    """Processes side by side; 0 takes one for each core."""
+    root: Path = Path("runs/studies")
+    """The folder of the run folders."""
+    kept: Path | None = None
+    """The folder of the kept observations; by default the one in the package."""
+
+
+COMMAND = Command("search", Options, "anchorflow search --json")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Train as asked, then show every setting that has a run."""
+    options = COMMAND.parse(arguments)
+    from validate.observe import KEPT
+    from validate.search import findings, run_search
+    from validate.studies import load_study
+    from validate.terminal.tables import print_json, say
+
+    study, folder = load_study(options.study), options.kept or KEPT
+    if options.run:
+        try:
+            run_search(study, options.root, folder, options.workers)
+        except KeyboardInterrupt:
+            say("anchorflow: stopped; checkpoints are written, the same command continues")
+            return 130
+    found = findings(study, options.root, folder)
+    if options.as_json:
+        print_json([_as_dict(finding) for finding in found])
+    else:
+        _print(found)
+    return 0
+
+
+def _as_dict(finding: Finding) -> dict[str, Any]:
+    from validate.claims.presentation import plain_value
+    from validate.search import WANTED
+
+    shown = {
+        wanted.name: {"value": None if value is None else plain_value(value), "state": state}
+        for wanted, value, state in zip(WANTED, finding.values, finding.states, strict=True)
+    }
+    return {"setting": finding.setting, "verdict": finding.verdict, "conditions": shown}
+
+
+def _print(found: Sequence[Finding]) -> None:
+    from validate.search import WANTED, value_text
+    from validate.terminal.tables import print_table
+
+    rows = [[f.setting, *map(value_text, f.values), f.verdict] for f in found if f.runs]
+    missing = sum(not f.runs for f in found)
+    notes = [f"{w.name}: at γ = {w.init_rate:g}, {'≤' if w.below else '≥'} {w.threshold:g}" for w in WANTED]
+    if missing:
+        notes.append(f"settings without a run: {missing} of {len(found)}")
+    print_table("the search for Fig. 3A", ["setting", *(w.name for w in WANTED), "found"], rows, notes=notes)

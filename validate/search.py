@@ -1,0 +1,197 @@
+"""The exploratory search for Fig. 3A: its conditions, their thresholds and the order of its runs.
+
+All of this was committed before any run of the search. Fig. 3A shows, at γ = 0.3, memory and the training
+sums fitted together with the held-out sums behind, and at γ = 0.8 reasoning learned first; Fig. 4 shows the
+memory anchors' embeddings aligned there. A setting has *the picture* if it meets all four conditions. What a
+search finds it has chosen by the outcome: it shows that the picture exists, once fresh seeds confirm it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sim.config.run import RunConfig
+from theory import InputError
+from validate.bounds import Bound, Value, ends, magnitude
+from validate.claims.measures.geometry import mean_cosine
+from validate.claims.statements import LARGE, SMALL
+from validate.observe import KEPT, RUNS, Observations, kept
+from validate.observe.errors import NoRunsError
+from validate.studies import Study, run_study
+from validate.times import curve, doublings, has_learned, is_fitted
+
+STUDY = "search"
+State = Literal["met", "not met", "open"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One condition of the picture.
+
+    Attributes
+    ----------
+    name : str
+        Its column in the table.
+    init_rate : float
+        γ of the run that is measured.
+    measure : callable
+        From a run to a number; a bound where the run was too short, NaN where nothing was learned.
+    threshold : float
+    below : bool
+        Whether the measure has to be at most the threshold, instead of at least.
+    """
+
+    name: str
+    init_rate: float
+    measure: Callable[[Observations], Value]
+    threshold: float
+    below: bool = False
+
+    def state(self, value: Value) -> State:
+        """Return whether a value meets the threshold; open if it is undefined or a bound that leaves both."""
+        low, high = ends(value)
+        if math.isnan(low):
+            return "open"
+        met = {end <= self.threshold if self.below else end >= self.threshold for end in (low, high)}
+        return "open" if len(met) == 2 else "met" if met.pop() else "not met"
+
+
+def held_out_lag(run: Observations) -> Value:
+    """Return the largest lag of the test behind the training accuracy; at least that, if training goes on."""
+    lag = float((curve(run, "accuracy", "rsn_train")[1] - curve(run, "accuracy", "rsn_test")[1]).max())
+    return lag if is_fitted(run, "rsn_train") else Bound(low=lag)
+
+
+def memory_delay(run: Observations) -> Value:
+    """Return |log2| of the ratio of the times (Σ learning rate) that fit memory and training sums."""
+    return magnitude(doublings(run, "mem", "rsn_train"))
+
+
+def reasoning_lead(run: Observations) -> Value:
+    """Return the largest lead of both reasoning accuracies over memory; at least that, until it is fitted."""
+    train, test, memory = (curve(run, "accuracy", part)[1] for part in ("rsn_train", "rsn_test", "mem"))
+    lead = float((np.minimum(train, test) - memory).max())
+    return lead if is_fitted(run, "mem") else Bound(low=lead)
+
+
+def memory_alignment(run: Observations) -> Value:
+    """Return the mean cosine over pairs of memory anchors when the run is early."""
+    return mean_cosine(run, run.task.memory_anchors) if has_learned(run) else math.nan
+
+
+WANTED = (
+    Wanted("test behind", LARGE, held_out_lag, 0.5),
+    Wanted("memory delay", LARGE, memory_delay, 1.0, below=True),
+    Wanted("reasoning lead", SMALL, reasoning_lead, 0.5),
+    Wanted("memory aligned", SMALL, memory_alignment, 0.8),
+)
+"""The picture: accuracies half apart, times within a factor of two, and 0.8 of full alignment."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a setting shows.
+
+    Attributes
+    ----------
+    setting : str
+        The variant of the study.
+    runs : mapping of float to Observations
+        Its runs by γ.
+    """
+
+    setting: str
+    runs: Mapping[float, Observations]
+
+    @property
+    def values(self) -> tuple[Value | None, ...]:
+        """The measure of each condition; None without its run."""
+        return tuple(w.measure(self.runs[w.init_rate]) if w.init_rate in self.runs else None for w in WANTED)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The state of each condition; open without its run."""
+        return tuple("open" if v is None else w.state(v) for w, v in zip(WANTED, self.values, strict=True))
+
+    @property
+    def verdict(self) -> str:
+        """Whether the setting has the picture."""
+        if "not met" in self.states:
+            return "no"
+        return "found" if set(self.states) == {"met"} else "open"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether γ = 0.8 is worth its run: γ = 0.3 fitted its training sums and fails no condition."""
+        run = self.runs.get(LARGE)
+        return run is not None and is_fitted(run, "rsn_train") and self.verdict != "no"
+
+
+def value_text(value: Value | None) -> str:
+    """Return a value for a table: a dash without a run, "undefined" where nothing was learned."""
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, Bound) else "undefined" if math.isnan(value) else f"{value:.2f}"
+
+
+def findings(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Finding]:
+    """Return what every setting of a search shows, by its complete run folders and its kept runs.
+
+    Raises
+    ------
+    InputError
+        If the study has no variants, other γ, or several seeds: the search looks at one run of each γ.
+    """
+    _check(study)
+    return [
+        Finding(name, {run.config.init_rate: run for run in _runs(study, name, root, folder)})
+        for name in study.variants
+    ]
+
+
+def _check(study: Study) -> None:
+    if not study.variants:
+        raise InputError("study", study.name, "has no variants to search", "give it [axes.NAME] tables")
+    for config in study.configs.values():
+        if set(config.init_rates) != {LARGE, SMALL} or len(config.seeds) != 1:
+            found = f"γ {list(config.init_rates)}, seeds {list(config.seeds)}"
+            raise InputError("study", study.name, f"has {found}", f"give γ {[LARGE, SMALL]} and one seed")
+
+
+def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, workers: int = 0) -> None:
+    """Train γ = 0.3 at every setting, then γ = 0.8 where the first run leaves the picture possible.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, with a checkpoint of every run; call again to continue.
+    """
+    every = [finding.setting for finding in findings(study, root, folder) if LARGE not in finding.runs]
+    run_study(_part(study, every, LARGE), root, workers)
+    left = [f for f in findings(study, root, folder) if f.goes_on and SMALL not in f.runs]
+    run_study(_part(study, [f.setting for f in left], SMALL), root, workers)
+
+
+def _part(study: Study, settings: Iterable[str], init_rate: float) -> Study:
+    """Return a study with some of its settings and one of its γ, which has the same run folders."""
+    configs: dict[str | None, RunConfig] = {
+        name: study.configs[name].model_copy(update={"init_rates": (init_rate,)}) for name in settings
+    }
+    return dataclasses.replace(study, configs=configs)
+
+
+def _runs(study: Study, variant: str, root: Path, folder: Path) -> list[Observations]:
+    found: dict[float, Observations] = {}
+    for where in ({"root": root}, {"folder": folder}):
+        try:
+            found |= {run.config.init_rate: run for run in kept(study.name, variant, **where)}
+        except NoRunsError:
+            continue
+    return list(found.values())
