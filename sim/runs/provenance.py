@@ -7,6 +7,7 @@ import platform
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,10 @@ from typing import Any
 
 _PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
 _ROOT = Path(__file__).resolve().parents[2]
+_TRAINING = ("theory", "sim")
+"""The packages whose code decides what a run is."""
+LARGEST_DIFF = 64 * 1024
+"""Characters of uncommitted changes that a run's record keeps; of more, the beginning."""
 
 
 @cache
@@ -59,17 +64,40 @@ def _versions() -> dict[str, str]:
 def _commit() -> dict[str, Any]:
     """Return the checkout's commit, if this code runs from its own checkout and not from a wheel."""
     if not (_ROOT / ".git").exists():
-        return {"commit": None, "dirty": None}
-    commit = _git("rev-parse", "HEAD")
-    status = _git("status", "--porcelain", "--untracked-files=no")
-    return {"commit": commit, "dirty": None if status is None else bool(status)}
+        return {"commit": None, "dirty": None, "diff": None}
+    return {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
 
 
-def _git(*arguments: str) -> str | None:
+def commit_text(provenance: Mapping[str, Any]) -> str:
+    """Return a record's commit, shortened, and whether the tree had changes."""
+    found = provenance.get("commit")
+    if found is None:
+        return "unknown"
+    return f"{found[:10]}{' with changes' if provenance.get('dirty') else ''}"
+
+
+def uncommitted(checkout: Path) -> dict[str, Any]:
+    """Return whether the code that trains differs from its commit, and how.
+
+    Returns
+    -------
+    dict
+        "dirty", a bool, or None if git does not say; and "diff", the differences and the names of files that
+        git does not track, cut at ``LARGEST_DIFF`` characters, or None if there are none.
+    """
+    status = _git(checkout, "status", "--porcelain", "--", *_TRAINING)
+    if not status:
+        return {"dirty": None if status is None else False, "diff": None}
+    untracked = "".join(f"{line}\n" for line in status.splitlines() if line.startswith("??"))
+    diff = untracked + (_git(checkout, "diff", "HEAD", "--", *_TRAINING) or "")
+    cut = len(diff) > LARGEST_DIFF
+    return {"dirty": True, "diff": diff[:LARGEST_DIFF] + ("\n(cut)" if cut else "")}
+
+
+def _git(checkout: Path, *arguments: str) -> str | None:
+    command = ["git", "-C", str(checkout), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(_ROOT), *arguments], capture_output=True, text=True, timeout=10, check=True
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -81,6 +81,7 @@ class Provenance(Record):
     written: StrictStr = ""
     commit: StrictStr | None = None
     dirty: StrictBool | None = None
+    diff: StrictStr | None = None
     python: StrictStr = ""
     versions: dict[str, StrictStr] = {}
     device: StrictStr = ""

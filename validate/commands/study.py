@@ -96,8 +96,10 @@ def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
     for study in studies if options.list else []:
         lines = [_line(state) for state in states[study.name]]
-        table = [[line["path"], line["state"], "yes" if line["kept"] else "no"] for line in lines]
-        print_table(study.name, ["run", "state", "kept"], table)
+        table = [
+            [line["path"], line["state"], "yes" if line["kept"] else "no", line["made_by"]] for line in lines
+        ]
+        print_table(study.name, ["run", "state", "kept", "made by"], table)
 
 
 _STATES = ("complete", "unfinished", "diverged", "missing")
@@ -131,6 +133,7 @@ def _line(state: MemberState) -> dict[str, Any]:
         "state": state.state,
         "kept": state.kept,
         "wall_seconds": state.seconds,
+        "made_by": state.made_by,
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.runs.provenance import commit_text
 from validate.predict.predictors import predictor_notes
 from validate.rungs import STEPS, WHOLE
 
@@ -129,7 +130,7 @@ def _runs(settings: Sequence[Setting]) -> Iterator[tuple[Setting, Observations]]
 
 def _record(p: dict[str, Any]) -> list[str]:
     return [
-        commit(p),
+        commit_text(p),
         str(p.get("device", "–")),
         str(p.get("processor", "–")),
         str(p.get("matmul", {}).get("route", "–")),
@@ -137,14 +138,6 @@ def _record(p: dict[str, Any]) -> list[str]:
         f"{p['wall_seconds']:.0f} s",
         f"{p['peak_memory_mib']:.0f} MiB",
     ]
-
-
-def commit(provenance: dict[str, Any]) -> str:
-    """Return a record's commit, shortened, and whether the tree had changes."""
-    found = provenance.get("commit")
-    if found is None:
-        return "unknown"
-    return f"{found[:10]}{' with changes' if provenance.get('dirty') else ''}"
 
 
 def versions(settings: Sequence[Setting], made: dict[str, Any]) -> list[str]:
@@ -183,7 +176,7 @@ FUNCTIONS = (
     setting_rows,
     tasks,
     run_rows,
-    commit,
+    commit_text,
     versions,
     records,
 )

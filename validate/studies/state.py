@@ -11,6 +11,7 @@ from typing import Literal
 from sim.config.run import make_member_config
 from sim.runs.beginning import is_begun
 from sim.runs.folder import RunFolder, read_config
+from sim.runs.provenance import commit_text
 from sim.runs.run import Run
 from sim.training.cost import Cost, cost_of_runs
 from sim.training.execution import Execution
@@ -36,12 +37,15 @@ class MemberState:
         Whether its observations are kept, made with this very configuration.
     seconds : float or None
         The wall time that it took, if it or its kept observations say so.
+    made_by : str
+        The commit that trained it, and whether the code had uncommitted changes; empty if it was not trained.
     """
 
     member: StudyMember
     state: State
     kept: bool
     seconds: float | None
+    made_by: str
 
 
 def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
@@ -62,13 +66,15 @@ def counts_of(states: Sequence[MemberState]) -> Counter[str]:
 
 def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
     state = run_state(member)
-    seconds = RunFolder(member.path).read_provenance()["wall_seconds"] if state == "complete" else None
+    made = RunFolder(member.path).read_provenance() if state == "complete" else None
     file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
     if file.exists():
         header = read_header(file)
         is_kept = make_member_config(header.config) == member.config
-        seconds = header.provenance["wall_seconds"] if seconds is None and is_kept else seconds
-    return MemberState(member, state, is_kept, seconds)
+        made = header.provenance if made is None and is_kept else made
+    if made is None:
+        return MemberState(member, state, is_kept, None, "")
+    return MemberState(member, state, is_kept, made["wall_seconds"], commit_text(made))
 
 
 def run_state(member: StudyMember) -> State:
