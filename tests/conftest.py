@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import theory
 from tests.equation_errors import Errors, add, update, why_refused
+from tests.shapes import hold_to_shapes
 
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
 settings.load_profile("default")
+hold_to_shapes(theory)
 
 _ERRORS = pytest.StashKey[Errors]()
 

@@ -1,7 +1,8 @@
 """Arguments held against a function's annotations: types, ranges, and numbers that are finite.
 
-A public function is decorated with ``checked`` and says in its signature what it takes: ``tokens: Integers``,
-``tolerance: Positive``. What depends on two arguments at once is checked in its body.
+A public function is decorated with ``checked`` and says in its signature what it takes:
+``tokens: Integer[ArrayLike, " n"]``, ``tolerance: Positive``. Checks that involve two arguments, the axes of
+arrays among them, are in its body.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, cast
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import AbstractArray
 from theory.errors import InputError
 
 P = ParamSpec("P")
@@ -81,8 +83,6 @@ Share = Annotated[float, Between(0, 1, open=True)]
 """A probability or a part of a whole, neither 0 nor 1."""
 Rate = Annotated[float, Between(0, 5)]
 """γ: far beyond what any network is started with, and safe as an exponent."""
-Numbers = Annotated[npt.ArrayLike, Entries()]
-Integers = Annotated[npt.ArrayLike, Entries(integers=True)]
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -173,6 +173,8 @@ def _check_of(hint: Any) -> Check:
         return functools.partial(_one_of, members)
     if origin is np.ndarray:
         return _array_check(members[1])
+    if inspect.isclass(hint) and issubclass(hint, AbstractArray):
+        return Entries(integers=all("int" in dtype for dtype in hint.dtypes))
     if origin is tuple and Ellipsis not in members:
         return functools.partial(_exactly, [_check_of(member) for member in members])
     if inspect.isclass(origin) and issubclass(origin, Iterable) and not issubclass(origin, Mapping):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sim.runs.table import frame
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory.arrays import FloatArray
 from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
 from validate.groups import Setting, as_settings
@@ -22,7 +23,6 @@ from validate.progress import track
 from validate.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.times import early_epoch
 
-FloatArray = npt.NDArray[np.float64]
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
 ALL = "all anchors"

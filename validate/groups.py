@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sim.config.run import MemberConfig, sources
 from theory import InputError, Task
+from theory.arrays import FloatArray
 from theory.checked import checked
 from validate.observe import Observations, Source, find_observations
 
-FloatArray = npt.NDArray[np.float64]
 _MOST_NAMED = 3
 """A label names every key that differs, or if these are more, as many as tell the settings apart."""
 

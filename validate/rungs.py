@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from theory import off_diagonal
+from theory.arrays import FloatArray
 from theory.checked import checked
-from validate.compare import FloatArray, groups_of, measures, observed_cosines
+from validate.compare import groups_of, measures, observed_cosines
 from validate.groups import Setting
 from validate.predict.predictors import PREDICTORS, Tokens
 from validate.progress import track

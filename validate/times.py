@@ -14,15 +14,14 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import InputError
+from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
 from validate.bounds import Bound, Value, between, ends
 from validate.groups import Setting
 from validate.observe import NotObservedError, Observations
 
-FloatArray = npt.NDArray[np.float64]
 HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,11 +15,10 @@ from sim.data.base import Dataset as Dataset
 from sim.data.language import build_text_dataset
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
+from theory.arrays import IntArray
 from theory.checked import checked
 from theory.statistics.sample import token_label_counts
 from theory.task.population import assemble
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from theory.arrays import FloatArray
+
 SIGMA = {
     "tanh": math.tanh,
     "relu": lambda h: max(h, 0.0),

@@ -28,7 +28,8 @@ from theory import (
     last_place_distribution,
     marginal_distribution,
 )
-from theory.task.domain import Domain, IntArray
+from theory.arrays import IntArray
+from theory.task.domain import Domain
 from theory.task.rule import Deterministic
 from theory.task.rules import RULES as RULES_BY_NAME
 

@@ -20,13 +20,14 @@ from theory import (
     off_diagonal,
     sample_labels,
 )
+from theory.arrays import FloatArray
 from theory.task.rule import _labels
 from validate.cli import main
 from validate.commands.predict import print_prediction
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 from validate.predict.sampled import SampledStatistics
-from validate.predict.sampled_cosines import FloatArray, known_digits, with_error
+from validate.predict.sampled_cosines import known_digits, with_error
 
 LARGE = """
 keys = "50..89"

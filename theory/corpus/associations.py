@@ -30,10 +30,11 @@ from typing import Any
 
 import numpy as np
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import Positive, Size, checked
 from theory.corpus.counts import corpus_counts
 from theory.corpus.operators import as_matrix, bigram_operator, context_operator
-from theory.corpus.sequences import FloatArray, IntArray, as_lists
+from theory.corpus.sequences import Tokens, as_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +53,10 @@ class Associations:
         Δ, of every p_l, T being the number of positions of the longest sequence.
     """
 
-    output: FloatArray
-    value: FloatArray
-    attention: FloatArray
-    position: FloatArray
+    output: Float64[FloatArray, "V V"]
+    value: Float64[FloatArray, "V V"]
+    attention: Float64[FloatArray, "V V"]
+    position: Float64[FloatArray, " T"]
 
     @checked
     def after(self, steps: Size, rate: Positive) -> Associations:
@@ -100,7 +101,7 @@ def corpus_associations(sequences: Any, vocab_size: Size) -> Associations:
     return Associations(C, value, attention / n_pairs, position / n_pairs)
 
 
-def _slopes(sequence: IntArray, gains: FloatArray) -> FloatArray:
+def _slopes(sequence: Tokens, gains: FloatArray) -> FloatArray:
     """Return (q_km − q̄_k)/k for m ≤ k and 0 elsewhere, shape (T, T)."""
     inputs, labels = sequence[:-1], sequence[1:]
     seen = np.tri(len(inputs))

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Between, Integers, Size, check_tokens, checked
-from theory.corpus.sequences import IntArray, as_lists
+from theory.arrays import ArrayLike, FloatArray, Integer
+from theory.checked import Between, Size, check_tokens, checked
+from theory.corpus.sequences import Tokens, as_lists
 from theory.errors import InputError
 
 
 @checked
-def shuffled_tokens(sequences: Any, vocab_size: Size, rng: np.random.Generator) -> list[IntArray]:
+def shuffled_tokens(sequences: Any, vocab_size: Size, rng: np.random.Generator) -> list[Tokens]:
     """Return the corpus with all its tokens shuffled.
 
     Unigrams and the lengths of sequences stay as they are; what follows a token no longer depends on it.
@@ -36,7 +37,7 @@ def shuffled_tokens(sequences: Any, vocab_size: Size, rng: np.random.Generator) 
 @checked
 def limited_corpus(
     sequences: Any, vocab_size: Size, n_distinct: Size, n_tokens: Size | None = None
-) -> list[IntArray]:
+) -> list[Tokens]:
     """Return the part of a corpus that has a given number of distinct tokens, the most frequent ones.
 
     A sequence ends where it held another token and a new one begins behind it, so that no pair is invented.
@@ -73,7 +74,7 @@ def limited_corpus(
     return pieces[: last + 1]
 
 
-def _runs(sequence: IntArray, kept: npt.NDArray[np.bool_]) -> list[IntArray]:
+def _runs(sequence: Tokens, kept: npt.NDArray[np.bool_]) -> list[Tokens]:
     """Return the longest stretches of kept tokens."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(np.int8)))
     return [sequence[first:end] for first, end in edges.reshape(-1, 2)]
@@ -81,9 +82,9 @@ def _runs(sequence: IntArray, kept: npt.NDArray[np.bool_]) -> list[IntArray]:
 
 @checked
 def frequency_matched(
-    counts: Integers,
-    other: Integers,
-    tokens: Integers,
+    counts: Integer[ArrayLike, " V"],
+    other: Integer[ArrayLike, " W"],
+    tokens: Integer[ArrayLike, " n"],
     factor: Annotated[float, Between(1)] = 1.25,
 ) -> list[tuple[int, int]]:
     """Return pairs of a token of one corpus and a token of another that are equally frequent.
@@ -120,7 +121,7 @@ def frequency_matched(
     return found
 
 
-def _shares(argument: str, values: Integers) -> npt.NDArray[np.float64]:
+def _shares(argument: str, values: ArrayLike) -> FloatArray:
     counts = np.asarray(values)
     if counts.ndim != 1 or not counts.size or counts.min() < 0 or not counts.any():
         raise InputError(

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from theory.checked import Integers, Size, check_tokens, checked
-from theory.corpus.sequences import Block, FloatArray, no_pairs, read_blocks
+from theory.arrays import Float64, FloatArray, Int64, IntArray
+from theory.checked import Size, check_tokens, checked
+from theory.corpus.sequences import Block, no_pairs, read_blocks
 from theory.errors import InputError
 from theory.memory import check_memory
 
@@ -39,7 +39,7 @@ class CorpusCounts:
     """
 
     pairs: sparse.csr_array
-    unigrams: npt.NDArray[np.int64]
+    unigrams: Int64[IntArray, " V"]
     n_sequences: int
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
@@ -66,17 +66,17 @@ class CorpusCounts:
         return int(self.inputs.sum())
 
     @cached_property
-    def inputs(self) -> npt.NDArray[np.int64]:
+    def inputs(self) -> Int64[IntArray, " V"]:
         """How often each token is the first of a pair, shape (V,)."""
         return np.asarray(self.pairs.sum(axis=1), np.int64)
 
     @cached_property
-    def labels(self) -> npt.NDArray[np.int64]:
+    def labels(self) -> Int64[IntArray, " V"]:
         """How often each token is the second of a pair, shape (V,)."""
         return np.asarray(self.pairs.sum(axis=0), np.int64)
 
     @property
-    def ratios(self) -> FloatArray:
+    def ratios(self) -> Float64[FloatArray, " V"]:
         """r_s, shape (V,)."""
         return np.asarray(self.inputs / self.n_pairs)
 
@@ -85,7 +85,7 @@ class CorpusCounts:
         """r_s P^s_i in a sparse matrix of float64, shape (V, V)."""
         return self.pairs * (1.0 / self.n_pairs)
 
-    def label_distribution(self, token: int) -> FloatArray:
+    def label_distribution(self, token: int) -> Float64[FloatArray, " V"]:
         """Return P^s, shape (V,).
 
         Raises

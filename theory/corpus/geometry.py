@@ -31,9 +31,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Size, check_tokens, checked
+from theory.arrays import ArrayLike, FloatArray, Integer
+from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
-from theory.corpus.sequences import Block, FloatArray, IntArray, no_pairs
+from theory.corpus.sequences import Block, Tokens, no_pairs
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
@@ -111,7 +112,7 @@ def _inverse(unit: float, speed: FloatArray) -> FloatArray:
 def corpus_geometry(
     sequences: Any,
     vocab_size: Size,
-    tokens: Integers,
+    tokens: Integer[ArrayLike, " n"],
     predictor: CorpusPredictor = "bigram",
 ) -> CorpusGeometry:
     """Predict the cosines of some tokens' embeddings, and how fast each grows, in one pass over a corpus.
@@ -145,7 +146,7 @@ def corpus_geometry(
 
 
 def corpus_cosines(
-    sequences: Any, vocab_size: int, tokens: IntArray, predictor: CorpusPredictor = "bigram"
+    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor = "bigram"
 ) -> FloatArray:
     """Return the cosines of ``corpus_geometry`` alone, without errors: for hundreds of tokens."""
     (found,) = _inner_products(sequences, vocab_size, tokens, predictor, 1)
@@ -153,7 +154,7 @@ def corpus_cosines(
 
 
 def _inner_products(
-    sequences: Any, vocab_size: int, tokens: IntArray, predictor: CorpusPredictor, n_parts: int
+    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int
 ) -> list[InnerProducts]:
     """Return inner products of the tokens' rows, and of the reference's, which is last."""
     row_of = np.full(vocab_size, -1)
@@ -192,11 +193,11 @@ def _sampled(value: FloatArray, replicates: list[FloatArray]) -> SampledValue:
     return SampledValue(value, np.where(error <= 1e-13 * scale, 0.0, error))
 
 
-def _places(block: Block, values: IntArray, vocab_size: int) -> npt.NDArray[np.int64]:
+def _places(block: Block, values: Tokens, vocab_size: int) -> npt.NDArray[np.int64]:
     return block.sequence_of_pair * vocab_size + values
 
 
-def _bigram_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
+def _bigram_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
     """Return each pair as an entry of its first token's row; the reference row counts all labels."""
     rows = row_of[block.inputs]
     places, known = _places(block, block.labels, vocab_size), rows >= 0
@@ -207,7 +208,7 @@ def _bigram_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> 
     )
 
 
-def _tied_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
+def _tied_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
     """Return each pair as an entry of both its tokens' rows; the reference row counts all inputs."""
     before, behind = row_of[block.inputs], row_of[block.labels]
     inputs, labels = (_places(block, values, vocab_size) for values in (block.inputs, block.labels))
@@ -216,7 +217,7 @@ def _tied_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> En
     return places, rows, np.ones(len(rows))
 
 
-def _readout_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
+def _readout_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
     """Return each pair as an entry of its second token's row; the reference row counts all inputs."""
     rows, places = row_of[block.labels], _places(block, block.inputs, vocab_size)
     return (
@@ -226,7 +227,7 @@ def _readout_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) ->
     )
 
 
-def _context_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) -> Entries:
+def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
     """Return the share of each token in each averaged context, at the entry of the label behind it."""
     places, labels = np.unique(_places(block, block.labels, vocab_size), return_inverse=True)
     sums = np.zeros((len(places), n))
@@ -239,7 +240,7 @@ def _context_entries(block: Block, row_of: IntArray, n: int, vocab_size: int) ->
     return places[place], row, sums[place, row]
 
 
-_ENTRIES: dict[CorpusPredictor, Callable[[Block, IntArray, int, int], Entries]] = {
+_ENTRIES: dict[CorpusPredictor, Callable[[Block, Tokens, int, int], Entries]] = {
     "bigram": _bigram_entries,
     "marginal": _bigram_entries,
     "tied": _tied_entries,
@@ -249,7 +250,7 @@ _ENTRIES: dict[CorpusPredictor, Callable[[Block, IntArray, int, int], Entries]] 
 
 
 def _geometry(
-    predictor: CorpusPredictor, found: InnerProducts, tokens: IntArray
+    predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     r"""Return cosines, their mean, lengths and squared distances of the rows.
 
@@ -275,7 +276,7 @@ def _geometry(
 
 
 def _centring(
-    predictor: CorpusPredictor, found: InnerProducts, tokens: IntArray
+    predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
 ) -> tuple[FloatArray, FloatArray]:
     """Return α and β of each row."""
     mass, n_pairs = found.mass[:-1], found.mass[-1]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.checked import Integers, check_tokens, checked
+from theory.arrays import ArrayLike, Integer
+from theory.checked import check_tokens, checked
 from theory.corpus.counts import CorpusCounts
 from theory.corpus.rows import CountPredictor, predicted_rows
 from theory.errors import InputError
 
 
 @checked
-def corpus_mean_cosine(counts: CorpusCounts, tokens: Integers, predictor: CountPredictor = "bigram") -> float:
+def corpus_mean_cosine(
+    counts: CorpusCounts, tokens: Integer[ArrayLike, " n"], predictor: CountPredictor = "bigram"
+) -> float:
     r"""Return the mean cosine of all pairs of some tokens, whose rows are those of ``corpus_geometry``.
 
     These are the cosines of a model that trains on this very corpus, in which chance counts as well: nothing

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from theory.corpus.sequences import Block, FloatArray, IntArray, Sequences, read_blocks
+from theory.arrays import FloatArray
+from theory.corpus.sequences import Block, Sequences, Tokens, read_blocks
 
 _TOKENS = 2**14
 """Tokens of documents that are counted at once."""
-Entries = tuple[IntArray, IntArray, FloatArray]
+Entries = tuple[Tokens, Tokens, FloatArray]
 """Of some values the pair of document and vocabulary entry, as one number; the row s; and the value."""
 
 
@@ -91,7 +92,7 @@ def document_moments(
 
 def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tuple[int, Block]]:
     """Deal documents out in turn, and return blocks of about ``_TOKENS`` tokens with their set's number."""
-    hands: list[list[IntArray]] = [[] for _ in range(n_parts)]
+    hands: list[list[Tokens]] = [[] for _ in range(n_parts)]
     dealt = 0
     for block in read_blocks(sequences, vocab_size, _TOKENS * n_parts):
         for document in np.split(block.tokens, block.starts[1:]):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from theory.checked import Integers, Size, check_tokens, checked
+from theory.arrays import ArrayLike, Integer
+from theory.checked import Size, check_tokens, checked
 from theory.corpus.geometry import CorpusGeometry, CorpusPredictor, corpus_cosines, corpus_geometry
 from theory.errors import InputError
 
@@ -16,7 +17,7 @@ def nearest_tokens(
     sequences: Any,
     vocab_size: Size,
     token: int,
-    candidates: Integers,
+    candidates: Integer[ArrayLike, " k"],
     n: Size = 10,
     predictor: CorpusPredictor = "bigram",
 ) -> CorpusGeometry:

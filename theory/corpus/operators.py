@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, svds
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import Size, checked
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import Block, FloatArray, IntArray, Sequences, no_pairs, read_blocks
+from theory.corpus.sequences import Block, Sequences, Tokens, no_pairs, read_blocks
 from theory.errors import InputError
 
 LARGEST_MATRIX = 4096
@@ -27,7 +28,7 @@ LARGEST_MATRIX = 4096
 _BLOCK = 2**16
 _ENTRIES = 2**22
 """Numbers that a pass holds at once for each of its arrays, as long as a sequence is shorter."""
-Labelled = tuple[IntArray, FloatArray]
+Labelled = tuple[Tokens, FloatArray]
 """A token for each row of an array."""
 
 
@@ -89,7 +90,7 @@ def context_cooccurrence_operator(sequences: Any, vocab_size: Size) -> LinearOpe
 
 
 @checked
-def as_matrix(operator: LinearOperator) -> FloatArray:
+def as_matrix(operator: LinearOperator) -> Float64[FloatArray, "{operator.shape[0]} {operator.shape[1]}"]:
     """Return an operator as a dense matrix.
 
     Raises
@@ -104,7 +105,13 @@ def as_matrix(operator: LinearOperator) -> FloatArray:
 
 
 @checked
-def top_singular(operator: LinearOperator, n: Size = 10) -> tuple[FloatArray, FloatArray, FloatArray]:
+def top_singular(
+    operator: LinearOperator, n: Size = 10
+) -> tuple[
+    Float64[FloatArray, "{operator.shape[0]} {n}"],
+    Float64[FloatArray, " {n}"],
+    Float64[FloatArray, "{n} {operator.shape[1]}"],
+]:
     """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns).
 
     Raises
@@ -119,7 +126,9 @@ def top_singular(operator: LinearOperator, n: Size = 10) -> tuple[FloatArray, Fl
 
 
 @checked
-def top_eigen(operator: LinearOperator, n: Size = 10) -> tuple[FloatArray, FloatArray]:
+def top_eigen(
+    operator: LinearOperator, n: Size = 10
+) -> tuple[Float64[FloatArray, " {n}"], Float64[FloatArray, "{operator.shape[0]} {n}"]]:
     """Return the n eigenvalues of a symmetric operator that are largest in size, falling, and their vectors.
 
     The vectors are the columns of the second array, shape (V, n).
@@ -192,7 +201,7 @@ def _to_contexts(block: Block, rows: FloatArray) -> Labelled:
     return block.inputs, block.running_sum(rows / block.positions[:, None], backwards=True)
 
 
-def _scatter(tokens: IntArray, rows: FloatArray, vocab_size: int) -> FloatArray:
+def _scatter(tokens: Tokens, rows: FloatArray, vocab_size: int) -> FloatArray:
     """Return the sum of the rows of each token, shape (V, k)."""
     one_hot = sparse.csc_array(
         (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1)), shape=(vocab_size, len(tokens))

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import FloatArray
 from theory.errors import InputError
 from theory.statistics.sample import check_vocabulary
 
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.float64]
+Tokens = npt.NDArray[np.integer[Any]]
+"""Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""
 Sequences = Iterable[npt.ArrayLike]
 """Token sequences of any lengths; what takes more than one pass needs a list, or what can be read again."""
 
@@ -30,7 +31,7 @@ class Block:
         None is 0.
     """
 
-    tokens: IntArray
+    tokens: Tokens
     lengths: npt.NDArray[np.int64]
 
     @cached_property
@@ -46,12 +47,12 @@ class Block:
         return found
 
     @cached_property
-    def inputs(self) -> IntArray:
+    def inputs(self) -> Tokens:
         """The first token of each pair."""
         return self.tokens[self.has_next]
 
     @cached_property
-    def labels(self) -> IntArray:
+    def labels(self) -> Tokens:
         """The token that follows it."""
         return self.tokens[1:][self.has_next[:-1]]
 
@@ -85,7 +86,7 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
     InputError
         If a sequence is not a list of integers in 0..vocab_size−1.
     """
-    held: list[IntArray] = []
+    held: list[Tokens] = []
     n_held = 0
     for sequence in _iterated(sequences):
         tokens = np.asarray(sequence)
@@ -113,14 +114,14 @@ def _iterated(sequences: Sequences) -> Iterator[Any]:
         ) from None
 
 
-def _block(held: list[IntArray], vocab_size: int) -> Block:
+def _block(held: list[Tokens], vocab_size: int) -> Block:
     tokens = np.concatenate(held)
     if tokens.min() < 0 or tokens.max() >= vocab_size:
         check_vocabulary("sequences", tokens, vocab_size)
     return Block(tokens, np.array([len(tokens) for tokens in held], np.int64))
 
 
-def as_lists(sequences: Sequences, vocab_size: int) -> list[IntArray]:
+def as_lists(sequences: Sequences, vocab_size: int) -> list[Tokens]:
     """Return the sequences that hold a token as arrays.
 
     Raises

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import FloatArray
 from theory.checked import checked_fields
 from theory.errors import InputError
 
-FloatArray = npt.NDArray[np.float64]
 Function = Callable[[FloatArray], FloatArray]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import elliprf
 
-from theory.checked import Numbers, checked
+from theory.arrays import ArrayLike, FloatArray, Real
+from theory.checked import checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
@@ -20,14 +20,12 @@ from theory.integrate.solve import EXACT, Field, Solver, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @checked
 def coupled_flow(
-    C: Numbers,
+    C: Real[ArrayLike, "d d"],
     initial: EmbMLPParameters,
-    times: Numbers,
+    times: Real[ArrayLike, "*n_times"],
     *,
     solver: Solver = EXACT,
     keep: Sequence[str] = ("W_emb",),
@@ -84,7 +82,7 @@ def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
 
 
 @checked
-def blow_up_bound(C: Numbers, initial: EmbMLPParameters) -> float:
+def blow_up_bound(C: Real[ArrayLike, "d d"], initial: EmbMLPParameters) -> float:
     r"""Return the time before which ``coupled_flow`` cannot blow up, from C's spectrum in closed form.
 
     With s the largest singular value of C and a, b, c the spectral norms of the three matrices,

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import checked
 from theory.emb_mlp.activation import ActivationLike, as_activation
 from theory.emb_mlp.frozen import frozen_direction
@@ -31,8 +31,6 @@ from theory.emb_mlp.linearised import linearised_drive
 from theory.emb_mlp.parameters import EmbMLPParameters
 from theory.errors import InputError
 from theory.statistics.counts import CountPopulation
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,10 @@ class GradientExpansion:
         The first power that is missing from ``terms``.
     """
 
-    terms: dict[int, FloatArray]
+    terms: dict[int, Float64[FloatArray, "d d_m"]]
     remainder: int
 
-    def truncated(self, n_terms: int) -> tuple[FloatArray, int]:
+    def truncated(self, n_terms: int) -> tuple[Float64[FloatArray, "d d_m"], int]:
         """Return the sum of the first ``n_terms`` terms and the power of ε of its relative error."""
         orders = sorted(self.terms)
         if not 1 <= n_terms <= len(orders):

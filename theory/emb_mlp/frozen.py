@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from theory.checked import Numbers, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @checked
 def frozen_flow(
-    C: Numbers,
+    C: Real[ArrayLike, "d d"],
     initial: EmbMLPParameters,
-    times: Numbers,
+    times: Real[ArrayLike, "*n_times"],
     *,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
@@ -65,6 +61,6 @@ def frozen_flow(
 
 
 @checked
-def frozen_direction(C: Numbers, initial: EmbMLPParameters) -> FloatArray:
+def frozen_direction(C: Real[ArrayLike, "d d"], initial: EmbMLPParameters) -> Float64[FloatArray, "d d_m"]:
     """Return dW_emb/dt of the frozen flow, C W2ᵀ W1ᵀ, shape (d, d_m): its limit of late times."""
     return check_statistic("C", C, initial) @ initial.W2.T @ initial.W1.T

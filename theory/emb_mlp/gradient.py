@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
+from theory.arrays import FloatArray
 from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError
@@ -16,7 +16,6 @@ from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses
 from theory.statistics.counts import TRAINING, CountPopulation
 
-FloatArray = npt.NDArray[np.float64]
 _BLOCK_ENTRIES = 2**20
 """Rows are taken in blocks whose hidden layer stays in a processor's cache."""
 _LARGEST_SPREAD = 600.0

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Numbers, checked
+from theory.arrays import ArrayLike, FloatArray, Real
+from theory.checked import checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function
@@ -17,15 +18,13 @@ from theory.integrate.solve import STABILISED, Solver, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @checked
 def linearised_flow(
-    C: Numbers,
-    S: Numbers,
+    C: Real[ArrayLike, "d d"],
+    S: Real[ArrayLike, "d d"],
     initial: EmbMLPParameters,
-    times: Numbers,
+    times: Real[ArrayLike, "*n_times"],
     *,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import Rate, Size, checked, checked_fields
 from theory.errors import InputError
 from theory.memory import check_memory
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Matrices(NamedTuple):
@@ -40,9 +39,9 @@ class EmbMLPParameters:
     W2 : ndarray, shape (d_f, d)
     """
 
-    W_emb: FloatArray
-    W1: FloatArray
-    W2: FloatArray
+    W_emb: Float64[FloatArray, "d d_m"]
+    W1: Float64[FloatArray, "d_m d_f"]
+    W2: Float64[FloatArray, "d_f d"]
 
     def __post_init__(self) -> None:
         for name in ("W_emb", "W1", "W2"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.checked import Numbers, checked
+from theory.arrays import ArrayLike, Real
+from theory.checked import checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function, population_field, token_gradient
@@ -18,7 +19,7 @@ from theory.statistics.counts import CountPopulation
 def population_flow(
     population: CountPopulation,
     initial: EmbMLPParameters,
-    times: Numbers,
+    times: Real[ArrayLike, "*n_times"],
     *,
     activation: ActivationLike = IDENTITY,
     solver: Solver = STABILISED,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.checked import Between, Numbers, Positive, Size, check_shape, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Between, Positive, Size, check_shape, checked
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
@@ -22,7 +22,6 @@ from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Trajectory
 
-FloatArray = npt.NDArray[np.float64]
 _DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
 _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
 """Of the dose before which nothing can blow up; 1/‖α‖, straight near the singularity, is interpolated."""
@@ -42,9 +41,9 @@ class RankSteps:
         ∫ drive dt that its initial weights need.
     """
 
-    times: FloatArray
-    drives: FloatArray
-    doses: FloatArray
+    times: Float64[FloatArray, " n_modes"]
+    drives: Float64[FloatArray, " n_modes"]
+    doses: Float64[FloatArray, " n_modes"]
 
 
 @checked
@@ -54,7 +53,9 @@ def escape_threshold(initial: EmbMLPParameters) -> float:
 
 
 @checked
-def measured_rank_steps(trajectory: Trajectory, threshold: Positive, n_modes: Size) -> FloatArray:
+def measured_rank_steps(
+    trajectory: Trajectory, threshold: Positive, n_modes: Size
+) -> Float64[FloatArray, " {n_modes}"]:
     """Return when the k-th singular value of W_emb passes the threshold, k = 1..n_modes.
 
     Between two times of the trajectory its logarithm is taken as linear. Infinite where it never passes.
@@ -75,7 +76,7 @@ def measured_rank_steps(trajectory: Trajectory, threshold: Positive, n_modes: Si
 
 @checked
 def rank_steps_from_labels(
-    C: Numbers, initial: EmbMLPParameters, n_modes: Size, *, threshold: Positive | None = None
+    C: Real[ArrayLike, "d d"], initial: EmbMLPParameters, n_modes: Size, *, threshold: Positive | None = None
 ) -> RankSteps:
     r"""Predict escapes from C alone: mode k runs on C's k-th singular pair from the start.
 
@@ -107,7 +108,9 @@ def rank_steps_from_labels(
 
 
 @checked
-def plateau_residual(C: Numbers, S: Numbers, rank: Annotated[int, Between(0)]) -> FloatArray:
+def plateau_residual(
+    C: Real[ArrayLike, "d d"], S: Real[ArrayLike, "d d"], rank: Annotated[int, Between(0)]
+) -> Float64[FloatArray, "d d"]:
     r"""Return :math:`C - S\bar B` at the best linearised fit with B of the given rank, shape (d, d).
 
     The linearised loss is :math:`\tfrac12 \|S^{-1/2} C - S^{1/2} \bar B\|^2` up to a constant, so that
@@ -127,7 +130,9 @@ def plateau_residual(C: Numbers, S: Numbers, rank: Annotated[int, Between(0)]) -
 
 
 @checked
-def escape_dose(initial: EmbMLPParameters, u: FloatArray, w: FloatArray, threshold: Positive) -> float:
+def escape_dose(
+    initial: EmbMLPParameters, u: Float64[FloatArray, " d"], w: Float64[FloatArray, " d"], threshold: Positive
+) -> float:
     r"""Return ∫ s dt that a drive s uᵀw needs to bring ‖u W_emb‖ up to a threshold.
 
     The flow restricted to one mode is the coupled flow of a vocabulary of one token with C = 1.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Positive, Rate, Size, check_tokens, checked
 from theory.emb_mlp.activation import IDENTITY, TANH, ActivationLike
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
@@ -23,7 +23,6 @@ from theory.integrate.trajectory import Trajectory
 from theory.shapes.cosines import cosine_matrix, off_diagonal
 from theory.statistics.counts import CountPopulation
 
-FloatArray = npt.NDArray[np.float64]
 RUNGS = ("frozen", "coupled", "linearised", "population")
 
 
@@ -56,7 +55,9 @@ class Horizon:
 
 
 @checked
-def cosine_errors(reference: Trajectory, trajectory: Trajectory, tokens: Sequence[int]) -> FloatArray:
+def cosine_errors(
+    reference: Trajectory, trajectory: Trajectory, tokens: Sequence[int]
+) -> Float64[FloatArray, " {len(trajectory.times)}"]:
     """Return the largest difference of a cosine between two trajectories at each of their times.
 
     Parameters

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import DenseOutput, OdeSolver
 
-FloatArray = npt.NDArray[np.float64]
+from theory.arrays import FloatArray
+
 _DAMPING = 2 / 13
 _STEPS_PER_RADIUS = 5
 """The spectral radius is estimated anew after so many accepted steps."""

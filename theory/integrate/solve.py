@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import DOP853, RK45, OdeSolver
 
+from theory.arrays import FloatArray
 from theory.checked import Size, checked_fields
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
 from theory.integrate.chebyshev import RKC
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
 
-FloatArray = npt.NDArray[np.float64]
 Field = Callable[[Matrices], Matrices]
 _METHODS: dict[str, Callable[..., OdeSolver]] = {"RKC": RKC, "DOP853": DOP853, "RK45": RK45}
 _SMALLEST_RTOL = 1e-13

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray
 from theory.emb_mlp.parameters import Matrices
 from theory.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = npt.NDArray[np.float64]
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
 EMBEDDING_BALANCE = "W_embᵀW_emb − W1W1ᵀ"
@@ -67,15 +67,15 @@ class Trajectory:
         The time at which the flow leaves every bound, if that lies before the last time asked for.
     """
 
-    times: FloatArray
-    kept: Mapping[str, FloatArray]
-    losses: Mapping[str, FloatArray] = field(default_factory=dict)
-    invariants: Mapping[str, FloatArray] = field(default_factory=dict)
+    times: Float64[FloatArray, " n_times"]
+    kept: Mapping[str, Float64[FloatArray, "n_times ..."]]
+    losses: Mapping[str, Float64[FloatArray, " n_times"]] = field(default_factory=dict)
+    invariants: Mapping[str, Float64[FloatArray, " n_times"]] = field(default_factory=dict)
     solver: SolverStatistics = field(default_factory=lambda: SolverStatistics("closed form"))
     blow_up: float | None = None
 
     @property
-    def W_emb(self) -> FloatArray:
+    def W_emb(self) -> Float64[FloatArray, "n_times d d_m"]:
         """The embedding matrix at each time, shape (n_times, d, d_m)."""
         return self["W_emb"]
 

@@ -8,14 +8,15 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Entries, Numbers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Entries, Size, checked
 from theory.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @checked
-def cosine_matrix(rows: Numbers, other: Numbers | None = None) -> FloatArray:
+def cosine_matrix(
+    rows: Real[ArrayLike, "n k"], other: Real[ArrayLike, "m k"] | None = None
+) -> Float64[FloatArray, "n m"]:
     """Return the cosine similarity of every row with every row (or with the rows of ``other``).
 
     Parameters
@@ -53,7 +54,9 @@ def _unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
 
 
 @checked
-def off_diagonal(matrix: Annotated[npt.ArrayLike, Entries(undefined=True)]) -> FloatArray:
+def off_diagonal(
+    matrix: Annotated[Real[ArrayLike, "n n"], Entries(undefined=True)],
+) -> Float64[FloatArray, " n*(n-1)//2"]:
     """Return the entries above the diagonal of a square matrix, row by row: each pair once."""
     square = np.asarray(matrix, dtype=np.float64)
     if square.ndim != 2 or square.shape[0] != square.shape[1]:
@@ -73,12 +76,12 @@ class PrincipalComponents:
         Share of the whole variance along each direction.
     """
 
-    coordinates: FloatArray
-    explained: FloatArray
+    coordinates: Float64[FloatArray, "n n_components"]
+    explained: Float64[FloatArray, " n_components"]
 
 
 @checked
-def principal_components(rows: Numbers, n_components: Size = 2) -> PrincipalComponents:
+def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -> PrincipalComponents:
     """Return the principal components of some rows (Fig. 5B, 5D).
 
     Parameters

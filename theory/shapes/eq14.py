@@ -6,20 +6,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from theory.checked import Integers, Numbers, Positive, Size, check_shape, check_tokens, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.checked import Positive, Size, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.cosines import cosine_matrix, off_diagonal
 from theory.task.task import Task
 
-FloatArray = npt.NDArray[np.float64]
 PAPER_WIDTH = 12.0
 """The width that eq. 14 prints; it stands for a variance of 6."""
 
 
 @checked
 def eq14_embedding(
-    task: Task, tokens: Integers, *, width: Positive = PAPER_WIDTH, d_m: Size | None = None
-) -> FloatArray:
+    task: Task, tokens: Integer[ArrayLike, " n"], *, width: Positive = PAPER_WIDTH, d_m: Size | None = None
+) -> Float64[FloatArray, "n {task.vocab_size}"]:
     r"""Return eq. 14 without its noise: :math:`\exp(-(i-s)^2/\text{width}) - 1/d_m` for anchors s.
 
     For keys the constant is absent, as printed. The coordinate i runs over the vocabulary; the paper
@@ -67,8 +67,8 @@ def _check_meaning(task: Task, tokens: npt.NDArray[np.int64]) -> None:
 @checked
 def fit_width(
     task: Task,
-    tokens: Integers,
-    observed: Numbers,
+    tokens: Integer[ArrayLike, " n"],
+    observed: Real[ArrayLike, "*n_seeds n n"],
     *,
     bounds: tuple[Positive, Positive] = (0.1, 1e5),
 ) -> float:

@@ -10,17 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-from theory.checked import Integers, Numbers, Rate, Share, check_shape, check_tokens, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.checked import Rate, Share, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.summand import Summand, total
 from theory.statistics.labels import label_distribution, token_ratio
 from theory.task.additive import Additive
 from theory.task.task import Mapping, Task
 
-FloatArray = npt.NDArray[np.float64]
 MAX_LOST_MASS = 0.01
 """The normal mass that may lie outside the vocabulary before Theorem 1 is refused."""
 
@@ -148,13 +147,13 @@ def _own_shift(task: Task, anchor: int) -> int:
 @checked
 def gaussian_embedding(
     task: Task,
-    anchors: Integers,
+    anchors: Integer[ArrayLike, " n"],
     *,
     learning_rate: float = 1.0,
     init_rate: Rate | None = None,
     rng: np.random.Generator | None = None,
     max_lost_mass: Share = MAX_LOST_MASS,
-) -> FloatArray:
+) -> Float64[FloatArray, "n {task.vocab_size}"]:
     r"""Return w̃^s of eq. 12, :math:`C_1 (C_2 e^{-(j-\mu_s)^2/2\sigma_P^2} - 1/d_m) + \varepsilon_j`.
 
     The paper moves the axis so that μ_s = s; here the coordinate j is the label j, so that the rows can
@@ -198,8 +197,12 @@ def gaussian_embedding(
 
 @checked
 def label_law_embedding(
-    task: Task, anchors: Integers, *, learning_rate: float = 1.0, W: Numbers | None = None
-) -> FloatArray:
+    task: Task,
+    anchors: Integer[ArrayLike, " n"],
+    *,
+    learning_rate: float = 1.0,
+    W: Real[ArrayLike, "{task.vocab_size} k"] | None = None,
+) -> Float64[FloatArray, "n k"]:
     r"""Return the embedding that eq. 12 approximates, :math:`C_1 (P^s - 1/d_m) W` (eq. 30-33).
 
     Without its noise; ``W`` is that of eq. 29, I by default. Otherwise as ``gaussian_embedding``.
@@ -216,7 +219,9 @@ def label_law_embedding(
 
 
 @checked
-def inner_product_difference(approximate: Numbers, exact: Numbers) -> FloatArray:
+def inner_product_difference(
+    approximate: Real[ArrayLike, "n d_m"], exact: Real[ArrayLike, "n d_m"]
+) -> Float64[FloatArray, "n n"]:
     r"""Return ⟨w̃_i, w̃_j⟩ − ⟨w_i, w_j⟩ for all pairs of tokens (13).
 
     The largest absolute entry is the left side of the bound.

@@ -16,16 +16,15 @@ from math import pi, sqrt
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import erfc, gamma, ndtr, ndtri
 
+from theory.arrays import FloatArray
 from theory.checked import Between, Rate, Share, checked
 from theory.errors import InputError
 from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
 from theory.shapes.summand import Summand
 from theory.task.task import Task
 
-FloatArray = npt.NDArray[np.float64]
 ROOT_PI, ROOT_TWO_PI = sqrt(pi), sqrt(2 * pi)
 _CUTS = np.linspace(0, pi, 1025)[1:]
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from theory.checked import Numbers, Share, checked
+from theory.arrays import ArrayLike, Real
+from theory.checked import Share, checked
 from theory.errors import InputError
 
 
@@ -30,7 +31,7 @@ class Exponent:
 
 
 @checked
-def fit_exponent(x: Numbers, y: Numbers, *, level: Share = 0.99) -> Exponent:
+def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: Share = 0.99) -> Exponent:
     """Fit y ∝ x^a by least squares of log y over log x.
 
     Parameters

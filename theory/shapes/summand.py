@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-FloatArray = npt.NDArray[np.float64]
+from theory.arrays import FloatArray
 
 
 @dataclass(frozen=True)

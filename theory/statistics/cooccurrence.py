@@ -7,16 +7,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer
+from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_vocabulary
 from theory.task.task import Mapping, Task
 
-FloatArray = npt.NDArray[np.float64]
-
 
 @checked
-def expected_cooccurrence(task: Task, *, held_out: bool = False) -> FloatArray:
+def expected_cooccurrence(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
     r"""Return S in the limit of infinite data, exact to rounding.
 
     S_{st} = E[c_s c_t], c being the token counts of a sequence, with multiplicity. Keys (m = L − q of
@@ -66,7 +67,9 @@ def _anchor_pairs(mapping: Mapping, q: int, held_out: bool) -> npt.NDArray[np.ob
 
 
 @checked
-def cooccurrence_matrix(sequences: Integers, vocab_size: Size) -> FloatArray:
+def cooccurrence_matrix(
+    sequences: Integer[ArrayLike, "n L"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     r"""Return S of a finite sample, the mean of cᵀc over its sequences.
 
     Parameters

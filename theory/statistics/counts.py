@@ -17,13 +17,13 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
+from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_sample
-from theory.task.population import IntArray, check_tables, population_size
+from theory.task.population import check_tables, population_size
 from theory.task.task import Mapping, Task
 
-FloatArray = npt.NDArray[np.float64]
 TRAINING = "training"
 _MAX_ENTRIES = 2**27
 
@@ -45,13 +45,13 @@ class CountPopulation:
         a task adds one entry for each mapping, in two parts where combinations are held out.
     """
 
-    left: FloatArray
-    right: FloatArray
-    label_laws: FloatArray
-    data_sets: dict[str, FloatArray]
+    left: Float64[FloatArray, "n_left d"]
+    right: Float64[FloatArray, "n_right d"]
+    label_laws: Float64[FloatArray, "n_left n_right d"]
+    data_sets: dict[str, Float64[FloatArray, "n_left n_right"]]
 
     @property
-    def weights(self) -> FloatArray:
+    def weights(self) -> Float64[FloatArray, "n_left n_right"]:
         """The share of each count vector in the training set, shape (n_left, n_right)."""
         return self.data_sets[TRAINING]
 
@@ -61,7 +61,7 @@ class CountPopulation:
         return int(self.left.shape[1])
 
     @functools.cached_property
-    def token_label_mass(self) -> dict[str, FloatArray]:
+    def token_label_mass(self) -> dict[str, Float64[FloatArray, "d d"]]:
         """E[cᵀ y] over each data set, shape (d, d)."""
         return {name: self._token_label_mass(share) for name, share in self.data_sets.items()}
 
@@ -69,12 +69,12 @@ class CountPopulation:
         mass = share[:, :, None] * self.label_laws
         return np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
 
-    def token_label_matrix(self) -> FloatArray:
+    def token_label_matrix(self) -> Float64[FloatArray, "d d"]:
         """Return C = E[cᵀ (y − u)] over the training set, shape (d, d)."""
         ratios = self.weights.sum(axis=1) @ self.left + self.weights.sum(axis=0) @ self.right
         return np.asarray(self.token_label_mass[TRAINING] - ratios[:, None] / self.vocab_size)
 
-    def cooccurrence(self) -> FloatArray:
+    def cooccurrence(self) -> Float64[FloatArray, "d d"]:
         """Return S = E[cᵀ c] over the training set, shape (d, d)."""
         cross = self.left.T @ self.weights @ self.right
         rows, columns = self.weights.sum(axis=1), self.weights.sum(axis=0)
@@ -122,7 +122,9 @@ def count_population(task: Task, tables: Sequence[IntArray | None] | None = None
 
 
 @checked
-def count_sample(sequences: Integers, labels: Integers, vocab_size: Size) -> CountPopulation:
+def count_sample(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> CountPopulation:
     """Return a data set reduced to its distinct token counts.
 
     Parameters

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Literal, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.checked import Integers, as_integer, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer
+from theory.checked import as_integer, checked
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.statistics.distributions import Array
@@ -21,7 +21,6 @@ from theory.task.domain import Given
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
-FloatArray = npt.NDArray[np.float64]
 _ROLES = ("any", "anchor", "key", "noise")
 _TABLE_LIMIT_BYTES = 4 * 2**30
 
@@ -36,21 +35,31 @@ def label_distribution(
 ) -> list[Fraction]: ...
 @overload
 def label_distribution(
-    task: Task, token: Integers, *, role: Role = ..., held_out: bool = ..., exact: Literal[False] = ...
+    task: Task,
+    token: Integer[ArrayLike, " n"],
+    *,
+    role: Role = ...,
+    held_out: bool = ...,
+    exact: Literal[False] = ...,
 ) -> FloatArray: ...
 @overload
 def label_distribution(
-    task: Task, token: Integers, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
+    task: Task,
+    token: Integer[ArrayLike, " n"],
+    *,
+    role: Role = ...,
+    held_out: bool = ...,
+    exact: Literal[True],
 ) -> list[list[Fraction]]: ...
 @checked
 def label_distribution(
     task: Task,
-    token: int | Integers,
+    token: int | Integer[ArrayLike, " n"],
     *,
     role: Role = "any",
     held_out: bool = False,
     exact: bool = False,
-) -> FloatArray | list[Fraction] | list[list[Fraction]]:
+) -> Float64[FloatArray, "... {task.vocab_size}"] | list[Fraction] | list[list[Fraction]]:
     r"""Return P^s, the label distribution of the token s (eq. 7, 8, 21-25).
 
     Parameters
@@ -138,7 +147,7 @@ def token_ratio(
 
 
 @checked
-def marginal_distribution(task: Task, *, held_out: bool = False) -> FloatArray:
+def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
     r"""Return P̄, the law of a label, shape (vocab_size,), float64, with sum 1."""
     weights = sum(_mapping_labels(task, m, None, held_out, False) for m in task.mappings)
     assert isinstance(weights, np.ndarray)
@@ -146,7 +155,9 @@ def marginal_distribution(task: Task, *, held_out: bool = False) -> FloatArray:
 
 
 @checked
-def label_table(task: Task, *, held_out: bool = False) -> FloatArray:
+def label_table(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
     """Return P, every token's label distribution at once: shape (vocab_size, vocab_size), rows P^s.
 
     Raises
@@ -160,13 +171,15 @@ def label_table(task: Task, *, held_out: bool = False) -> FloatArray:
 
 
 @checked
-def token_ratios(task: Task, *, held_out: bool = False) -> FloatArray:
+def token_ratios(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
     """Return r, every token's ratio at once: shape (vocab_size,), with sum L."""
     return np.array([token_ratio(task, s, held_out=held_out) for s in range(task.vocab_size)])
 
 
 @checked
-def expected_token_label_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
+def expected_token_label_matrix(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
     r"""Return C in the limit of infinite data: row s is :math:`r_s (P^s - u)` (eq. 5).
 
     ``token_label_matrix`` gives the same of a finite sample; both have shape (vocab_size, vocab_size).

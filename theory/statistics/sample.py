@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
+from theory.checked import Size, checked
 from theory.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @checked
-def token_label_counts(sequences: Integers, labels: Integers, vocab_size: Size) -> npt.NDArray[np.int64]:
+def token_label_counts(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> Int64[IntArray, "{vocab_size} {vocab_size}"]:
     """Return N, shape (vocab_size, vocab_size): how often token s stood in a sequence with label i.
 
     Parameters
@@ -38,7 +39,9 @@ def token_label_counts(sequences: Integers, labels: Integers, vocab_size: Size) 
 
 
 @checked
-def token_label_matrix(sequences: Integers, labels: Integers, vocab_size: Size) -> FloatArray:
+def token_label_matrix(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (Section 4 of the theory).
 
     Every sequence counts as often as it holds s. Parameters and errors are those of

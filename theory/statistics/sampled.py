@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray, IntArray
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import Role, token_ratio
-from theory.task.domain import MAX_ENTRIES, Domain, Given, IntArray, times_counted
+from theory.task.domain import MAX_ENTRIES, Domain, Given, times_counted
 from theory.task.mapping import Mapping
 from theory.task.task import Task
 
-FloatArray = npt.NDArray[np.float64]
 _MAX_DRAWN = 50_000_000
 
 
@@ -33,8 +32,8 @@ class SampledDistribution:
         The number of sequences drawn.
     """
 
-    shares: FloatArray
-    standard_error: FloatArray
+    shares: Float64[FloatArray, " d"]
+    standard_error: Float64[FloatArray, " d"]
     n_samples: int
 
 

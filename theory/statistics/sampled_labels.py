@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Size, check_tokens, checked
 from theory.errors import InputError, TooManyEntriesError
 from theory.memory import check_memory
@@ -22,7 +23,6 @@ from theory.statistics.labels import label_distribution
 from theory.statistics.sampled import sample_label_distribution
 from theory.task.task import Task
 
-FloatArray = npt.NDArray[np.float64]
 N_BLOCKS = 20
 """Independent blocks of draws, of which the jackknife leaves out one at a time."""
 
@@ -41,8 +41,8 @@ class LabelMoments:
         Unbiased estimates of :math:`P^s \cdot P^t`, the squared norms on the diagonal included.
     """
 
-    shares: FloatArray
-    inner: FloatArray
+    shares: Float64[FloatArray, "n d"]
+    inner: Float64[FloatArray, "n n"]
 
     def centred(self, weights: FloatArray | None = None) -> FloatArray:
         """Return unbiased inner products of P^s − c: c is u, or the mean of the P^s with these weights."""
@@ -56,8 +56,8 @@ class LabelMoments:
 class SampledValue:
     """An estimate and its standard error, two arrays of one shape; the error of an exact entry is 0."""
 
-    value: FloatArray
-    standard_error: FloatArray
+    value: Float64[FloatArray, "*shape"]
+    standard_error: Float64[FloatArray, "*shape"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class SampledLabels:
     """
 
     tokens: tuple[int, ...]
-    blocks: FloatArray
-    n_samples: npt.NDArray[np.int64]
+    blocks: Float64[FloatArray, "20 n d"]
+    n_samples: Int64[IntArray, " n"]
 
     @functools.cached_property
     def moments(self) -> LabelMoments:

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from theory.arrays import IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
 from theory.statistics.distributions import Law, uniform
-from theory.task.domain import Domain, Given, IntArray
+from theory.task.domain import Domain, Given
 from theory.task.rule import Deterministic
 from theory.task.totals import mean_over_pairs, total_distribution
 

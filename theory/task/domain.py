@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import IntArray
 from theory.errors import InputError, TooManyEntriesError
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Combination = tuple[int, ...]
 MAX_ENTRIES = 10_000_000
 """The most pairs of key and anchor combination for which a rule is evaluated one and all."""

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from theory.arrays import IntArray
 from theory.errors import InputError
 from theory.statistics.distributions import Law
 from theory.task.additive import integer_keys, shift_table
-from theory.task.domain import MAX_ENTRIES, Domain, Given, IntArray, check_labels, magnitude
+from theory.task.domain import MAX_ENTRIES, Domain, Given, check_labels, magnitude
 from theory.task.expression_nodes import Array, Bounds, Number, Rows
 from theory.task.expression_parser import ANCHOR, Table, parse
 from theory.task.intervals import INT64, Interval

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import IntArray
 from theory.checked import as_integer, checked_fields
 from theory.errors import InputError, TooManyEntriesError
-from theory.task.domain import MAX_ENTRIES, Domain, IntArray, check_labels, magnitude
+from theory.task.domain import MAX_ENTRIES, Domain, check_labels, magnitude
 from theory.task.rule import Deterministic, Rule
 
 MAX_KEPT = 100_000

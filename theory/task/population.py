@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import Bool, Int64, IntArray
 from theory.checked import check_tokens, checked
 from theory.errors import InputError
 from theory.task.task import Task
 
-IntArray = npt.NDArray[np.int64]
 _MAX_SEQUENCES = 5_000_000
 
 
@@ -35,11 +35,11 @@ class Population:
         Whether the combination is held out for the test set.
     """
 
-    sequences: IntArray
-    mapping: IntArray
-    combination: IntArray
-    key: IntArray
-    held_out: npt.NDArray[np.bool_]
+    sequences: Int64[IntArray, "n L"]
+    mapping: Int64[IntArray, " n"]
+    combination: Int64[IntArray, " n"]
+    key: Int64[IntArray, " n"]
+    held_out: Bool[npt.NDArray[np.bool_], " n"]
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -130,13 +130,15 @@ def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> 
 
 
 @checked
-def draw_tables(task: Task, rng: np.random.Generator) -> list[IntArray | None]:
+def draw_tables(task: Task, rng: np.random.Generator) -> list[Int64[IntArray, "{len(task.keys)} _"] | None]:
     """Draw the labels of every table mapping: shape (N_Z, N_A^q) for each, None for the others."""
     return [m.rule.draw(task.domain(m), rng) for m in task.mappings]
 
 
 @checked
-def labels_of(task: Task, population: Population, tables: Sequence[IntArray | None]) -> IntArray:
+def labels_of(
+    task: Task, population: Population, tables: Sequence[Int64[IntArray, "{len(task.keys)} _"] | None]
+) -> Int64[IntArray, " {len(population)}"]:
     """Return each sequence's label, shape (n,), from the rules and the drawn tables.
 
     Raises

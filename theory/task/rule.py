@@ -16,16 +16,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import FloatArray, IntArray
 from theory.statistics.distributions import Law
-from theory.task.domain import (
-    Domain,
-    FloatArray,
-    Given,
-    IntArray,
-    check_enumerable,
-    check_labels,
-    times_counted,
-)
+from theory.task.domain import Domain, Given, check_enumerable, check_labels, times_counted
 
 
 @runtime_checkable

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from theory.arrays import FloatArray, IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
 from theory.statistics.distributions import Law, spread_over_window, uniform
-from theory.task.domain import Domain, FloatArray, Given, IntArray, magnitude
+from theory.task.domain import Domain, Given, magnitude
 from theory.task.rule import RuleDefaults
 from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
 

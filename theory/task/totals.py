@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from theory.arrays import IntArray
 from theory.statistics.distributions import Law, total_of, uniform
-from theory.task.domain import Domain, Given, IntArray
+from theory.task.domain import Domain, Given
 
 Shifts = tuple[int, ...]
 """g of each anchor of the domain, in order."""

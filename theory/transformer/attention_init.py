@@ -12,14 +12,13 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import erf, erfinv
 
+from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Rate, Size, checked
 from theory.errors import InputError
 from theory.memory import check_memory
 
-FloatArray = npt.NDArray[np.float64]
 Source = Literal["embedding", "position", "layer_norm"]
 Width = Annotated[int, Between(2, 1e16)]
 Length = Annotated[int, Between(2, 10_000_000)]
@@ -150,7 +149,7 @@ def sample_attention_rows(
     rng: np.random.Generator,
     *,
     source: Source = "embedding",
-) -> FloatArray:
+) -> Float64[FloatArray, "{n_samples} {row}"]:
     """Draw row i of the attention matrix of fresh models on i different tokens: shape (n_samples, i).
 
     Nothing of the theory is used: the matrices are drawn entry by entry and multiplied.

@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.checked import Integers, Numbers, Share, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.checked import Share, Size, checked
 from theory.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @checked
-def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> FloatArray:
+def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatArray, " {length}"]:
     r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
 
     It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −δ after.
@@ -53,7 +51,9 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
 
 
 @checked
-def is_cliff(sequence: Numbers, p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9) -> bool:
+def is_cliff(
+    sequence: Real[ArrayLike, " L"], p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9
+) -> bool:
     """Return whether a sequence is a δ-cliff (Definition 3), δ being ``step``.
 
     Increasing: each place up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
@@ -73,7 +73,9 @@ def is_cliff(sequence: Numbers, p: int, q: int, step: float, *, plateau_toleranc
 
 
 @checked
-def mass_outside(logits: Numbers, p: Integers, q: int) -> FloatArray:
+def mass_outside(
+    logits: Real[ArrayLike, "... L"], p: Integer[ArrayLike, " ..."], q: int
+) -> Float64[FloatArray, " ..."]:
     """Return the softmax mass outside p..p+q, computed without subtracting from 1.
 
     Parameters

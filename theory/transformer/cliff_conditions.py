@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import FloatArray
 from theory.checked import checked
 from theory.transformer.construction import Construction
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
+from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
 from theory.checked import Positive, Share, Size, checked
 from theory.errors import InputError
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _SATURATION = 20.0  # tanh(20) differs from 1 by less than a unit in the last place of float64
 
 
@@ -55,27 +54,27 @@ class Construction:
     task: Task
     step: float
     drop: float
-    W_emb: FloatArray
-    W_pos: FloatArray
-    W_V: FloatArray
-    W_f1: FloatArray
-    W_f2: FloatArray
-    W_Q: FloatArray
-    W_K: FloatArray
+    W_emb: Float64[FloatArray, "d d_m"]
+    W_pos: Float64[FloatArray, "L d_m"]
+    W_V: Float64[FloatArray, "d_m d_m"]
+    W_f1: Float64[FloatArray, "d_m q"]
+    W_f2: Float64[FloatArray, "q d_m"]
+    W_Q: Float64[FloatArray, "d_m 1"]
+    W_K: Float64[FloatArray, "d_m 1"]
 
-    def first_attention(self, sequences: npt.ArrayLike) -> FloatArray:
+    def first_attention(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L d_m"]:
         """Return X + A X W_V with A_ij = 1/i (39), shape (n, L, d_m)."""
         X = self.W_emb[_tokens(self.task, sequences)] + self.W_pos
         averages = np.cumsum(X, axis=1) / np.arange(1, self.task.length + 1)[:, None]
         return np.asarray(X + averages @ self.W_V)
 
-    def tags(self, sequences: npt.ArrayLike) -> FloatArray:
+    def tags(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
         """Return what the first attention adds along u (41-43), shape (n, L): zero without the mapping."""
         direction = self.W_V.sum(axis=0)  # every row of W_V is a multiple of u
         direction = direction / np.linalg.norm(direction)
         return np.asarray(self.first_attention(sequences) @ direction)
 
-    def last_row(self, sequences: npt.ArrayLike) -> FloatArray:
+    def last_row(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
         """Return the logits of the second attention's last row, shape (n, L)."""
         H = self.first_attention(sequences)
         H = H + np.tanh(H @ self.W_f1) @ self.W_f2

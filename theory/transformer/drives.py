@@ -18,14 +18,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Numbers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import marginal_distribution, token_ratio
 from theory.statistics.sample import token_label_matrix
 from theory.task.domain import Given
 from theory.task.task import Mapping, Task
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @checked
@@ -69,7 +68,9 @@ def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float
 
 
 @checked
-def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -> FloatArray:
+def last_place_distribution(
+    task: Task, token: int, *, held_out: bool = False
+) -> Float64[FloatArray, " {task.vocab_size}"]:
     r"""Return :math:`P^{s,L}`, the label law of the sequences that end in ``token``: shape (d,).
 
     For an anchor it is P^s where the anchors of a combination are exchangeable, as they are in a sum; not
@@ -89,7 +90,9 @@ def last_place_distribution(task: Task, token: int, *, held_out: bool = False) -
 
 
 @checked
-def last_place_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
+def last_place_matrix(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
     r"""Return C_L, whose row s is :math:`r_s \rho_s (P^{s,L} - u)`, shape (d, d).
 
     The companion of ``expected_token_label_matrix`` for the last place alone.
@@ -101,7 +104,9 @@ def last_place_matrix(task: Task, *, held_out: bool = False) -> FloatArray:
 
 
 @checked
-def sample_last_place_matrix(sequences: Integers, labels: Integers, vocab_size: Size) -> FloatArray:
+def sample_last_place_matrix(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     """Return C_L of a finite sample; parameters and errors are those of ``token_label_matrix``."""
     tokens = np.asarray(sequences)
     if tokens.ndim != 2 or tokens.shape[1] == 0:
@@ -110,7 +115,13 @@ def sample_last_place_matrix(sequences: Integers, labels: Integers, vocab_size: 
 
 
 @checked
-def transformer_drive(C: Numbers, C_last: Numbers, length: Size, W_f: Numbers, W_VO: Numbers) -> FloatArray:
+def transformer_drive(
+    C: Real[ArrayLike, "d d"],
+    C_last: Real[ArrayLike, "d d"],
+    length: Size,
+    W_f: Real[ArrayLike, "d d"],
+    W_VO: Real[ArrayLike, "d d"],
+) -> Float64[FloatArray, "d d"]:
     r"""Return dW_emb/dt at vanishing embeddings, exactly (eq. 28 with the last place kept apart).
 
     Parameters
@@ -137,7 +148,9 @@ def transformer_drive(C: Numbers, C_last: Numbers, length: Size, W_f: Numbers, W
 
 
 @checked
-def paper_transformer_drive(C: Numbers, length: Size, W_f: Numbers, W_VO: Numbers) -> FloatArray:
+def paper_transformer_drive(
+    C: Real[ArrayLike, "d d"], length: Size, W_f: Real[ArrayLike, "d d"], W_VO: Real[ArrayLike, "d d"]
+) -> Float64[FloatArray, "d d"]:
     r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
 
     Equal to ``transformer_drive`` when every token stands in every place alike, so that C_L = C/L.

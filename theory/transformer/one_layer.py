@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from theory.checked import Integers, Numbers, Rate, Size, checked, checked_fields
+from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
+from theory.checked import Rate, Size, checked, checked_fields
 from theory.emb_mlp.activation import TANH, ActivationLike, as_activation
 from theory.errors import InputError
 from theory.memory import check_memory
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _SHAPES = {
     "W_emb": "dd",
     "W_Q": "dk",
@@ -45,13 +44,13 @@ class OneLayerParameters:
     W_f2 : ndarray, shape (d_f, d)
     """
 
-    W_emb: FloatArray
-    W_Q: FloatArray
-    W_K: FloatArray
-    W_V: FloatArray
-    W_O: FloatArray
-    W_f1: FloatArray
-    W_f2: FloatArray
+    W_emb: Float64[FloatArray, "d d"]
+    W_Q: Float64[FloatArray, "d d_k"]
+    W_K: Float64[FloatArray, "d d_k"]
+    W_V: Float64[FloatArray, "d d_k"]
+    W_O: Float64[FloatArray, "d_k d"]
+    W_f1: Float64[FloatArray, "d d_f"]
+    W_f2: Float64[FloatArray, "d_f d"]
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -109,8 +108,8 @@ class _Pass:
 
 @checked
 def one_layer_logits(
-    parameters: OneLayerParameters, sequences: Integers, *, activation: ActivationLike = TANH
-) -> FloatArray:
+    parameters: OneLayerParameters, sequences: Integer[ArrayLike, "n L"], *, activation: ActivationLike = TANH
+) -> Float64[FloatArray, "n {len(parameters.W_emb)}"]:
     """Return f(X) of Definition 2 (eq. 9) for every sequence.
 
     Parameters
@@ -132,11 +131,11 @@ def one_layer_logits(
 @checked
 def lemma3_flow(
     parameters: OneLayerParameters,
-    sequences: Integers,
-    targets: Numbers,
+    sequences: Integer[ArrayLike, "n L"],
+    targets: Real[ArrayLike, "n d"],
     *,
     activation: ActivationLike = TANH,
-) -> FloatArray:
+) -> Float64[FloatArray, "d d"]:
     r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
 
     With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, the place j of a
@@ -168,11 +167,11 @@ def lemma3_flow(
 @checked
 def lemma4_flow(
     parameters: OneLayerParameters,
-    sequences: Integers,
-    targets: Numbers,
+    sequences: Integer[ArrayLike, "n L"],
+    targets: Real[ArrayLike, "n d"],
     *,
     activation: ActivationLike = TANH,
-) -> FloatArray:
+) -> Float64[FloatArray, "d d_k"]:
     r"""Return dW_V/dt = :math:`\frac1n \sum (A_L X)^\top \delta\, W_O^\top` (Lemma 4), shape (d, d_k).
 
     δ, parameters and errors are those of ``lemma3_flow``; for a linear σ,

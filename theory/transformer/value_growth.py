@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.checked import Numbers, Size, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.shapes.cosines import cosine_matrix
 from theory.statistics.labels import label_table, marginal_distribution, token_ratios
 from theory.task.task import Task
 from theory.transformer.drives import last_place_distribution, last_place_ratio
 
-FloatArray = npt.NDArray[np.float64]
 Form = Literal["paper", "exact"]
 Reference = Literal["uniform", "marginal"]
 
@@ -44,9 +43,9 @@ class ValueGrowth:
     """
 
     task: Task
-    singular_values: FloatArray
-    direction: FloatArray
-    alignment: FloatArray
+    singular_values: Float64[FloatArray, " d"]
+    direction: Float64[FloatArray, " d"]
+    alignment: Float64[FloatArray, " d"]
 
     @property
     def reasoning(self) -> float:
@@ -65,7 +64,13 @@ class ValueGrowth:
 
 
 @checked
-def value_drive(W_emb: Numbers, C: Numbers, length: Size, W_f: Numbers, W_O: Numbers) -> FloatArray:
+def value_drive(
+    W_emb: Real[ArrayLike, "d d"],
+    C: Real[ArrayLike, "d d"],
+    length: Size,
+    W_f: Real[ArrayLike, "d d"],
+    W_O: Real[ArrayLike, "d_k d"],
+) -> Float64[FloatArray, "d d_k"]:
     r"""Return dW_V/dt at small initialisation (eq. 36-38).
 
     It is :math:`\frac1L W_{emb}^\top C (W_f+I)^\top W_O^\top`.

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from theory import InputError, off_diagonal
+from theory.arrays import FloatArray
 from theory.checked import checked
 from validate.claims.measures import geometry
-from validate.claims.measures.geometry import FloatArray
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, Sample, each
 from validate.claims.verdicts import Outcome, judge_claims
 from validate.groups import Setting

@@ -20,9 +20,9 @@ from theory import (
     nearest_tokens,
     top_singular,
 )
+from theory.arrays import FloatArray
 from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
-from theory.corpus.sequences import FloatArray
 from validate.corpus.read import Tracked
 
 FORMULAS: dict[CorpusPredictor, str] = {

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from theory.arrays import FloatArray
 from validate.figures.style import MARKERS, PALETTE
 from validate.groups import Setting
 from validate.predict.predictors import PREDICTORS, Tokens
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

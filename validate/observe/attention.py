@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from theory.arrays import FloatArray, IntArray
+
 LEMMA1_EPSILONS = (0.1, 0.03, 0.01)
 """ε of Lemma 1 at which the share of entries within ε of 1/i is observed."""
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from theory.arrays import FloatArray
+
 Stored = dict[str, npt.NDArray[Any]]
 PACKED = (
     "cosines",

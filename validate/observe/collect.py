@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -16,6 +15,7 @@ from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
 from sim.runs.run import Run
 from theory import Task, cosine_matrix, frozen_direction
+from theory.arrays import FloatArray
 from theory.checked import Integers, check_tokens, checked
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
@@ -24,7 +24,6 @@ from validate.observe.outputs import held_out_deviations, mean_outputs
 from validate.observe.probe import Probe, draw_held_out, draw_probe
 from validate.observe.spectra import spectra
 
-FloatArray = npt.NDArray[np.float64]
 Parameters = Mapping[str, FloatArray]
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import Task, principal_components
+from theory.arrays import FloatArray
 from validate.observe.observations import tokens_of
 
-FloatArray = npt.NDArray[np.float64]
 COMPONENTS = 3
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sim.config.run import MemberConfig
 from theory import InputError, Task
+from theory.arrays import FloatArray
 from validate.observe.errors import NotObservedError
 
-FloatArray = npt.NDArray[np.float64]
 KEPT_SUFFIX = ".safetensors"
 """How the name of a kept file ends."""
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
 from theory import Task
+from theory.arrays import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 FARTHEST = 10
 """How far off an answer may be to be counted by its deviation."""
 

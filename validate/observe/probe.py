@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from sim.seeds import numpy_stream
 from theory import Task
+from theory.arrays import IntArray
 from theory.task.population import assemble, draw_tables, labels_of
 
-IntArray = npt.NDArray[np.int64]
 SEQUENCES = 512
 """Sequences of the probe, rounded up to equally many for each mapping and place of the key."""
 SEED = 0

@@ -14,8 +14,9 @@ from sim.runs.manifest import Manifest
 from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
 from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
+from theory.arrays import FloatArray
 from theory.paths import PathLike, as_path
-from validate.observe.codec import FloatArray, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
+from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, Observations
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import (
     Mapping,
@@ -18,11 +17,11 @@ from theory import (
     off_diagonal,
     token_ratio,
 )
+from theory.arrays import FloatArray
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
 from validate.predict.predictors import Tokens, task_cosines
 
-FloatArray = npt.NDArray[np.float64]
 Cosines = dict[str, dict[str, FloatArray]]
 """Group → predictor → matrix of shape (n, n)."""
 ONE_DATA_SET = "expected in one data set"

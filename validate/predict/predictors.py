@@ -21,10 +21,10 @@ from theory import (
     label_distribution,
     marginal_distribution,
 )
+from theory.arrays import FloatArray
 from validate.observe import Observations
 from validate.times import time_at
 
-FloatArray = npt.NDArray[np.float64]
 Tokens = tuple[int, ...]
 Predict = Callable[[Observations, Tokens, int], FloatArray]
 """From a run, some of its anchors and an epoch to a cosine matrix."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import LabelMoments, SampledLabels, SampledValue, Task, off_diagonal, token_ratio
+from theory.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Statistic = Callable[[FloatArray], npt.ArrayLike]
 RESOLVED = 5.0
 """A vector has a direction where its squared norm is more than this many standard errors."""

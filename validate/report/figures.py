@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from theory.arrays import FloatArray
 from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, new_axes
 from validate.groups import Setting
 from validate.report.errors import draw_errors
 from validate.report.figure import ReportFigure, slug
 
-FloatArray = npt.NDArray[np.float64]
 _MOST_SHOWN = 3
 
 

@@ -22,13 +22,13 @@ from theory import (
     nearest_tokens,
     off_diagonal,
 )
+from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
 
 V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
 TRANSITIONS[1] = 0.9 * TRANSITIONS[0] + 0.1 * TRANSITIONS[1]
 TOKENS = np.arange(6)
-FloatArray = npt.NDArray[np.float64]
 
 
 def rows(sequences: list[npt.NDArray[np.int64]], predictor: CorpusPredictor) -> FloatArray:

@@ -12,9 +12,9 @@ import torch
 from scipy.integrate import solve_ivp
 from symbolic_reference import emb_mlp, negative_gradient, relative, soft_cross_entropy
 
+from theory.arrays import FloatArray
 from theory.symbolic import find_derivation
 
-FloatArray = npt.NDArray[np.float64]
 D, D_M, D_F, N, L = 9, 4, 5, 60, 3
 SHAPES = ((D, D_M), (D_M, D_F), (D_F, D))
 

@@ -12,10 +12,10 @@ import torch
 from symbolic_reference import negative_gradient, relative, soft_cross_entropy, transformer
 
 from theory import Task, enumerate_population, expected_token_label_matrix, label_distribution, token_ratio
+from theory.arrays import FloatArray
 from theory.symbolic import find_derivation
 
 Record = Callable[[str, float], None]
-FloatArray = npt.NDArray[np.float64]
 L, Q, D_F, D_K = 5, 2, 12, 7
 TASK = Task(
     keys=range(7, 11),

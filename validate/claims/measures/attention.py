@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import Task, predict_value_growth
+from theory.arrays import FloatArray
 from validate.bounds import Value, between
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
@@ -13,8 +13,6 @@ from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
 from validate.predict.lemma1 import predicted_average_share
 from validate.times import early_epoch, first_epoch
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:

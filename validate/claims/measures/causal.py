@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from theory import off_diagonal
-from validate.claims.measures.geometry import FloatArray, at, correlation, skill
+from theory.arrays import FloatArray
+from validate.claims.measures.geometry import at, correlation, skill
 from validate.claims.measures.rivals import skill_over_best
 from validate.claims.statements import SMALL, Seed
 from validate.observe import Observations

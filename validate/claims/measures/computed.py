@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import (
     TANH,
@@ -32,11 +31,11 @@ from theory import (
     normal_distance,
     token_ratio,
 )
+from theory.arrays import FloatArray
 from theory.emb_mlp.gradient import population_field
 from validate.claims.measures.order import scrambled
 from validate.claims.statements import Measure
 
-FloatArray = npt.NDArray[np.float64]
 DRAWS = 3
 D_M, D_F = 200, 512
 """Widths of the paper's Emb-MLP."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal, principal_components
+from theory.arrays import FloatArray
 from validate.bounds import Bound, Value
 from validate.claims.measures.order import scrambled, spearman
 from validate.claims.statements import LARGE, SMALL, Sample, Seed
@@ -18,7 +18,6 @@ from validate.observe import Observations
 from validate.predict.predictors import Predict, Tokens, from_uniform
 from validate.times import early_epoch, has_learned, last_epoch
 
-FloatArray = npt.NDArray[np.float64]
 When = Callable[[Observations], int]
 NO_FALL = 1 / 64
 """A share of the predicted fall below which there is none; a rise with distance counts as none as well."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
+from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
 from validate.bounds import Bound, Value, between, greatest, least, magnitude
 from validate.claims.measures.order import spearman
@@ -24,8 +24,6 @@ from validate.times import (
     is_fitted,
     mean_over_run,
 )
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def unlike(run: Observations) -> Value:

@@ -20,8 +20,8 @@ from theory import (
     paper_transformer_drive,
     transformer_drive,
 )
+from theory.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 SCALES = (1e-4, 3e-4, 1e-3)
 """Factors on embeddings, queries and keys: at the largest, second-order terms are one in a hundred."""
 D_K, D_F = 3, 7

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import Task, off_diagonal
+from theory.arrays import FloatArray
 from validate.claims.measures.geometry import When, avoided, distances
 from validate.observe import Observations
 from validate.predict.predictors import Predict, Tokens
 from validate.times import early_epoch
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

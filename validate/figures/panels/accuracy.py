@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import InputError, Task, label_distribution
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PARTS, shade
 from validate.groups import Setting
 from validate.stats import SHARE, SIZE, band, band_text
 
-FloatArray = npt.NDArray[np.float64]
 Look = tuple[str, str, str]
 
 

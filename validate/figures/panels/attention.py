@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import OBSERVED, SEQUENTIAL, each_seed, sequential, shade, spread_bars
 from validate.groups import Setting
 from validate.stats import SHARE, Estimate, band, band_text, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PALETTE, seed_bars
 from validate.groups import Setting
 from validate.predict.lemma1 import predicted_average_share
 from validate.stats import SHARE, band, band_text
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

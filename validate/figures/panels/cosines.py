@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import off_diagonal
+from theory.arrays import FloatArray
 from validate.compare import predicted_cosines
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS, predictions
@@ -18,8 +18,6 @@ from validate.figures.style import DIVERGING, new_axes
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import COSINE, Estimate, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
@@ -19,14 +18,13 @@ from theory import (
     label_distribution,
     principal_components,
 )
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS, Look, predictions
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, sequential, shade
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import COSINE, SIZE, Estimate, band, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import Task, label_distribution
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import sequential
 from validate.predict.predictors import Tokens
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

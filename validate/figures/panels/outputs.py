@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import Lookup, Mapping, Task, Window, label_distribution
+from theory.arrays import FloatArray
 from theory.task.totals import total_shifts
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PALETTE, shade
 from validate.groups import Setting
 from validate.stats import SHARE, Estimate, band, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
 from theory import Population, Task, draw_tables, labels_of
+from theory.arrays import IntArray
 from theory.task.population import assemble
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
 
-IntArray = npt.NDArray[np.int64]
 _KEY, _NOISE = PALETTE[4], KEYS
 
 

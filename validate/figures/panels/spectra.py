@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from theory import predict_value_growth
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, seed_bars, sequential, shade
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import COSINE, SHARE, SIZE, Estimate, band, band_text, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, seed_bars, sequential
 from validate.groups import Setting
 from validate.stats import SIZE, band, band_text
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

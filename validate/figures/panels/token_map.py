@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from theory import Task
+from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MEMORY, REASONING, SEQUENTIAL
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import SHARE, Estimate, over_seeds
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -1,0 +1,90 @@
+"""Shapes checked: every public function of theory is held to the axes that its annotations name.
+
+A checker that came first would refuse a wrong shape before the function could, and hide that the function
+lets it pass. So what was given and what was returned are compared after the call: a call that returned must
+agree with its signature.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from beartype.door import is_bearable
+from jaxtyping import AbstractArray, jaxtyped
+
+
+class ShapeError(AssertionError):
+    """An array has other axes, or other entries, than the annotation of its place says."""
+
+
+def held_to_its_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, which then raises ShapeError after a call that its annotations do not describe."""
+    signature = inspect.signature(function)
+
+    @functools.cache
+    def hints() -> dict[str, Any]:
+        found = typing.get_type_hints(function)
+        return {name: hint for name, hint in found.items() if _names_axes(hint)}
+
+    # jaxtyped reads the arguments, for axes such as {vocab_size}, and forgets all axes after the call.
+    @jaxtyped(typechecker=None)
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, value in (bound.arguments | {"return": result}).items():
+            if name in hints():
+                _compare(f"{function.__qualname__}: {name}", value, hints()[name])
+        _check_fields(result)
+        return result
+
+    return call
+
+
+def hold_to_shapes(package: ModuleType) -> None:
+    """Replace the public functions of a package, wherever one of its modules knows them, by checked ones."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(package.__name__)]
+    for name in package.__all__:
+        function = getattr(package, name)
+        if inspect.isfunction(function):
+            checked = held_to_its_shapes(function)
+            for module in modules:
+                if vars(module).get(name) is function:
+                    setattr(module, name, checked)
+
+
+def _names_axes(hint: Any) -> bool:
+    parts = typing.get_args(hint)
+    return (
+        any(map(_names_axes, parts)) if parts else inspect.isclass(hint) and issubclass(hint, AbstractArray)
+    )
+
+
+def _compare(where: str, value: Any, hint: Any) -> None:
+    """Raise ShapeError unless a value, or the array that NumPy makes of it, has the axes that it should."""
+    if not is_bearable(value, hint) and not is_bearable(_as_array(value), hint):
+        raise ShapeError(f"{where} has shape {np.shape(value)}, which is not {hint}")
+
+
+def _as_array(value: Any) -> Any:
+    return value if value is None else np.asarray(value)
+
+
+@jaxtyped(typechecker=None)
+def _check_fields(result: Any) -> None:
+    """Hold the arrays of a dataclass to its annotations; its axes have names of their own."""
+    if is_dataclass(result):
+        hints = typing.get_type_hints(type(result))
+        for field in fields(result):
+            if _names_axes(hints[field.name]):
+                where = f"{type(result).__name__}.{field.name}"
+                _compare(where, getattr(result, field.name), hints[field.name])

@@ -1,0 +1,29 @@
+"""Arrays as annotations name them, with their axes: ``Float64[FloatArray, "n d"]``.
+
+jaxtyping is read here alone. It is a dependency, not an optional import, because ``checked`` reads these
+annotations at run time; it is small, pure Python, and needs nothing but NumPy's ``shape`` and ``dtype``.
+Type checkers see the array's type, ``checked`` its entries. Axes are compared in tests alone
+(``tests/shapes.py``), after each call: what a function lets through must have the shape that it names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import AbstractArray as AbstractArray
+from jaxtyping import Bool as Bool
+from jaxtyping import Float64 as Float64
+from jaxtyping import Int64 as Int64
+from jaxtyping import Integer as Integer
+from jaxtyping import Real as Real
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
+else:
+    # Whatever NumPy makes an array of; jaxtyping then names the axes of that array.
+    ArrayLike = np.ndarray
