@@ -32,7 +32,7 @@ def held_to_its_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.cache
     def hints() -> dict[str, Any]:
         found = typing.get_type_hints(function)
-        return {name: hint for name, hint in found.items() if _names_axes(hint)}
+        return {name: hint for name, hint in found.items() if names_axes(hint)}
 
     # jaxtyped reads the arguments, for axes such as {vocab_size}, and forgets all axes after the call.
     @jaxtyped(typechecker=None)
@@ -47,26 +47,31 @@ def held_to_its_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
         _check_fields(result)
         return result
 
+    call.__dict__["held"] = True
     return call
 
 
 def hold_to_shapes(package: ModuleType) -> None:
     """Replace the public functions of a package, wherever one of its modules knows them, by checked ones."""
+    functions = numerical_functions(package)  # asked for first: this loads the modules
     modules = [module for name, module in sys.modules.items() if name.startswith(package.__name__)]
-    for name in package.__all__:
-        function = getattr(package, name)
-        if inspect.isfunction(function):
-            checked = held_to_its_shapes(function)
-            for module in modules:
-                if vars(module).get(name) is function:
-                    setattr(module, name, checked)
+    for function in functions:
+        checked = held_to_its_shapes(function)
+        for module in modules:
+            if vars(module).get(function.__name__) is function:
+                setattr(module, function.__name__, checked)
 
 
-def _names_axes(hint: Any) -> bool:
+def numerical_functions(package: ModuleType) -> list[Callable[..., Any]]:
+    """Return the public functions of a package; derivations in symbols have no arrays."""
+    public = [getattr(package, name) for name in package.__all__]
+    return [f for f in public if inspect.isfunction(f) and ".symbolic." not in f.__module__]
+
+
+def names_axes(hint: Any) -> bool:
+    """Return whether an annotation, or a part of it, names the axes of an array."""
     parts = typing.get_args(hint)
-    return (
-        any(map(_names_axes, parts)) if parts else inspect.isclass(hint) and issubclass(hint, AbstractArray)
-    )
+    return any(map(names_axes, parts)) if parts else inspect.isclass(hint) and issubclass(hint, AbstractArray)
 
 
 def _compare(where: str, value: Any, hint: Any) -> None:
@@ -85,6 +90,6 @@ def _check_fields(result: Any) -> None:
     if is_dataclass(result):
         hints = typing.get_type_hints(type(result))
         for field in fields(result):
-            if _names_axes(hints[field.name]):
+            if names_axes(hints[field.name]):
                 where = f"{type(result).__name__}.{field.name}"
                 _compare(where, getattr(result, field.name), hints[field.name])

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from theory import InputError
-from theory.checked import Integers, Positive, Size, checked
+from theory.arrays import ArrayLike, Integer
+from theory.checked import Positive, Size, checked
 from theory.statistics.sample import check_vocabulary
 
 
@@ -58,7 +59,7 @@ class AssociationModel:
 
 @checked
 def train_associations(
-    sequences: Integers, vocab_size: Size, *, n_layers: Size = 1, steps: Size, rate: Positive
+    sequences: Integer[ArrayLike, "n L"], vocab_size: Size, *, n_layers: Size = 1, steps: Size, rate: Positive
 ) -> AssociationModel:
     """Train from zero by full-batch gradient descent.
 

@@ -14,7 +14,9 @@ from theory.errors import InputError
 
 
 @checked
-def shuffled_tokens(sequences: Any, vocab_size: Size, rng: np.random.Generator) -> list[Tokens]:
+def shuffled_tokens(
+    sequences: Any, vocab_size: Size, rng: np.random.Generator
+) -> list[Integer[Tokens, " _"]]:
     """Return the corpus with all its tokens shuffled.
 
     Unigrams and the lengths of sequences stay as they are; what follows a token no longer depends on it.
@@ -37,7 +39,7 @@ def shuffled_tokens(sequences: Any, vocab_size: Size, rng: np.random.Generator) 
 @checked
 def limited_corpus(
     sequences: Any, vocab_size: Size, n_distinct: Size, n_tokens: Size | None = None
-) -> list[Tokens]:
+) -> list[Integer[Tokens, " _"]]:
     """Return the part of a corpus that has a given number of distinct tokens, the most frequent ones.
 
     A sequence ends where it held another token and a new one begins behind it, so that no pair is invented.
@@ -74,7 +76,7 @@ def limited_corpus(
     return pieces[: last + 1]
 
 
-def _runs(sequence: Tokens, kept: npt.NDArray[np.bool_]) -> list[Tokens]:
+def _runs(sequence: Tokens, kept: npt.NDArray[np.bool_]) -> list[Integer[Tokens, " _"]]:
     """Return the longest stretches of kept tokens."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(np.int8)))
     return [sequence[first:end] for first, end in edges.reshape(-1, 2)]

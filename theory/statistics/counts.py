@@ -17,7 +17,7 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
+from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.sample import check_sample
@@ -83,7 +83,9 @@ class CountPopulation:
 
 
 @checked
-def count_population(task: Task, tables: Sequence[IntArray | None] | None = None) -> CountPopulation:
+def count_population(
+    task: Task, tables: Sequence[Int64[IntArray, "{len(task.keys)} _"] | None] | None = None
+) -> CountPopulation:
     """Return a task's whole population, reduced exactly.
 
     Parameters

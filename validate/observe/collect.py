@@ -15,8 +15,8 @@ from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
 from sim.runs.run import Run
 from theory import Task, cosine_matrix, frozen_direction
-from theory.arrays import FloatArray
-from theory.checked import Integers, check_tokens, checked
+from theory.arrays import ArrayLike, FloatArray, Integer
+from theory.checked import check_tokens, checked
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
 from validate.observe.observations import LazyArrays, Observations, tokens_of
@@ -39,7 +39,7 @@ def observe(run: Run) -> Observations:
 
 
 @checked
-def observed_cosines(run: Run | Observations, epoch: int, tokens: Integers) -> FloatArray:
+def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayLike, " n"]) -> FloatArray:
     """Return the cosine matrix of a run's embedding at an epoch, shape (n, n).
 
     Of a run any tokens can be named, of observations anchors.
