@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from theory.arrays import Float64, FloatArray, Int64, IntArray
+from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.checked import Size, check_tokens, checked
 from theory.corpus.sequences import Block, no_pairs, read_blocks
 from theory.errors import InputError
@@ -136,7 +136,9 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
 
 
 @checked
-def pair_counts(tokens: Integers, labels: Integers, vocab_size: Size) -> CorpusCounts:
+def pair_counts(
+    tokens: Integer[ArrayLike, " n"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> CorpusCounts:
     """Count pairs that are given as they are: a task of labels in place of a corpus.
 
     Parameters

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from theory.checked import Integers, check_tokens, checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer
+from theory.checked import check_tokens, checked
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import FloatArray
 from theory.memory import check_memory
 
 CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
@@ -74,7 +74,9 @@ def predicted_rows(
 
 
 @checked
-def corpus_gram(counts: CorpusCounts, tokens: Integers, predictor: CountPredictor = "bigram") -> FloatArray:
+def corpus_gram(
+    counts: CorpusCounts, tokens: Integer[ArrayLike, " n"], predictor: CountPredictor = "bigram"
+) -> Float64[FloatArray, "n n"]:
     """Return the inner products of some tokens' rows by the counts as they are, shape (n, n).
 
     The diagonal is 0 where a token has no row. Nothing is corrected for sampling: this is what a model that

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from theory.arrays import FloatArray
 from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
@@ -68,7 +68,7 @@ def _exponential_parts(
 
 def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> FloatArray:
     logits = (population.left @ B)[:, None] + population.right @ B
-    mass = population.weights[:, :, None] * (population.label_laws - _softmax(logits))
+    mass = population.weights[:, :, None] * (population.label_laws - softmax(logits, axis=-1))
     return np.asarray(population.left.T @ mass.sum(axis=1) + population.right.T @ mass.sum(axis=0))
 
 
@@ -147,14 +147,7 @@ def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[t
 
 def _residual_mass(population: CountPopulation, rows: slice, logits: FloatArray) -> FloatArray:
     """Return weight × (y − p) of a block's rows, shape (rows × n_right, d)."""
-    probabilities = _softmax(logits)
+    probabilities = softmax(logits, axis=-1)
     residual = population.label_laws[rows].reshape(logits.shape) - probabilities
     residual *= population.weights[rows].reshape(-1, 1)
     return residual
-
-
-def _softmax(logits: FloatArray) -> FloatArray:
-    shifted: FloatArray = logits - logits.max(axis=-1, keepdims=True)
-    np.exp(shifted, out=shifted)
-    shifted /= shifted.sum(axis=-1, keepdims=True)
-    return shifted

@@ -12,7 +12,7 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
-from scipy.special import erf, erfinv
+from scipy.special import erf, erfinv, softmax
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Rate, Size, checked
@@ -161,8 +161,7 @@ def sample_attention_rows(
         x = _draw_input(d_m, init_rate, row, rng, source)
         w_q, w_k = rng.standard_normal((2, d_m, d_k)) * d_m**-init_rate
         logits = (x[-1] @ w_q) @ (x @ w_k).T / math.sqrt(d_k)
-        weights = np.exp(logits - logits.max())
-        sample[:] = weights / weights.sum()
+        sample[:] = softmax(logits)
     return rows
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Share, Size, checked
@@ -101,8 +102,7 @@ def mass_outside(
         _check_window(values.shape[-1], int(place), q)
     place = np.arange(1, values.shape[-1] + 1)
     outside = (place < first[..., None]) | (place > first[..., None] + q)
-    weights = np.exp(values - values.max(axis=-1, keepdims=True))
-    return np.asarray((weights * outside).sum(axis=-1) / weights.sum(axis=-1), dtype=np.float64)
+    return np.asarray(softmax(values, axis=-1).sum(axis=-1, where=outside), dtype=np.float64)
 
 
 def _check_window(length: int, p: int, q: int) -> None:

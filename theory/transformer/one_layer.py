@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
 from theory.checked import Rate, Size, checked, checked_fields
@@ -186,7 +187,7 @@ def lemma4_flow(
 def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: ActivationLike) -> _Pass:
     X = parameters.W_emb[tokens]
     K, q = X @ parameters.W_K, X[:, -1] @ parameters.W_Q
-    A = _softmax(np.einsum("nk,nlk->nl", q, K) / np.sqrt(q.shape[1]))
+    A = softmax(np.einsum("nk,nlk->nl", q, K) / np.sqrt(q.shape[1]), axis=-1)
     mixed = np.einsum("nl,nld->nd", A, X)
     h = mixed @ parameters.W_V @ parameters.W_O + X[:, -1]
     z = h @ parameters.W_f1
@@ -197,7 +198,7 @@ def _delta(
     parameters: OneLayerParameters, state: _Pass, targets: FloatArray, activation: ActivationLike
 ) -> FloatArray:
     """Return δ, what reaches h, shape (n, d)."""
-    g = targets - _softmax(state.logits)
+    g = targets - softmax(state.logits, axis=-1)
     through_f = (g @ parameters.W_f2.T) * as_activation(activation).derivative(state.z)
     return np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
 
@@ -212,11 +213,6 @@ def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: Floa
     at_place += to_scores[:, :, None] * (state.q @ parameters.W_K.T)[:, None]
     at_place[:, -1] += np.einsum("nl,nlk->nk", to_scores, state.K) @ parameters.W_Q.T
     return at_place
-
-
-def _softmax(logits: FloatArray) -> FloatArray:
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
 def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArray:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
+from theory.arrays import FloatArray
 from validate.stats import Estimate
 
-FloatArray = npt.NDArray[np.float64]
 N_GROUPS = 20
 """Groups of tokens of which the jackknife leaves out one at a time."""
 FEWEST = 10

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from sim.data.corpus import Corpus
 from sim.runs.files import finite
 from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
+from theory.arrays import FloatArray
 from theory.checked import Between, Size, check_tokens, checked
 from theory.corpus.rows import CountPredictor
 from theory.display import html_table, text_table
-from validate.corpus.association import Association, FloatArray, associate
+from validate.corpus.association import Association, associate
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
 
 PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
