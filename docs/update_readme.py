@@ -42,7 +42,7 @@ def table(kept: dict[str, Any]) -> str:
     ]
     for v in kept["verdicts"]:
         e = v["estimate"]
-        verdict = ("holds" if v["holds"] else "does not hold") + ("" if v["clear"] else " (interval crosses)")
+        verdict = v["verdict"]
         measure = v["measure"].replace("|", "\\|")
         estimate = f"{e['mean']:.3f} [{e['low']:.3f}, {e['high']:.3f}]"
         bound = f"{v['relation']} {v['threshold']:g}"

@@ -18,6 +18,7 @@ from validate.claims.demo import (
     neighbour_excess,
 )
 from validate.claims.statements import LARGE, SMALL
+from validate.commands.demo import verdict_row
 from validate.groups import Setting
 from validate.observe import Observations, observe
 from validate.observe.embedding import embedding_geometry
@@ -57,9 +58,12 @@ def _settings(small: Observations, large: Observations) -> list[Setting]:
     """Return two settings, each of one made-up run twice."""
     made = []
     for rate, run in ((LARGE, large), (SMALL, small)):
-        at_rate = dataclasses.replace(run, config=run.config.model_copy(update={"init_rate": rate}))
-        made.append(Setting("", (at_rate, at_rate)))
+        made.append(Setting("", (_at(rate, run),) * 2))
     return made
+
+
+def _at(rate: float, run: Observations) -> Observations:
+    return dataclasses.replace(run, config=run.config.model_copy(update={"init_rate": rate}))
 
 
 def test_all_hold_for_the_papers_picture_and_fail_for_its_opposite(runs: list[Run]) -> None:
@@ -67,6 +71,16 @@ def test_all_hold_for_the_papers_picture_and_fail_for_its_opposite(runs: list[Ru
     assert all(outcome.holds for outcome in judge(picture))
     opposite = _settings(fake(runs[0], _random(), 0.1, 0.9), fake(runs[0], _ordered(), 0.9, 0.2))
     assert not any(outcome.holds for outcome in judge(opposite))
+    assert {outcome.decision for outcome in judge(picture)} == {"holds"}
+    assert {verdict_row(outcome)[-1] for outcome in judge(opposite)} == {"fails"}
+
+
+def test_a_mean_beyond_the_threshold_is_not_enough(runs: list[Run]) -> None:
+    apart = [fake(runs[0], _ordered(), test, 0.02) for test in (0.75, 0.85, 0.95, 0.69)]
+    rates = {LARGE: apart[:1], SMALL: apart}
+    (first, *_) = judge([Setting("", tuple(_at(rate, run) for run in of)) for rate, of in rates.items()])
+    assert first.holds
+    assert verdict_row(first)[-1] == "undecided"
 
 
 def test_an_undefined_measure_does_not_hold(runs: list[Run]) -> None:

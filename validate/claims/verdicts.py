@@ -91,6 +91,11 @@ class Outcome:
         return self.condition.met(low) == self.condition.met(high) == self.holds
 
     @property
+    def decision(self) -> Literal["holds", "fails", "undecided"]:
+        """The condition by its own interval, whatever else its claim asks for."""
+        return ("holds" if self.holds else "fails") if self.clear else "undecided"
+
+    @property
     def open(self) -> bool:
         """Whether a bounded value may lie on either side of the threshold."""
         return any(len({*map(self.condition.met, ends(value))}) > 1 for value in self.values)
@@ -133,6 +138,7 @@ class Outcome:
             "seeds_met": self.seeds_met,
             "holds": self.holds,
             "clear": self.clear,
+            "verdict": self.decision,
         }
 
 

@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     else:
         print_verdicts(outcomes)
         print(f"report: {page}\ndata:   {data}")
-    return 0 if all(outcome.holds for outcome in outcomes) else 1
+    return 1 if any(outcome.decision == "fails" for outcome in outcomes) else 0
 
 
 def demo_config() -> RunConfig:
@@ -91,7 +91,6 @@ def print_verdicts(outcomes: Sequence[Outcome]) -> None:
 def verdict_row(outcome: Outcome) -> list[str]:
     """Return one line of the verdict table."""
     c = outcome.condition
-    verdict = "holds" if outcome.holds else "does not hold"
     return [
         outcome.claim.name,
         f"{c.init_rate:g}",
@@ -99,5 +98,5 @@ def verdict_row(outcome: Outcome) -> list[str]:
         f"{c.relation} {c.threshold:g}",
         str(outcome.estimate),
         f"{outcome.seeds_met}/{outcome.estimate.n}",
-        verdict if outcome.clear else f"{verdict} (interval crosses the threshold)",
+        outcome.decision,
     ]

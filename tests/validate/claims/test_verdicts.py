@@ -262,6 +262,8 @@ def outcome(values: list[Value], relation: str = ">=", threshold: float = 1.0) -
 def test_a_condition(values: list[Value], relation: str, holds: bool, clear: bool, seeds: int) -> None:
     found = outcome(values, relation)
     assert (found.holds, found.clear, found.seeds_met) == (holds, clear, seeds)
+    assert found.decision == (("holds" if holds else "fails") if clear else "undecided")
+    assert found.as_dict()["verdict"] == found.decision
 
 
 def test_against_the_paper() -> None:
