@@ -58,6 +58,14 @@ if TYPE_CHECKING:
     from theory.integrate.solve import Solver as Solver
     from theory.integrate.trajectory import SolverStatistics as SolverStatistics
     from theory.integrate.trajectory import Trajectory as Trajectory
+    from theory.language.adam import AdamEmbedding as AdamEmbedding
+    from theory.language.adam import AdamSettings as AdamSettings
+    from theory.language.adam import signed_cosine as signed_cosine
+    from theory.language.drives import LanguageParameters as LanguageParameters
+    from theory.language.drives import language_drive as language_drive
+    from theory.language.drives import normed_drive as normed_drive
+    from theory.language.flows import language_flow as language_flow
+    from theory.language.flows import language_gram as language_gram
     from theory.shapes.cosines import PrincipalComponents as PrincipalComponents
     from theory.shapes.cosines import cosine_matrix as cosine_matrix
     from theory.shapes.cosines import off_diagonal as off_diagonal

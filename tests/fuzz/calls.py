@@ -107,6 +107,7 @@ def _arguments() -> dict[str, dict[str, Any]]:
         | _flows()
         | _geometry()
         | _corpus()
+        | _language()
         | _attention()
         | _transformer()
     )
@@ -287,6 +288,29 @@ def _corpus() -> dict[str, dict[str, Any]]:
         "as_matrix": {"operator": BIGRAMS},
         "top_singular": {"operator": BIGRAMS, "n": 2},
         "top_eigen": {"operator": theory.interchangeability_operator(**counts), "n": 2},
+    }
+
+
+def _language() -> dict[str, dict[str, Any]]:
+    C = theory.as_matrix(BIGRAMS)
+    rows = np.random.default_rng(0).standard_normal((len(C), 3))
+    model = theory.LanguageParameters(rows)
+    return {
+        "LanguageParameters": {"W_E": rows, "W_U": rows.T, "W_VO": np.eye(3), "W_f": np.eye(3)},
+        "language_drive": {"C": C, "context": C, "parameters": model},
+        "normed_drive": {"C": C, "parameters": model, "epsilon": 0.1},
+        "language_flow": {"C": C, "initial": model, "time": 1.0},
+        "language_gram": {"C": C, "time": 1.0, "tied": False},
+        "signed_cosine": {"cosine": [0.1, -0.5]},
+        "AdamSettings": {"rate": 0.1, "betas": (0.9, 0.99), "epsilon": 1e-8, "weight_decay": 0.1},
+        "AdamEmbedding": {
+            "initial": rows,
+            "settings": theory.AdamSettings(0.1),
+            "absent": rows[0],
+            "n_absent": 2,
+            "norm_epsilon": 0.1,
+            "softmax": "live",
+        },
     }
 
 

@@ -1,0 +1,153 @@
+r"""What moves the embedding of a small language model at first: rungs 2 to 4 of the ladder for corpora.
+
+Token :math:`x_k` predicts token :math:`y_k = x_{k+1}`; :math:`c_k` averages the one-hot tokens up to k.
+With averaged attention (Lemma 1) and a linear feed-forward layer the residual stream and the logits are
+
+.. math:: h_k = (e_{x_k} W_E + c_k W_E W_{VO})(I + W_f), \qquad o_k = h_k W_U.
+
+At p ≈ u, C = E eᵀ(y − u) and Φ̄ = E (y − u)ᵀc of the corpus give the flow of the embedding,
+
+.. math:: \dot W_E = C B + \bar\Phi^\top B W_{VO}^\top, \qquad B = W_U^\top (I + W_f)^\top,
+
+and, if it is the read-out too, :math:`(C^\top W_E + \bar\Phi W_E W_{VO})(I + W_f)` beside it. [derived]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from theory.checked import Between, Numbers, check_shape, checked, checked_fields
+from theory.corpus.sequences import FloatArray
+from theory.errors import InputError
+
+
+@checked_fields
+@dataclass(frozen=True, eq=False)
+class LanguageParameters:
+    """Matrices of a one-layer language model with averaged attention.
+
+    Attributes
+    ----------
+    W_E : array_like, shape (V, d)
+    W_U : array_like, shape (d, V), optional
+        The read-out; without one it is the transposed embedding.
+    W_VO : array_like, shape (d, d), optional
+        W_V W_O; without it there is no attention.
+    W_f : array_like, shape (d, d), optional
+        σ'(0) W_in W_out: the linear part of the feed-forward layer; without it there is none.
+    """
+
+    W_E: Numbers
+    W_U: Numbers | None = None
+    W_VO: Numbers | None = None
+    W_f: Numbers | None = None
+
+    @property
+    def tied(self) -> bool:
+        """Whether the embedding is the read-out too."""
+        return self.W_U is None
+
+    def matrices(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return W_E, W_Uᵀ, W_VO and I + W_f, checked.
+
+        Raises
+        ------
+        InputError
+            If shapes disagree.
+        """
+        W_E = check_shape("W_E", self.W_E, (None, None))
+        V, d = W_E.shape
+        readout = W_E if self.W_U is None else check_shape("W_U", self.W_U, (d, V)).T
+        W_VO = np.zeros((d, d)) if self.W_VO is None else check_shape("W_VO", self.W_VO, (d, d))
+        W_f = np.zeros((d, d)) if self.W_f is None else check_shape("W_f", self.W_f, (d, d))
+        return W_E, readout, W_VO, np.eye(d) + W_f
+
+
+@checked
+def language_drive(C: Numbers, context: Numbers, parameters: LanguageParameters) -> FloatArray:
+    """Return the leading flow of the embedding, shape (V, d): rungs 2 and 3.
+
+    The relative error falls as the square of the scale of embedding and read-out, for any W_VO and W_f; that
+    of a feed-forward layer with an activation as the square for tanh, linearly for GELU, and not at all for
+    ReLU, which has no slope at 0.
+
+    Parameters
+    ----------
+    C : array_like, shape (V, V)
+        ``as_matrix(bigram_operator(counts))``.
+    context : array_like, shape (V, V)
+        Φ̄, ``as_matrix(context_operator(sequences, V))``.
+    parameters : LanguageParameters
+
+    Raises
+    ------
+    InputError
+        If shapes disagree.
+    """
+    W_E, readout, W_VO, forward = parameters.matrices()
+    bigrams, contexts = (check_shape(n, m, (len(W_E),) * 2) for n, m in (("C", C), ("context", context)))
+    back = readout @ forward.T
+    drive = bigrams @ back + contexts.T @ back @ W_VO.T
+    if parameters.tied:
+        drive = drive + (bigrams.T @ W_E + contexts @ W_E @ W_VO) @ forward
+    return np.asarray(drive)
+
+
+@checked
+def normed_drive(
+    C: Numbers, parameters: LanguageParameters, epsilon: Annotated[float, Between(0)] = 1e-5
+) -> FloatArray:
+    r"""Return the leading flow of the embedding with a layer norm in front of the read-out: rung 4.
+
+    With P, which takes the mean off a row, :math:`v_s = |P w_s|^2/d` and
+    :math:`n_s = P w_s/\sqrt{v_s + \epsilon}`,
+
+    .. math::
+        \dot w_s = \frac{1}{\sqrt{v_s + \epsilon}} (C W_U^\top)_s \Bigl(P - \frac{n_s^\top n_s}{d}\Bigr),
+
+    and, if the embedding is the read-out too, row s of :math:`C^\top N` beside it. Behind norms of their own,
+    attention and the feed-forward layer add branches that are smaller by the scale of their two matrices over
+    that of the embedding. They are left out, and so are the logits: both are of relative order one in the
+    scale, where it is two without norms. For ε ≫ v the norm is the factor :math:`1/\sqrt\epsilon` and P; for
+    ε ≪ v all tokens are read at one length. [derived]
+
+    Parameters
+    ----------
+    C : array_like, shape (V, V)
+    parameters : LanguageParameters
+        Without W_VO and W_f.
+    epsilon : float, optional
+        What stands under the root beside the variance.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, there is a branch, or a row without variance meets ε = 0.
+    """
+    if parameters.W_VO is not None or parameters.W_f is not None:
+        raise InputError("parameters", parameters, "has branches", "leave W_VO and W_f out")
+    W_E, readout, _, _ = parameters.matrices()
+    bigrams = check_shape("C", C, (len(W_E),) * 2)
+    normed, scale = layer_norm(W_E, epsilon)
+    pulled = bigrams @ readout
+    drive = norm_slope(pulled, normed, scale)
+    return drive + bigrams.T @ normed if parameters.tied else drive
+
+
+def layer_norm(rows: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """Return normed rows and 1/√(v + ε) of each, shape (n, 1)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    variance = (centred**2).mean(axis=1, keepdims=True) + epsilon
+    if not variance.all():
+        raise InputError("epsilon", epsilon, "a row has no variance", "give an ε above 0")
+    return np.asarray(centred / np.sqrt(variance)), np.asarray(1 / np.sqrt(variance))
+
+
+def norm_slope(rows: FloatArray, normed: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return rows times the derivative of the norm at each: what reaches its input."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    along = (centred * normed).mean(axis=1, keepdims=True)
+    return np.asarray((centred - along * normed) * scale)
