@@ -20,15 +20,17 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from theory.checked import Between, Entries, Numbers, Positive, Share, check_shape, checked, checked_fields
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Between, Entries, Positive, Share, check_shape, checked, checked_fields
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import FloatArray
 from theory.errors import InputError
 from theory.language.drives import layer_norm, norm_slope
 
 
 @checked
-def signed_cosine(cosine: Annotated[Numbers, Entries(undefined=True)]) -> FloatArray:
+def signed_cosine(
+    cosine: Annotated[Real[ArrayLike, "*shape"], Entries(undefined=True)],
+) -> Float64[FloatArray, "*shape"]:
     """Return the expected cosine of the signs of two Gaussian rows of a given cosine."""
     rho = np.asarray(cosine, np.float64)
     if (np.abs(rho) > 1 + 1e-9).any():
@@ -80,9 +82,9 @@ class AdamEmbedding:
         the absent tokens, whose initial rows are taken for their mean.
     """
 
-    initial: Numbers
+    initial: Real[ArrayLike, "n d"]
     settings: AdamSettings
-    absent: Numbers | None = None
+    absent: Real[ArrayLike, " d"] | None = None
     n_absent: Annotated[int, Between(0)] = 0
     norm_epsilon: Positive | None = None
     softmax: Literal["uniform", "live"] = "uniform"

@@ -19,8 +19,8 @@ from typing import Annotated
 
 import numpy as np
 
-from theory.checked import Between, Numbers, check_shape, checked, checked_fields
-from theory.corpus.sequences import FloatArray
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Between, check_shape, checked, checked_fields
 from theory.errors import InputError
 
 
@@ -40,10 +40,10 @@ class LanguageParameters:
         σ'(0) W_in W_out: the linear part of the feed-forward layer; without it there is none.
     """
 
-    W_E: Numbers
-    W_U: Numbers | None = None
-    W_VO: Numbers | None = None
-    W_f: Numbers | None = None
+    W_E: Real[ArrayLike, "V d"]
+    W_U: Real[ArrayLike, "d V"] | None = None
+    W_VO: Real[ArrayLike, "d d"] | None = None
+    W_f: Real[ArrayLike, "d d"] | None = None
 
     @property
     def tied(self) -> bool:
@@ -67,7 +67,9 @@ class LanguageParameters:
 
 
 @checked
-def language_drive(C: Numbers, context: Numbers, parameters: LanguageParameters) -> FloatArray:
+def language_drive(
+    C: Real[ArrayLike, "V V"], context: Real[ArrayLike, "V V"], parameters: LanguageParameters
+) -> Float64[FloatArray, "V d"]:
     """Return the leading flow of the embedding, shape (V, d): rungs 2 and 3.
 
     The relative error falls as the square of the scale of embedding and read-out, for any W_VO and W_f; that
@@ -98,8 +100,8 @@ def language_drive(C: Numbers, context: Numbers, parameters: LanguageParameters)
 
 @checked
 def normed_drive(
-    C: Numbers, parameters: LanguageParameters, epsilon: Annotated[float, Between(0)] = 1e-5
-) -> FloatArray:
+    C: Real[ArrayLike, "V V"], parameters: LanguageParameters, epsilon: Annotated[float, Between(0)] = 1e-5
+) -> Float64[FloatArray, "V d"]:
     r"""Return the leading flow of the embedding with a layer norm in front of the read-out: rung 4.
 
     With P, which takes the mean off a row, :math:`v_s = |P w_s|^2/d` and

@@ -15,8 +15,8 @@ from typing import Annotated
 
 import numpy as np
 
-from theory.checked import Between, Numbers, check_shape, checked
-from theory.corpus.sequences import FloatArray
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.checked import Between, check_shape, checked
 from theory.errors import InputError
 from theory.language.drives import LanguageParameters
 
@@ -26,7 +26,9 @@ _LARGEST = 300.0
 
 
 @checked
-def language_flow(C: Numbers, initial: LanguageParameters, time: Time) -> FloatArray:
+def language_flow(
+    C: Real[ArrayLike, "V V"], initial: LanguageParameters, time: Time
+) -> Float64[FloatArray, "V d"]:
     """Return the embedding at a time of the linear flow, shape (V, d).
 
     Parameters
@@ -55,7 +57,7 @@ def language_flow(C: Numbers, initial: LanguageParameters, time: Time) -> FloatA
 
 
 @checked
-def language_gram(C: Numbers, time: Time, *, tied: bool = True) -> FloatArray:
+def language_gram(C: Real[ArrayLike, "V V"], time: Time, *, tied: bool = True) -> Float64[FloatArray, "V V"]:
     """Return the expected inner products of the embeddings, over their initial σ²d, shape (V, V).
 
     Untied, embedding and read-out start with the same variance.
