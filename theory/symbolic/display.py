@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from html import escape
 from typing import TYPE_CHECKING
@@ -89,13 +90,19 @@ def _shown(step: Step) -> tuple[str, sp.Basic]:
     """Return a step's sentence and what of its expression is shown: of a long matrix the first entry."""
     import sympy as sp
 
-    from theory.symbolic.printers import to_latex
-
     matrix = step.expression
-    if not isinstance(matrix, sp.MatrixBase) or len(to_latex(matrix)) <= _LONGEST_LATEX:
+    if not isinstance(matrix, sp.MatrixBase) or not _is_long(matrix):
         return step.sentence, matrix
     rows, columns = matrix.shape
     return f"{step.sentence} (First entry of {rows} × {columns}.)", matrix[0, 0]
+
+
+def _is_long(matrix: sp.MatrixBase) -> bool:
+    """Return whether a matrix is too long to be shown, from as few of its entries as decide it."""
+    from theory.symbolic.printers import to_latex
+
+    written = itertools.accumulate(len(to_latex(entry)) for entry in matrix)
+    return any(length > _LONGEST_LATEX for length in written) or len(to_latex(matrix)) > _LONGEST_LATEX
 
 
 def notebook(derivation: Displayed) -> str:

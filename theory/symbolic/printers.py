@@ -106,9 +106,9 @@ def in_lines(expression: sp.Basic) -> str:
         expression = sp.expand(expression)
     if not isinstance(expression, sp.Add):
         return whole
-    terms = [to_latex(term) for term in expression.as_ordered_terms()]
+    terms = expression.as_ordered_terms()
     lines = [""]
-    for number, term in enumerate(terms):
+    for number, term in enumerate(map(to_latex, terms)):
         if len(lines[-1]) + len(term) > LINE_LATEX and lines[-1]:
             lines.append("")
         if len(lines) > MOST_LINES:

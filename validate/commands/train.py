@@ -89,9 +89,10 @@ def run(arguments: Sequence[str]) -> int:
     options, keys = COMMAND.parse_with_keys(arguments)
     if options.config and options.resume and is_folder(options.config):
         return _resume(Path(options.config), options, keys)
+    members = configuration_of(options, keys).members()
+    # After the configuration: a mistake in it is told without waiting for torch.
     from validate.training import train_members_with_progress
 
-    members = configuration_of(options, keys).members()
     paths = [options.out / member.name for member in members]
     runs = train_members_with_progress(members, paths, _execution(options))
     return _tell(runs, options.out, as_json=options.as_json)
