@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from tests.theory.flow_reference import parameters, small_example
+from tests.theory.flow_reference import parameters, relative, small_example
 from theory import (
     EXACT,
     EmbMLPParameters,
@@ -53,6 +53,15 @@ def test_the_blow_up_of_aligned_weights_is_carlsons_integral(sizes, record_error
     error = abs(flow.blow_up * s / integral[0] - 1)
     record_error("rung 2", error)
     assert error < 1e-6
+
+
+def test_a_smaller_start_is_followed_as_closely():
+    """The flow is homogeneous: a smaller start goes the same way, as many times slower."""
+    initial, size = parameters(), 1e-6
+    times = coupled_flow(C, initial, [1e6]).blow_up * np.linspace(0, 0.9, 4)
+    whole, small = coupled_flow(C, initial, times), coupled_flow(C, initial.scaled(size), times / size)
+    # Both are exact to some 1e-9 of their own size.
+    assert relative(small.W_emb / size, whole.W_emb) < 1e-7
 
 
 @settings(max_examples=15)

@@ -63,6 +63,23 @@ def test_products_of_exponentials_do_not_underflow(size):
     assert relative(M, truth) < GRADIENT_ROUNDING
 
 
+def test_labels_that_one_factor_rules_out_are_not_lost():
+    """A key is sure of label 0 and its anchors of label 1: each of the others is e^100 times likelier.
+
+    As products of a key's and the anchors' exponentials all of them would be zero.
+    """
+    example = small_example()
+    keys, anchors = slice(5, 10), slice(1, 5)
+    B = 0.1 * np.random.default_rng(0).standard_normal((20, 20))
+    B[keys] -= 1000
+    B[keys, :2] += [1000, -1000]
+    B[anchors] -= 450
+    B[anchors, :2] += [-550, 450]
+    train = example.sequences[example.trains], example.labels[example.trains]
+    truth = TorchModel(EmbMLPParameters(B, np.eye(20), np.eye(20)), IDENTITY).descent(*train)[0]
+    assert relative(token_gradient(example.population, B), truth) < GRADIENT_ROUNDING
+
+
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 @pytest.mark.parametrize("scale", [0.3, 40.0])
 def test_losses_are_those_of_the_real_model(activation, scale):
