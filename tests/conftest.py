@@ -60,6 +60,13 @@ def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures blank where they are not the point: laying one out and drawing it takes a second."""
+    monkeypatch.setattr("validate.figures.style.fix_layout", lambda figure: None)
+    monkeypatch.setattr("validate.figures.style._Figure.draw", lambda figure, renderer: None)
+
+
+@pytest.fixture
 def record_error(request: pytest.FixtureRequest) -> Callable[[str, float], None]:
     """Remember the largest error seen for an equation, for the table in docs/equations.md."""
     return partial(_record, request.config.stash[_ERRORS], _file(request.node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from sim import MemberConfig, RunConfig
 from sim.config.run import make_run_config
+from sim.training.workers import signals_blocked
 
 SMALL_TASK = {
     "keys": "20..25",
@@ -35,7 +37,10 @@ def _one_thread() -> Iterator[None]:
 def forked() -> Any:
     """Processes forked from one that has loaded torch already: loading it takes each some seconds."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sim.training.session", "tests.sim.conftest"])
+    context.set_forkserver_preload(["sim.training.workers", "tests.sim.conftest"])
+    # As in a process that ``_Pool.start`` spawns: what arrives before there is a handler waits.
+    with signals_blocked():
+        forkserver.ensure_running()
     return context
 
 

@@ -72,7 +72,7 @@ def test_a_resumed_run_keeps_its_kernels_and_its_numbers(
     member: Callable[..., MemberConfig], tmp_path: Path
 ) -> None:
     """Float64, since there the matrix product has one route."""
-    own = member(model=TRANSFORMER, dtype="float64")
+    own = member(dtype="float64")
     asked = iter(range(10_000))
     train_together([own], [tmp_path / "whole"], kernels="compiled")
     stopped = train_together([own], [tmp_path / "parts"], kernels="compiled", stop=lambda: next(asked) == 7)

@@ -95,6 +95,7 @@ def test_a_users_file_is_refused_before_the_work(
     assert (tmp_path / name).read_text() == "years of work"
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_a_prediction_is_replaced_and_a_task_file_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

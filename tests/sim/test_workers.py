@@ -50,6 +50,12 @@ def _holder(path: Path) -> int:
 
 
 @pytest.fixture
+def forked_workers(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers that have loaded torch already; loading it is most of what a worker costs."""
+    monkeypatch.setattr(workers, "_CONTEXT", forked)
+
+
+@pytest.fixture
 def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Send every worker, as soon as it exists, what a terminal sends to a whole group of processes."""
     started: list[int] = []
@@ -136,6 +142,7 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     assert list((path / "checkpoints").iterdir())
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     members: list[MemberConfig], tmp_path: Path
 ) -> None:
@@ -158,6 +165,7 @@ def test_the_command_names_the_run_of_a_killed_process(
     assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL)." in said
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_failing_report_leaves_no_process(
     members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
 ) -> None:

@@ -92,7 +92,7 @@ def test_the_fits_before_a_mode_do_not_change_its_drive():
         assert rates == pytest.approx([s[0]] * (k + 1), rel=1e-10)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 2, 5])
+@pytest.mark.parametrize("rank", [0, 1, 2, pytest.param(5, marks=pytest.mark.long)])
 def test_the_plateau_is_the_best_fit_of_its_rank(rank):
     """Against a numerical minimum of the linearised loss over factors of that rank."""
     residual = plateau_residual(C, S, rank)

@@ -63,6 +63,7 @@ def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str])
         assert f"example: anchorflow {command}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", "emb-mlp", "--out", str(tmp_path / "p"), "--json"]) == 0
     found = _json(capsys)
@@ -97,7 +98,7 @@ def _task_of(config: str) -> str:
     return config.split("[task]")[1].split("[model]")[0]
 
 
-@pytest.mark.usefixtures("one_paper_figure")
+@pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "runs"
     arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
@@ -116,7 +117,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
     assert "P^s - u" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("one_paper_figure")
+@pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_train_a_transformer_then_compare(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,7 +277,7 @@ def test_a_configuration_behind_options_counts(
     assert [run["config"]["model"]["d_m"] for run in _json(capsys)] == [8]
 
 
-@pytest.mark.usefixtures("one_paper_figure")
+@pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_demo_exits_with_its_verdicts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def test_files_folders_runs_and_observations_give_one_comparison(
         assert _errors(found) == pytest.approx(_errors(own), abs=1e-3)
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_the_report_of_kept_files_is_that_of_their_folders(
     settings: list[Setting], report: Report, kept_folder: Path, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_the_report_of_kept_files_is_that_of_their_folders(
     assert "gamma0.3_seed0.safetensors" in page.read_text()
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_commands_take_kept_files(
     kept_folder: Path, runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

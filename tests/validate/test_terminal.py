@@ -215,7 +215,7 @@ def test_devices_that_cannot_train_are_refused(
     assert not (folder / "r").exists()
 
 
-@pytest.mark.usefixtures("one_paper_figure")
+@pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_names_are_no_markup(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

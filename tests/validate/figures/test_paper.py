@@ -201,6 +201,7 @@ def test_titles_are_plain_on_a_terminal() -> None:
     assert plain(r"$W_{\mathrm{in}}$, layer 1") == "W_in, layer 1"
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_missing_studies_name_the_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
 ) -> None:
@@ -250,6 +251,7 @@ def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_any_run_folders_make_figures(
     transformer_runs: Path, runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
