@@ -25,7 +25,9 @@ def test_a_preset_is_a_file_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_of_the_package_says_where_each_of_its_values_comes_from(name: str) -> None:
     preset = load_preset(name)
-    given = {f"{section}.{key}" for section in ("model", "data", "training") for key in preset[section]}
+    given = {
+        f"{section}.{key}" for section in ("model", "data", "training") for key in preset.get(section, {})
+    }
     assert set(preset["sources"]) == given
     for member in make_run_config(preset).members():
         assert "user" not in sources(member).values()

@@ -169,7 +169,7 @@ def compare_embedding(
         for predictor in predictors:
             grams = _grams(rows, [own, *theirs], chosen, predictor)
             for removed in (False, True):
-                observed, predicted, *others = (_cosines(gram, removed) for gram in grams)
+                observed, predicted, *others = (cosines_of_gram(gram, removed) for gram in grams)
                 association = associate(predicted, observed, others, np.random.default_rng(seed))
                 found.append(Comparison(predictor, name, removed, association))
     return EmbeddingComparison(tuple(found), controls)
@@ -236,7 +236,7 @@ def _grams(
     return [gram[np.ix_(defined, defined)] for gram in found]
 
 
-def _cosines(gram: FloatArray, mean_removed: bool) -> FloatArray:
+def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
     """Return cosines from inner products, of rows as they are or less their mean."""
     if mean_removed:
         gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()

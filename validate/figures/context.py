@@ -27,9 +27,9 @@ def model_name(setting: Setting) -> str:
     return KINDS[setting.kind] + (f" ({norm})" if norm else "")
 
 
-def paper_epochs() -> int:
-    """Return for how many epochs the paper trains."""
-    return int(_paper()[0])
+def paper_epochs(kind: str = "transformer") -> int:
+    """Return for how many epochs the paper trains a kind of model."""
+    return int(_paper(kind)[0])
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
@@ -67,7 +67,8 @@ def about(settings: Sequence[Setting], epochs: str = "", of: Setting | None = No
 def missing_rates(settings: Sequence[Setting]) -> str:
     """Return a sentence that names the paper's γ that these runs lack, or nothing."""
     have = {s.init_rate for s in settings}
-    lacking = [f"{rate:g}" for rate in _paper()[1] if rate not in have]
+    paper = _paper(settings[0].kind)[1] if settings else ()
+    lacking = [f"{rate:g}" for rate in paper if rate not in have]
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
 
@@ -86,7 +87,7 @@ def _seeds(settings: Sequence[Setting]) -> str:
 def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
     lengths = sorted({s.config.training.epochs for s in settings})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
-    paper = paper_epochs()
+    paper = paper_epochs(settings[0].kind)
     if not epochs:
         return f"{length} epochs" + (
             ", as in the paper" if lengths == [paper] else f" for {paper} in the paper"
@@ -104,6 +105,6 @@ def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str
 
 
 @cache
-def _paper() -> tuple[int, tuple[float, ...]]:
-    preset = load_preset("paper")
+def _paper(kind: str) -> tuple[int, tuple[float, ...]]:
+    preset = load_preset("language-paper" if kind == "gpt2" else "paper")
     return preset["training"]["epochs"], tuple(preset["init_rates"])

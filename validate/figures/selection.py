@@ -9,7 +9,12 @@ from validate.observe import Observations
 
 SMALL = 0.8
 """The γ of small initial weights that most of the paper's figures show."""
-KINDS = {"emb-mlp": "Emb-MLP", "one-layer": "one-layer Transformer", "transformer": "Transformer"}
+KINDS = {
+    "emb-mlp": "Emb-MLP",
+    "one-layer": "one-layer Transformer",
+    "transformer": "Transformer",
+    "gpt2": "GPT-2",
+}
 
 
 def of_kind(observations: Sequence[Observations], *kinds: str) -> list[Setting]:

@@ -25,6 +25,9 @@ PACKED = (
     "token_label_matrix_anchors",
     "singular/",
     "outputs/",
+    "cosine/",
+    "predicted/",
+    "control/",
 )
 """Arrays that are kept as 16-bit integers; with a slash, all whose names begin so."""
 STEPS = 32767

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sim.config.language import LanguageTask
 from sim.config.model import ModelSection
 from sim.config.run import MemberConfig
 from sim.models.base import Model, model_of
@@ -19,6 +20,7 @@ from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import check_tokens, checked
 from validate.observe.attention import first_attention, last_row
 from validate.observe.embedding import embedding_geometry, value_direction
+from validate.observe.language import observe_language
 from validate.observe.observations import LazyArrays, Observations, tokens_of
 from validate.observe.outputs import held_out_deviations, mean_outputs
 from validate.observe.probe import Probe, draw_held_out, draw_probe
@@ -51,6 +53,8 @@ def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayL
 
 
 def _arrays(run: Run) -> dict[str, FloatArray]:
+    if isinstance(run.config.task, LanguageTask):
+        return observe_language(run)
     probe = draw_probe(run.task)
     found = [_at_epoch(run, epoch, probe) for epoch in run.snapshot_epochs]
     shared = [name for name in found[0] if all(name in other for other in found)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tests.validate.figures.synthetic import MEMORIES, RANGES, make_observations, several
+from tests.validate.figures.synthetic_language import several_language
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
 from validate.figures.style import fix_layout
@@ -13,6 +14,8 @@ from validate.observe import Observations
 
 def runs_for(number: int) -> list[Observations]:
     """Return runs that a figure can be drawn from."""
+    if number in (1, 7, 14):
+        return several_language()
     if number == 8:
         return [make_observations(m, task=t) for t in (RANGES, MEMORIES) for m in ("emb-mlp", "transformer")]
     if number == 16:

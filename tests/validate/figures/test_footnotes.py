@@ -66,13 +66,15 @@ def test_a_single_seed_has_no_interval_to_explain() -> None:
 def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
     """Whole footnotes; γ that the figure leaves out is not in it."""
     note, runs = drawn(number).note, runs_for(number)
-    names = {"emb-mlp": "Emb-MLP", "transformer": "Transformer ("}
+    names = {"emb-mlp": "Emb-MLP", "transformer": "Transformer (", "gpt2": "GPT-2"}
     assert all(names[run.config.model.kind] in note for run in runs)
     (rates,) = {tuple(re.findall(r"0\.\d", text)) for text in re.findall(r"γ = ([\d., ]+), \d seed", note)}
     shown = {0.8} if number in (4, 5, 8, 9, 15) else {0.3, 0.5} if number in (10, 11) else None
     assert {float(r) for r in rates} == (shown or {run.config.init_rate for run in runs})
     assert re.search(r"[12] seed", note)
-    assert re.search(r"(epochs 2 and 9|epoch 2|epoch 9) of 10; .*1000|10 epochs for 1000", note)
+    assert re.search(
+        r"(epochs 2 and 9|epoch 2|epoch 9) of 10; .*1000|10 epochs for 1000|4 epochs for 200 in", note
+    )
 
 
 def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:

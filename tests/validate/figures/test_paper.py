@@ -44,17 +44,20 @@ LETTERS = {
     16: ["A  Transformer without layer norm: loss", "B  The same: accuracy"],
 }
 PANELS = {
+    1: [3],
     2: [1, 1],
     3: [2, 2, 2],
     4: [6, 6, 2, 2],
     5: [4, 2, 3, 2],
     6: [4, 3],
+    7: [2, 3, 3],
     8: [2, 2, 2, 2],
     9: [3, 3],
     10: [4, 4],
     11: [3, 3],
     12: [3, 3, 2],
     13: [6, 6, 3, 3, 3],
+    14: [3, 3],
     15: [3, 3],
     16: [2, 2],
     17: [2, 2, 3],
@@ -275,8 +278,8 @@ def test_kept_files_can_be_named(tmp_path: Path) -> None:
 
 
 def test_unknown_figures_and_formats_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["figures", "7"]) == 2
-    assert "choose one of 2, 3, 4" in capsys.readouterr().err
+    assert main(["figures", "18"]) == 2
+    assert "choose one of 1, 2, 3, 4" in capsys.readouterr().err
     assert main(["figures", "2", "--format", "gif"]) == 2
     capsys.readouterr()
 

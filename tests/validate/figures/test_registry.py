@@ -49,6 +49,7 @@ def test_the_page_s_own_figure_is_drawn_by_command_and_report(
 
 def test_figures_stay_sorted_and_a_number_is_taken_once() -> None:
     build = FIGURES[3].build
+    del FIGURES[1]
     paper_figure(1, "First")(build)
     assert list(FIGURES) == sorted(FIGURES)
     again = paper_figure(1, "Second")

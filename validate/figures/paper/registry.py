@@ -47,11 +47,7 @@ class PaperFigure:
 
 
 FIGURES: dict[int, PaperFigure] = {}
-"""Every registered figure, sorted; Figs. 1, 7 and 14 of the paper are about natural language."""
-
-
-LANGUAGE_FIGURES = (1, 7, 14)
-"""The paper's figures about natural language."""
+"""Every registered figure, sorted."""
 
 
 def paper_figure(
@@ -90,13 +86,6 @@ def find_figure(number: int) -> PaperFigure:
     """Return a figure by its number, or refuse it with those that there are."""
     if number not in FIGURES:
         known = ", ".join(str(n) for n in FIGURES)
-        if number in LANGUAGE_FIGURES:
-            raise InputError(
-                "figure",
-                number,
-                "needs the language runs, GPT-2 trained on PrOntoQA and TinyStories, which are not here yet",
-                f"choose one of {known}",
-            )
         raise InputError("figure", number, "no such figure among those drawn here", f"choose one of {known}")
     return FIGURES[number]
 

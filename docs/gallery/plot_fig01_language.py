@@ -1,0 +1,21 @@
+r"""
+Figure 1: loss on two corpora
+=============================
+
+Next-token loss of GPT-2 on PrOntoQA, whose answers follow from rules, and on TinyStories, trained together.
+The paper's claim: with small initial weights the loss on PrOntoQA falls faster. The dotted lines are
+computed from the text: the entropy of a token, and of a token whose predecessor is known.
+
+``anchorflow figures 1`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
+that lie beside the project.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+from validate.observe import NoRunsError
+
+try:
+    sheet = draw_figure(1)
+    # What these runs show, computed when this page is built:
+    print(sheet.caption, runs_behind(1), *sheet.summary(), sep="\n")
+except NoRunsError as missing:
+    print(f"Not drawn yet: {missing}")

@@ -1,0 +1,22 @@
+r"""
+Figure 7: the corpora apart, over γ
+===================================
+
+A: the distance of the two losses over γ, relative as in the paper, and above what each corpus's own
+entropies allow. B: the cosines of each corpus's most frequent words early in training, beside those that
+the counts of the text predict before training, and the same from shuffled text, which keeps frequencies
+alone. The paper's claim: words of PrOntoQA stay apart and words of TinyStories align.
+
+``anchorflow figures 7`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
+that lie beside the project.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+from validate.observe import NoRunsError
+
+try:
+    sheet = draw_figure(7)
+    # What these runs show, computed when this page is built:
+    print(sheet.caption, runs_behind(7), *sheet.summary(), sep="\n")
+except NoRunsError as missing:
+    print(f"Not drawn yet: {missing}")

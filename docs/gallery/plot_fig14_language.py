@@ -1,0 +1,20 @@
+r"""
+Figure 14: embeddings at larger initial scales
+==============================================
+
+The cosines of each corpus's most frequent words early in training, at every initial scale. The paper's
+claim: only small initial weights give the embedding a structure.
+
+``anchorflow figures 14`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
+that lie beside the project.
+"""
+
+from validate.figures.paper import draw_figure, runs_behind
+from validate.observe import NoRunsError
+
+try:
+    sheet = draw_figure(14)
+    # What these runs show, computed when this page is built:
+    print(sheet.caption, runs_behind(14), *sheet.summary(), sep="\n")
+except NoRunsError as missing:
+    print(f"Not drawn yet: {missing}")

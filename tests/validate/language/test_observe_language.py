@@ -1,0 +1,121 @@
+"""What is observed of a language model's run, kept, measured and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim import Run
+from sim.data.language import END
+from theory import InputError, corpus_counts, off_diagonal
+from validate.claims.measures import language
+from validate.figures.paper import draw_figure
+from validate.observe import Observations, observe_path, write_kept
+
+
+def test_entropies_are_those_of_the_best_models_of_the_very_text(
+    language_runs: list[Run], observed: list[Observations]
+) -> None:
+    """By plain sums over the pairs; a model that knows pairs cannot be worse than one that knows tokens."""
+    for name, corpus in language_runs[0].corpora().items():
+        counts = corpus_counts(corpus, corpus.vocab_size)
+        labels, pairs = counts.labels / counts.n_pairs, counts.pairs.toarray() / counts.n_pairs
+        known = pairs / pairs.sum(
+            axis=1, keepdims=True, where=pairs.sum(axis=1, keepdims=True) > 0, initial=1e-300
+        )
+        unigram = -sum(p * np.log(p) for p in labels if p > 0)
+        bigram = -sum(p * np.log(q) for p, q in zip(pairs.ravel(), known.ravel(), strict=True) if p > 0)
+        found = observed[0].array(f"entropy/{name}")
+        assert found == pytest.approx([unigram, bigram], rel=1e-9)
+        assert found[1] < found[0]
+        assert language.entropy(observed[0], name, "pairs") == found[1]
+
+
+def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Observations]) -> None:
+    run, found = language_runs[0], observed[0]
+    corpus = run.corpora()["toy"]
+    often = [t for t in np.argsort(-corpus.counts, kind="stable") if corpus.counts[t]]
+    words = [t for t in often if corpus.words[t] not in (END, "<other>")]
+    embedding = run.embedding(2)
+    unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
+    shown = unit[words[:40]]
+    np.testing.assert_allclose(found.at("cosine/toy", 2), shown @ shown.T, atol=1e-12)
+    every = unit[words] @ unit[words].T
+    assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(off_diagonal(every).mean())
+    assert found.at("cosine/questions", 2).shape == (40, 40)
+
+
+def test_gaps_are_differences_of_losses(observed: list[Observations]) -> None:
+    run = observed[0]
+    losses = run.metrics[-1]["loss"]
+    gap = losses["toy"] - losses["questions"]
+    assert language.loss_gap(run) == pytest.approx(gap)
+    assert language.relative_gap(run) == pytest.approx(gap / losses["questions"])
+    own = {name: run.array(f"entropy/{name}") for name in losses}
+    above = {name: losses[name] - own[name][1] for name in losses}
+    assert language.loss_gap(run, "pairs") == pytest.approx(above["toy"] - above["questions"])
+
+
+def test_early_is_when_both_corpora_are_below_their_entropy(observed: list[Observations]) -> None:
+    for run in observed:
+        early = language.early_epoch(run)
+        below = {
+            line["epoch"]: all(loss <= run.array(f"entropy/{n}")[0] for n, loss in line["loss"].items())
+            for line in run.metrics
+        }
+        assert below[early] or early == run.epochs[-1]
+        assert not any(below[epoch] for epoch in run.epochs if epoch < early)
+
+
+def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:
+    """Nothing is predicted at the start (four standard errors of 780 pairs), and something after training."""
+    for run in observed:
+        assert abs(language.cosine_correlation(run, "questions", epoch=0)) < 4 / np.sqrt(40 * 39 / 2)
+    run = observed[-1]
+    early = language.early_epoch(run)
+    for centred, which in ((False, "toy"), (True, "centred/toy")):
+        seen = off_diagonal(run.at(f"cosine/{which}", early))
+        own, control = (
+            np.corrcoef(off_diagonal(run.array(f"{kind}/marginal/{which}")), seen)[0, 1]
+            for kind in ("predicted", "control")
+        )
+        found = language.cosine_correlation(run, "toy", "marginal", centred=centred)
+        assert found == pytest.approx(own)
+        gain = language.correlation_gain(run, "toy", "marginal", centred=centred)
+        assert gain == pytest.approx(own - control)
+    assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
+
+
+def test_kept_observations_say_the_same(observed: list[Observations], tmp_path: Path) -> None:
+    file = tmp_path / "language" / "gamma0.3_seed0.safetensors"
+    write_kept(observed[0], file)
+    kept = observe_path(file)
+    assert kept.config == observed[0].config
+    assert set(kept.arrays) == set(observed[0].arrays)
+    for name, array in observed[0].arrays.items():
+        np.testing.assert_allclose(kept.arrays[name], array, atol=2e-5, err_msg=name)
+    assert language.loss_gap(kept, "pairs") == pytest.approx(
+        language.loss_gap(observed[0], "pairs"), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("number", [1, 7, 14])
+def test_the_figures_are_drawn(number: int, observed: list[Observations]) -> None:
+    sheet = draw_figure(number, observed)
+    text = "\n".join([sheet.caption, *sheet.summary()])
+    assert "GPT-2" in sheet.about
+    if number == 1:
+        last = np.mean([run.metrics[-1]["loss"]["toy"] for run in observed if run.config.init_rate == 0.8])
+        assert f"toy {last:.3f}" in text
+    if number == 7:
+        gap = np.mean([language.relative_gap(run) for run in observed if run.config.init_rate == 0.8])
+        assert f"ΔL at γ = 0.8: {gap:.3f}" in text
+    if number == 14:
+        assert "γ = 0.3, training, epoch" in text
+
+
+def test_figures_about_language_refuse_other_runs() -> None:
+    with pytest.raises(InputError, match=r"Fig\. 7"):
+        draw_figure(7, [])

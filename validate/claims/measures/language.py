@@ -1,0 +1,114 @@
+"""What a language model's run says of two corpora: their losses, and the cosines of their words.
+
+The first corpus of a task is the one that is expected to be learned first (PrOntoQA), the second the other
+(TinyStories).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim.config.language import LanguageTask
+from theory import InputError
+from validate.corpus.association import pearson
+from validate.observe import Observations
+
+KNOWN = ("nothing", "frequencies", "pairs")
+"""What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
+
+
+def two_corpora(run: Observations) -> tuple[str, str]:
+    """Return the names of a run's first two corpora.
+
+    Raises
+    ------
+    InputError
+        If the run is no language model's, or has one corpus.
+    """
+    task = run.config.task
+    if not isinstance(task, LanguageTask) or len(task.corpora) < 2:
+        raise InputError("run", run.source, "not trained on two corpora", "name a language model's run")
+    first, second, *_ = task.names
+    return first, second
+
+
+def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float:
+    """Return the second corpus's loss less the first's, in nats, each above an entropy of its own text.
+
+    Parameters
+    ----------
+    run : Observations
+    known : {"nothing", "frequencies", "pairs"}, optional
+        See ``KNOWN``.
+    line : int, optional
+        Which evaluation; the last by default.
+    """
+    first, second = two_corpora(run)
+    return _above(run, second, known, line) - _above(run, first, known, line)
+
+
+def relative_gap(run: Observations, line: int = -1) -> float:
+    """Return ΔL of the paper: (L₂ − L₁)/L₁."""
+    first, _ = two_corpora(run)
+    return loss_gap(run, line=line) / float(run.metrics[line]["loss"][first])
+
+
+def _above(run: Observations, corpus: str, known: str, line: int) -> float:
+    loss = float(run.metrics[line]["loss"][corpus])
+    return loss - (0.0 if known == "nothing" else entropy(run, corpus, known))
+
+
+def entropy(run: Observations, corpus: str, known: str) -> float:
+    """Return the entropy of a corpus's next token with "frequencies" or "pairs" known, in nats."""
+    return float(run.array(f"entropy/{corpus}")[KNOWN.index(known) - 1])
+
+
+def early_epoch(run: Observations) -> int:
+    """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last."""
+    names = two_corpora(run)
+    levels = {name: entropy(run, name, "frequencies") for name in names}
+    learned = {
+        line["epoch"]
+        for line in run.metrics
+        if all(line["loss"][name] <= level for name, level in levels.items())
+    }
+    return next((epoch for epoch in run.epochs if epoch in learned), run.epochs[-1])
+
+
+def cosine_correlation(
+    run: Observations,
+    corpus: str,
+    predictor: str = "tied",
+    *,
+    control: bool = False,
+    centred: bool = False,
+    epoch: int | None = None,
+) -> float:
+    """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
+
+    Parameters
+    ----------
+    run : Observations
+    corpus : str
+    predictor : str, optional
+        See ``validate.observe.language.PREDICTORS``.
+    control : bool, optional
+        Whether the prediction is that of the shuffled text.
+    centred : bool, optional
+        Whether the mean row is removed first, of the predicted rows and of the observed ones.
+    epoch : int, optional
+        A snapshot; ``early_epoch`` by default.
+    """
+    which = f"centred/{corpus}" if centred else corpus
+    predicted = run.array(f"{'control' if control else 'predicted'}/{predictor}/{which}")
+    observed = run.at(f"cosine/{which}", early_epoch(run) if epoch is None else epoch)
+    pairs = np.triu_indices(len(predicted), 1)
+    return pearson(predicted[pairs], observed[pairs])
+
+
+def correlation_gain(
+    run: Observations, corpus: str, predictor: str = "tied", *, centred: bool = False
+) -> float:
+    """Return by how much the correlation exceeds that of the prediction from shuffled text."""
+    own = cosine_correlation(run, corpus, predictor, centred=centred)
+    return own - cosine_correlation(run, corpus, predictor, control=True, centred=centred)

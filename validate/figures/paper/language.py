@@ -1,0 +1,131 @@
+"""Fig. 1, 7, 14: a language model on two corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theory import InputError
+from validate.claims.measures.language import early_epoch, entropy, two_corpora
+from validate.figures.context import about, missing_rates
+from validate.figures.panels.accuracy import AccuracyCurves, Look
+from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.loss_gap import LossGaps
+from validate.figures.paper.registry import paper_figure
+from validate.figures.selection import large_scales, of_kind, small_scale
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import PALETTE
+from validate.groups import Setting
+from validate.observe import Observations
+from validate.predict.predictors import Tokens
+from validate.stats import over_seeds
+
+BAR = "cosine similarity"
+_LEVELS = {"frequencies": "of a token", "pairs": "given the one before"}
+
+
+@paper_figure(1, "Loss on two corpora", "language")
+def two_losses(observations: Sequence[Observations]) -> Sheet:
+    """Fig. 1: the two corpora's losses over epochs, a column each γ."""
+    settings = language_settings(observations, "Fig. 1")
+    rows = [PanelRow("Loss on each corpus", [_curves(s) for s in settings], share_y="loss", height=2.4)]
+    first, second = two_corpora(settings[0].runs[0])
+    caption = (
+        f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
+        "Dotted: the losses of the best model that knows how often each token occurs, and of the best that "
+        f"knows the token before, on the first seed's sequences. {missing_rates(settings)}"
+    )
+    return Sheet("fig01_language", caption.strip(), about(settings), rows)
+
+
+@paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
+def corpora_apart(observations: Sequence[Observations]) -> Sheet:
+    """Fig. 7: how far the losses lie apart over γ, and cosines of both corpora's words, early, at small γ."""
+    settings = language_settings(observations, "Fig. 7")
+    small = small_scale(settings)
+    gaps = [LossGaps.relative(settings), LossGaps.above_entropies(settings)]
+    rows = [PanelRow("A  Loss at the end of training, second corpus less first", gaps, height=2.4)]
+    for name in two_corpora(small.runs[0]):
+        panels = [_predicted(small, name), _control(small, name), _observed(small, name)]
+        rows.append(PanelRow(f"B  Words of {name}, γ = {small.init_rate:g}", panels, bar=BAR, legend=False))
+    caption = (
+        "A: how far the losses of the two corpora lie apart, relative as in the paper, and in nats above "
+        "what their entropies allow. B: cosines of each corpus's most frequent words, predicted from the "
+        "counts before training (rows of C + C^T, and the same from shuffled text) and observed early, at "
+        "the first snapshot by which both losses are below their tokens' entropy. "
+        f"{_means(small)} {missing_rates(settings)}"
+    )
+    return Sheet("fig07_language", caption.strip(), about(settings), rows)
+
+
+@paper_figure(14, "Embeddings of two corpora at larger initial scales", "language")
+def larger_scales(observations: Sequence[Observations]) -> Sheet:
+    """Fig. 14: cosines of both corpora's words, early, at every γ that is larger than the small one."""
+    settings = language_settings(observations, "Fig. 14")
+    shown = [*large_scales(settings), small_scale(settings)]
+    shown = list({s.label: s for s in shown}.values())
+    rows = [
+        PanelRow(
+            f"Words of {name}",
+            [_observed(s, name, f"γ = {s.init_rate:g}, ") for s in shown],
+            bar=BAR,
+            legend=False,
+        )
+        for name in two_corpora(shown[0].runs[0])
+    ]
+    caption = (
+        "Cosines of each corpus's most frequent words, early, at the first snapshot by which both losses are "
+        f"below their tokens' entropy. {missing_rates(settings)}"
+    )
+    return Sheet("fig14_language", caption.strip(), about(shown), rows)
+
+
+def language_settings(observations: Sequence[Observations], figure: str) -> list[Setting]:
+    """Return the settings of language models; refuse runs that hold none."""
+    settings = of_kind(observations, "gpt2")
+    if not settings:
+        raise InputError("runs", len(observations), f"{figure} is about GPT-2", "give such runs")
+    return settings
+
+
+def _curves(setting: Setting) -> AccuracyCurves:
+    names = two_corpora(setting.runs[0])
+    parts: dict[str, Look] = {name: (name, colour, "-") for name, colour in zip(names, PALETTE, strict=False)}
+    levels = {
+        f"{name}: entropy {what}": entropy(setting.runs[0], name, known)
+        for name in names
+        for known, what in _LEVELS.items()
+    }
+    return AccuracyCurves.from_runs(setting, "loss", parts=parts, levels=levels, title=setting.label)
+
+
+def _tokens(setting: Setting, name: str) -> Tokens:
+    """Return the words' ranks by frequency, from 1 on."""
+    return tuple(range(1, len(setting.runs[0].array(f"predicted/tied/{name}")) + 1))
+
+
+def _observed(setting: Setting, name: str, which: str = "") -> CosineMatrix:
+    """Take each seed's cosines at its own early snapshot."""
+    epoch = min(early_epoch(run) for run in setting.runs)
+    matrices = setting.array(f"cosine/{name}", epoch)
+    return CosineMatrix.of(f"{which}training,\nepoch {epoch}", _tokens(setting, name), matrices)
+
+
+def _predicted(setting: Setting, name: str) -> CosineMatrix:
+    matrices = setting.array(f"predicted/tied/{name}")
+    return CosineMatrix.of("predicted,\nrows of $C + C^T$", _tokens(setting, name), matrices)
+
+
+def _control(setting: Setting, name: str) -> CosineMatrix:
+    matrices = setting.array(f"control/tied/{name}")
+    return CosineMatrix.of("the same from\nshuffled text", _tokens(setting, name), matrices)
+
+
+def _means(setting: Setting) -> str:
+    """Return the mean cosine over all tokens of each corpus, in words."""
+    epoch = min(early_epoch(run) for run in setting.runs)
+    parts = []
+    for name in two_corpora(setting.runs[0]):
+        observed = over_seeds(setting.array(f"mean_cosine/{name}", epoch), (-1.0, 1.0))
+        centred = over_seeds(setting.array(f"mean_cosine_centred/{name}", epoch), (-1.0, 1.0))
+        parts.append(f"{name} {observed}, {centred} with the common mean removed")
+    return f"Mean cosine of all tokens at that snapshot: {'; '.join(parts)}."

@@ -1,0 +1,115 @@
+"""What is observed of a language model's run: its corpora, what they predict, its embedding at snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.data.corpus import OTHER, Corpus
+from sim.data.language import END
+from sim.runs.run import Run
+from sim.seeds import numpy_stream
+from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
+from theory.arrays import FloatArray
+from theory.corpus.rows import CountPredictor
+from validate.corpus.embedding import cosines_of_gram
+
+IntArray = npt.NDArray[np.int64]
+SHOWN = 40
+"""The most frequent words of each corpus, whose cosines are observed one by one."""
+PREDICTORS: tuple[CountPredictor, ...] = ("tied", "bigram", "marginal", "readout")
+
+
+def observe_language(run: Run) -> dict[str, FloatArray]:
+    """Return the observables of a language model's run.
+
+    For each corpus NAME, over its SHOWN most frequent words (k, n) and all distinct tokens that it has:
+
+    - "cosine/NAME" (E, k, k) of the words' embeddings, "cosine/centred/NAME" of these less their mean;
+    - "mean_cosine/NAME" (E,) over all its tokens, "mean_cosine_centred/NAME" less the mean of all corpora's;
+    - "predicted/PREDICTOR/NAME", "predicted/PREDICTOR/centred/NAME" (k, k) and
+      "predicted_mean/PREDICTOR/NAME" (): from the counts of all corpora together, as the model sees them;
+      "control/..." and "control_mean/..." from shuffled text;
+    - "entropy/NAME" (2,): of a token, and of a token given the one before it, in nats.
+    """
+    corpora = run.corpora()
+    shown = {name: _most_frequent(corpus) for name, corpus in corpora.items()}
+    every = {name: _distinct(corpus) for name, corpus in corpora.items()}
+    found = {f"entropy/{name}": next_token_entropies(corpus) for name, corpus in corpora.items()}
+    rng = numpy_stream(run.config.seed, "observe/shuffled")
+    shuffled = {name: _shuffled(corpus, rng) for name, corpus in corpora.items()}
+    found |= _predicted(_counts(corpora), shown, every, "predicted")
+    found |= _predicted(_counts(shuffled), shown, every, "control")
+    snapshots = [_geometry(run.embedding(epoch), shown, every) for epoch in run.snapshot_epochs]
+    return found | {name: np.stack([each[name] for each in snapshots]) for name in snapshots[0]}
+
+
+def next_token_entropies(corpus: Corpus) -> FloatArray:
+    """Return the entropies, in nats, of a next token and of one whose predecessor is known, shape (2,).
+
+    They are the losses of the best model that knows frequencies, and pairs, of this very text.
+    """
+    counts = corpus_counts(corpus, corpus.vocab_size)
+    joint = _entropy(counts.pairs.data)
+    return np.array([_entropy(counts.labels), joint - _entropy(counts.inputs)])
+
+
+def _entropy(counts: npt.NDArray[np.int64]) -> float:
+    p = counts[counts > 0] / counts.sum()
+    return float(-(p * np.log(p)).sum())
+
+
+def _counts(corpora: Mapping[str, Corpus]) -> CorpusCounts:
+    counted = [corpus_counts(corpus, corpus.vocab_size) for corpus in corpora.values()]
+    return sum(counted[1:], start=counted[0])
+
+
+def _shuffled(corpus: Corpus, rng: np.random.Generator) -> Corpus:
+    tokens = np.concatenate(shuffled_tokens(corpus, corpus.vocab_size, rng))
+    return Corpus(tokens.astype(np.int32), corpus.ends, corpus.words)
+
+
+def _most_frequent(corpus: Corpus) -> IntArray:
+    return np.array([t for t in corpus.most_frequent(SHOWN + 1) if corpus.words[t] != END][:SHOWN])
+
+
+def _distinct(corpus: Corpus) -> IntArray:
+    special = [number for number, word in enumerate(corpus.words) if word in (END, OTHER)]
+    return np.setdiff1d(np.flatnonzero(corpus.counts), special)
+
+
+def _predicted(
+    counts: CorpusCounts, shown: Mapping[str, IntArray], every: Mapping[str, IntArray], kind: str
+) -> dict[str, FloatArray]:
+    found = {}
+    for predictor in PREDICTORS:
+        for name, tokens in shown.items():
+            gram = corpus_gram(counts, tokens, predictor)
+            found[f"{kind}/{predictor}/{name}"] = cosines_of_gram(gram, mean_removed=False)
+            found[f"{kind}/{predictor}/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
+            mean = corpus_mean_cosine(counts, every[name], predictor)
+            found[f"{kind}_mean/{predictor}/{name}"] = np.asarray(mean)
+    return found
+
+
+def _geometry(
+    embedding: FloatArray, shown: Mapping[str, IntArray], every: Mapping[str, IntArray]
+) -> dict[str, FloatArray]:
+    centre = embedding[np.unique(np.concatenate(list(every.values())))].mean(axis=0)
+    found = {}
+    for name, tokens in shown.items():
+        gram = embedding[tokens] @ embedding[tokens].T
+        found[f"cosine/{name}"] = cosines_of_gram(gram, mean_removed=False)
+        found[f"cosine/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
+        found[f"mean_cosine/{name}"] = _mean_cosine(embedding[every[name]])
+        found[f"mean_cosine_centred/{name}"] = _mean_cosine(embedding[every[name]] - centre)
+    return found
+
+
+def _mean_cosine(rows: FloatArray) -> FloatArray:
+    """Return the mean cosine of all pairs of rows, which needs no pair."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    total, n = (rows / np.where(lengths > 0, lengths, 1.0)).sum(axis=0), len(rows)
+    return np.asarray((total @ total - n) / (n * (n - 1)))
