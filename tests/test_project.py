@@ -111,3 +111,22 @@ def test_scripts_that_print_numbers_end_quietly_when_their_reader_goes_away(scri
         assert running.stderr is not None
         running.stdout.close()
         assert running.stderr.read() == ""
+
+
+def test_names_of_the_first_version_still_work() -> None:
+    import theory
+
+    for old, new in {
+        "last_place_distribution": "last_position_distribution",
+        "last_place_matrix": "last_position_matrix",
+        "last_place_ratio": "last_position_ratio",
+        "last_place_share": "last_position_share",
+        "sample_last_place_matrix": "sample_last_position_matrix",
+        "label_law_embedding": "label_distribution_embedding",
+        "reasoning_anchor_law": "reasoning_anchor_distribution",
+    }.items():
+        assert getattr(theory, old) is getattr(theory, new)
+        assert old not in theory.__all__
+    population = theory.count_population(theory.Task.paper(length=3))
+    assert population.label_laws is population.label_distributions
+    assert theory.find_derivation("key law") is theory.find_derivation("key distribution")

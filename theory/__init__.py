@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    # A name imported under another one is that of version 0.1.0.
     from theory.corpus.associations import Associations as Associations
     from theory.corpus.associations import corpus_associations as corpus_associations
     from theory.corpus.controls import frequency_matched as frequency_matched
@@ -77,13 +78,15 @@ if TYPE_CHECKING:
     from theory.shapes.gaussian import gaussian_embedding as gaussian_embedding
     from theory.shapes.gaussian import gaussian_shape as gaussian_shape
     from theory.shapes.gaussian import inner_product_difference as inner_product_difference
-    from theory.shapes.gaussian import label_law_embedding as label_law_embedding
+    from theory.shapes.gaussian import label_distribution_embedding as label_distribution_embedding
+    from theory.shapes.gaussian import label_distribution_embedding as label_law_embedding
     from theory.shapes.gaussian import normal_distance as normal_distance
     from theory.shapes.inner_product_bound import InnerProductBound as InnerProductBound
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
     from theory.shapes.power_law import Exponent as Exponent
     from theory.shapes.power_law import fit_exponent as fit_exponent
-    from theory.statistics.closed_form import reasoning_anchor_law as reasoning_anchor_law
+    from theory.statistics.closed_form import reasoning_anchor_distribution as reasoning_anchor_distribution
+    from theory.statistics.closed_form import reasoning_anchor_distribution as reasoning_anchor_law
     from theory.statistics.cooccurrence import cooccurrence_matrix as cooccurrence_matrix
     from theory.statistics.cooccurrence import expected_cooccurrence as expected_cooccurrence
     from theory.statistics.counts import CountPopulation as CountPopulation
@@ -143,12 +146,17 @@ if TYPE_CHECKING:
     from theory.transformer.construction import Construction as Construction
     from theory.transformer.construction import build_construction as build_construction
     from theory.transformer.construction import linear_plateau as linear_plateau
-    from theory.transformer.drives import last_place_distribution as last_place_distribution
-    from theory.transformer.drives import last_place_matrix as last_place_matrix
-    from theory.transformer.drives import last_place_ratio as last_place_ratio
-    from theory.transformer.drives import last_place_share as last_place_share
+    from theory.transformer.drives import last_position_distribution as last_place_distribution
+    from theory.transformer.drives import last_position_distribution as last_position_distribution
+    from theory.transformer.drives import last_position_matrix as last_place_matrix
+    from theory.transformer.drives import last_position_matrix as last_position_matrix
+    from theory.transformer.drives import last_position_ratio as last_place_ratio
+    from theory.transformer.drives import last_position_ratio as last_position_ratio
+    from theory.transformer.drives import last_position_share as last_place_share
+    from theory.transformer.drives import last_position_share as last_position_share
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
-    from theory.transformer.drives import sample_last_place_matrix as sample_last_place_matrix
+    from theory.transformer.drives import sample_last_position_matrix as sample_last_place_matrix
+    from theory.transformer.drives import sample_last_position_matrix as sample_last_position_matrix
     from theory.transformer.drives import transformer_drive as transformer_drive
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow

@@ -16,18 +16,22 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     ----------
     package, file : str
         ``__name__`` and ``__file__`` of a package that lists its public names once, as
-        ``from package.module import name as name`` under ``if TYPE_CHECKING``.
+        ``from package.module import name as name`` under ``if TYPE_CHECKING``. A name under another one,
+        ``name as former_name``, can be imported and is not listed.
     """
     blocks = [
         node for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)
     ]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-    home_of = {alias.name: str(node.module) for node in imports for alias in node.names}
+    home_of = {
+        alias.asname or alias.name: (str(node.module), alias.name) for node in imports for alias in node.names
+    }
 
     def load(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(home_of[name]), name)
+        module, own_name = home_of[name]
+        return getattr(importlib.import_module(module), own_name)
 
-    names = sorted(home_of)
+    names = sorted(name for name, (_, own_name) in home_of.items() if name == own_name)
     return load, lambda: names, names

@@ -49,7 +49,8 @@ def against_what_is_seen() -> None:
             # At gamma = 0 and C1 = 1 the noise term is 2 z |P - N|.
             twice_z = -2 * float(ndtri(0.01 / (len(anchors) * (len(anchors) + 1))))
             rows = [
-                f(task, anchors, learning_rate=rate) for f in (th.gaussian_embedding, th.label_law_embedding)
+                f(task, anchors, learning_rate=rate)
+                for f in (th.gaussian_embedding, th.label_distribution_embedding)
             ]
             seen = np.abs(th.inner_product_difference(*rows)).max()
             print(

@@ -49,14 +49,16 @@ def flow() -> None:
     )  # fmt: skip
     population = th.enumerate_population(task)
     labels = th.labels_of(task, population, th.draw_tables(task, np.random.default_rng(0)))
-    laws = np.eye(20)[labels]
-    laws[np.isin(population.sequences, task.memory_anchors).any(axis=1)] = np.isin(range(20), task.keys) / 4
-    C, C_last = th.expected_token_label_matrix(task), th.last_place_matrix(task)
+    distributions = np.eye(20)[labels]
+    distributions[np.isin(population.sequences, task.memory_anchors).any(axis=1)] = (
+        np.isin(range(20), task.keys) / 4
+    )
+    C, C_last = th.expected_token_label_matrix(task), th.last_position_matrix(task)
     tokens = {"reasoning anchor": 3, "memory anchor": 1, "key": 6}
     scales, errors = (1e-4, 1e-3, 1e-2), {kind: [] for kind in tokens}
     for scale in scales:
         p = _parameters(20, scale, np.random.default_rng(1))
-        observed = th.lemma3_flow(p, population.sequences, laws)
+        observed = th.lemma3_flow(p, population.sequences, distributions)
         W = p.W_f1 @ p.W_f2, p.W_V @ p.W_O
         exact, printed = th.transformer_drive(C, C_last, 5, *W), th.paper_transformer_drive(C, 5, *W)
         for kind, s in tokens.items():
@@ -80,8 +82,8 @@ def _parameters(d: int, scale: float, rng: np.random.Generator) -> th.OneLayerPa
 def _paper_flow() -> None:
     task, rng = th.Task.paper(), np.random.default_rng(2)
     print("paper's task: rho_s of an anchor and of a key, 1/L:", end=" ")
-    print(f"{th.last_place_share(task, 15):.4f} {th.last_place_share(task, 50):.4f} {1 / 9:.4f}")
-    C, C_last = th.expected_token_label_matrix(task), th.last_place_matrix(task)
+    print(f"{th.last_position_share(task, 15):.4f} {th.last_position_share(task, 50):.4f} {1 / 9:.4f}")
+    C, C_last = th.expected_token_label_matrix(task), th.last_position_matrix(task)
     keys, anchors = list(task.keys), list(task.reasoning_anchors)
     for gamma in (0.3, 0.5, 0.8):
         V, F1 = rng.standard_normal((200, 64)) * 200**-gamma, rng.standard_normal((200, 512)) * 200**-gamma
@@ -101,7 +103,7 @@ def theorem1() -> None:
     print("## Theorem 1\npaper's task, s = 15:", th.gaussian_shape(task, 15))
     print(th.normal_distance(task, 15))
     for name, rows in (
-        ("label law", th.label_law_embedding(task, range(11, 21))),
+        ("label distribution", th.label_distribution_embedding(task, range(11, 21))),
         ("eq. 12", th.gaussian_embedding(task, range(11, 21))),
         ("eq. 14", th.eq14_embedding(task, range(11, 21))),
     ):
@@ -112,7 +114,7 @@ def theorem1() -> None:
 
 
 def room_for_normal(n_keys: int, n_available: int, q: int, vocab_size: int | None = None) -> th.Task:
-    """A reasoning task whose label laws have eight standard deviations of room."""
+    """A reasoning task whose label distributions have eight standard deviations of room."""
     variance = (n_keys**2 - 1 + (q - 1) * (n_available**2 - 1)) / 12
     room = int(8 * variance**0.5) + 1
     first = max(n_available, room)
@@ -130,7 +132,7 @@ def embeddings(task: th.Task, n_anchors: int | None = None) -> tuple[np.ndarray,
     anchors = every if n_anchors is None else every[:: len(every) // n_anchors]
     return (
         th.gaussian_embedding(task, anchors, learning_rate=rate),
-        th.label_law_embedding(task, anchors, learning_rate=rate),
+        th.label_distribution_embedding(task, anchors, learning_rate=rate),
     )
 
 
@@ -155,10 +157,10 @@ def _exponents_in_q() -> None:
 def _noise(
     task: th.Task, gamma: float, rng: np.random.Generator, shared: bool, n_anchors: int | None = None
 ) -> float:
-    normal, law = embeddings(task, n_anchors)
+    normal, distribution = embeddings(task, n_anchors)
     noise = rng.standard_normal((2, *normal.shape)) * task.vocab_size**-gamma
-    noisy = th.inner_product_difference(normal + noise[0], law + noise[0 if shared else 1])
-    return float(np.abs(noisy - th.inner_product_difference(normal, law)).max())
+    noisy = th.inner_product_difference(normal + noise[0], distribution + noise[0 if shared else 1])
+    return float(np.abs(noisy - th.inner_product_difference(normal, distribution)).max())
 
 
 def _exponents_in_width() -> None:

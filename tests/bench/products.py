@@ -22,9 +22,9 @@ class Product(NamedTuple):
 
 
 def needed_products(model: ModelConfig, vocab_size: int, batch: int, length: int) -> list[Product]:
-    """Return the products of a forward pass in which only the last place is read.
+    """Return the products of a forward pass in which only the last position is read.
 
-    The last layer's queries, output map, FFN and the read-out are needed for the last place alone; its keys
+    The last layer's queries, output map, FFN and the read-out serve the last position alone; its keys
     and values, and every other layer, for all. Attention's own products, a hundredth of the rest, are left
     out, which makes the limit a little higher than it is.
     """

@@ -102,7 +102,7 @@ def _find(name: str) -> Callable[..., Any]:
 def _arguments() -> dict[str, dict[str, Any]]:
     return (
         _tasks()
-        | _label_laws()
+        | _label_distributions()
         | _samples()
         | _flows()
         | _geometry()
@@ -132,23 +132,23 @@ def _add(key: int, first: int) -> int:
     return key + first
 
 
-def _label_laws() -> dict[str, dict[str, Any]]:
+def _label_distributions() -> dict[str, dict[str, Any]]:
     one: dict[str, Any] = {"task": TASK, "token": 4, "held_out": False}
     table: dict[str, Any] = {"task": TASK, "held_out": True}
     shape: dict[str, Any] = {"task": _wide(), "learning_rate": 1.0, "max_lost_mass": 0.01}
     return {
         "label_distribution": one | {"role": "any", "exact": False},
         "token_ratio": one | {"role": "any", "exact": False},
-        "last_place_distribution": one,
-        "last_place_ratio": one,
-        "last_place_share": one,
+        "last_position_distribution": one,
+        "last_position_ratio": one,
+        "last_position_share": one,
         "label_table": table,
         "token_ratios": table,
         "marginal_distribution": table,
         "expected_token_label_matrix": table,
         "expected_cooccurrence": table,
-        "last_place_matrix": table,
-        "reasoning_anchor_law": {"n_keys": 5, "n_anchors_available": 3, "q": 2},
+        "last_position_matrix": table,
+        "reasoning_anchor_distribution": {"n_keys": 5, "n_anchors_available": 3, "q": 2},
         "finite_sample_cosine": {"task": _wide(), "anchor": 4, "other": 5, "n_sequences": 2000},
         "finite_sample_spread": {"task": _wide(), "anchor": 4, "n_sequences": 2000},
         "sample_label_distribution": one | {"rng": rng(), "n_samples": 50, "role": "any"},
@@ -163,7 +163,7 @@ def _label_laws() -> dict[str, dict[str, Any]]:
         "gaussian_shape": shape | {"anchor": 4},
         "normal_distance": {"task": _wide(), "anchor": 4, "max_lost_mass": 0.01},
         "gaussian_embedding": shape | {"anchors": [4, 5], "init_rate": 0.8, "rng": rng()},
-        "label_law_embedding": {
+        "label_distribution_embedding": {
             "task": SIX,
             "anchors": [0, 1],
             "learning_rate": 1.0,
@@ -203,7 +203,7 @@ def _samples() -> dict[str, dict[str, Any]]:
         "token_label_counts": sample,
         "token_label_matrix": sample,
         "count_sample": sample,
-        "sample_last_place_matrix": sample,
+        "sample_last_position_matrix": sample,
         "cooccurrence_matrix": {"sequences": SEQUENCES, "vocab_size": D},
         "count_population": {"task": TASK, "tables": TABLES},
         "enumerate_population": {"task": TASK},

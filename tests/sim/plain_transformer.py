@@ -1,4 +1,4 @@
-"""The Transformer of Appendix A.1 written out in NumPy, one sequence, one place and one head at a time."""
+"""The Transformer of Appendix A.1 written out in NumPy, one sequence, one position and one head at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIGMA = {
 def plain_forward(
     p: dict[str, FloatArray], tokens: list[int], model: Any
 ) -> tuple[FloatArray, dict[str, Any]]:
-    """Return the logits of every place, shape (L, d), and each layer's attention and its logits."""
+    """Return the logits of every position, shape (L, d), and each layer's attention and its logits."""
     rows = [p["W_E"][t] + (p["W_pos"][i] if "W_pos" in p else 0) for i, t in enumerate(tokens)]
     seen: dict[str, Any] = {}
     for layer in range(model.n_layers):

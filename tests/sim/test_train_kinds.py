@@ -79,7 +79,7 @@ def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any], smal
 
 @pytest.mark.parametrize("kind", ["one-layer", "post", "pre"])
 def test_steps_are_those_of_a_plain_loop(kind: str, small: Make) -> None:
-    """torch's own optimiser, clipping over all tensors, and cross entropy of the last place.
+    """torch's own optimiser, clipping over all tensors, and cross entropy of the last position.
 
     The keys' bias has no gradient but rounding, some 1e-17, which AdamW divides by 1e-8 and multiplies by
     5e-3: its 27 steps of 5e-12 wander off by some 3e-11.

@@ -21,7 +21,7 @@ def occurrences(task: Task, *, held_out: bool) -> dict[tuple[int, str], Counter[
             if held_out and combination in mapping.held_out:
                 continue
             for key in task.keys:
-                law = label_law(task, mapping, key, combination)
+                distribution = label_formula(task, mapping, key, combination)
                 for position in range(task.length - task.n_anchors):
                     for noise in itertools.product(task.keys, repeat=task.n_noise):
                         n_sequences += 1
@@ -34,7 +34,7 @@ def occurrences(task: Task, *, held_out: bool) -> dict[tuple[int, str], Counter[
                         ]
                         for token in tokens:
                             counter = mass.setdefault(token, Counter())
-                            for label, p in law.items():
+                            for label, p in distribution.items():
                                 counter[label] += p  # type: ignore[assignment]
     return {
         token: Counter({label: Fraction(p) / n_sequences for label, p in counter.items()})  # type: ignore[misc]
@@ -42,8 +42,10 @@ def occurrences(task: Task, *, held_out: bool) -> dict[tuple[int, str], Counter[
     }
 
 
-def label_law(task: Task, mapping: Mapping, key: int, combination: tuple[int, ...]) -> dict[int, Fraction]:
-    """Return the law of one table entry, or the one label of a deterministic rule."""
+def label_formula(
+    task: Task, mapping: Mapping, key: int, combination: tuple[int, ...]
+) -> dict[int, Fraction]:
+    """Return the distribution of one table entry, or the one label of a deterministic rule."""
     rule = mapping.rule
     if isinstance(rule, Lookup):
         labels = (

@@ -14,17 +14,17 @@ from theory import (
     fit_exponent,
     label_distribution,
     labels_of,
-    last_place_distribution,
-    last_place_matrix,
-    last_place_ratio,
-    last_place_share,
+    last_position_distribution,
+    last_position_matrix,
+    last_position_ratio,
+    last_position_share,
     lemma3_flow,
     lemma4_flow,
     marginal_distribution,
     one_layer_logits,
     paper_transformer_drive,
     predict_value_growth,
-    sample_last_place_matrix,
+    sample_last_position_matrix,
     token_label_matrix,
     transformer_drive,
     value_drive,
@@ -46,15 +46,15 @@ def small_task(length=5, held_out=((3, 4),)):
     )
 
 
-def population_and_laws(task):
-    """The training population with the law of every sequence's label: exact where the table is random."""
+def population_and_labels(task):
+    """The training population with each sequence's label distribution: exact where the table is random."""
     population = enumerate_population(task)
     train = ~population.held_out
     sequences, d = population.sequences[train], task.vocab_size
-    laws = np.eye(d)[labels_of(task, population, draw_tables(task, np.random.default_rng(0)))[train]]
+    distributions = np.eye(d)[labels_of(task, population, draw_tables(task, np.random.default_rng(0)))[train]]
     tables = [i for i, m in enumerate(task.mappings) if m.is_table]
-    laws[np.isin(population.mapping[train], tables)] = np.isin(range(d), task.keys) / len(task.keys)
-    return sequences, laws
+    distributions[np.isin(population.mapping[train], tables)] = np.isin(range(d), task.keys) / len(task.keys)
+    return sequences, distributions
 
 
 def random_parameters(d, rng, *, embedding=1.0, query=1.0, d_k=3, d_f=7):
@@ -66,7 +66,7 @@ def random_parameters(d, rng, *, embedding=1.0, query=1.0, d_k=3, d_f=7):
     )
 
 
-def autograd_flow(parameters, sequences, laws, activation=torch.tanh):
+def autograd_flow(parameters, sequences, distributions, activation=torch.tanh):
     """−∂loss/∂W for W_emb and W_V of Definition 2, full causal attention, float64."""
     W = {n: torch.tensor(getattr(parameters, n), requires_grad=True) for n in NAMES}
     X = W["W_emb"][torch.tensor(sequences)]
@@ -75,7 +75,7 @@ def autograd_flow(parameters, sequences, laws, activation=torch.tanh):
     A = torch.softmax(scores.masked_fill(future, -torch.inf), -1)
     h = (A @ X @ W["W_V"] @ W["W_O"] + X)[:, -1]
     logits = activation(h @ W["W_f1"]) @ W["W_f2"] + h
-    loss = -(torch.tensor(laws) * torch.log_softmax(logits, -1)).sum(-1).mean()
+    loss = -(torch.tensor(distributions) * torch.log_softmax(logits, -1)).sum(-1).mean()
     loss.backward()
     return logits.detach().numpy(), -W["W_emb"].grad.numpy(), -W["W_V"].grad.numpy()
 
@@ -86,13 +86,15 @@ def relative_error(predicted, observed):
 
 @pytest.mark.parametrize(("name", "activation"), [("tanh", torch.tanh), ("identity", lambda z: z)])
 def test_lemma_3_and_4_equal_autograd(name, activation, record_error):
-    sequences, laws = population_and_laws(small_task())
+    sequences, distributions = population_and_labels(small_task())
     parameters = random_parameters(22, np.random.default_rng(1), embedding=2.0, query=2.0)
-    logits, embedding, value = autograd_flow(parameters, sequences, laws, activation)
+    logits, embedding, value = autograd_flow(parameters, sequences, distributions, activation)
     errors = {
         "eq. 9": np.abs(one_layer_logits(parameters, sequences, activation=name) - logits).max(),
-        "Lemma 3": np.abs(lemma3_flow(parameters, sequences, laws, activation=name) - embedding).max(),
-        "Lemma 4": np.abs(lemma4_flow(parameters, sequences, laws, activation=name) - value).max(),
+        "Lemma 3": np.abs(
+            lemma3_flow(parameters, sequences, distributions, activation=name) - embedding
+        ).max(),
+        "Lemma 4": np.abs(lemma4_flow(parameters, sequences, distributions, activation=name) - value).max(),
     }
     for equation, error in errors.items():
         assert error < 1e-10
@@ -101,17 +103,17 @@ def test_lemma_3_and_4_equal_autograd(name, activation, record_error):
 
 def test_exact_drive_equals_autograd_at_vanishing_embeddings(record_error):
     task = small_task()
-    sequences, laws = population_and_laws(task)
+    sequences, distributions = population_and_labels(task)
     p = random_parameters(22, np.random.default_rng(2), embedding=0.0)
-    _, observed, _ = autograd_flow(p, sequences, laws)
+    _, observed, _ = autograd_flow(p, sequences, distributions)
     C = expected_token_label_matrix(task, held_out=True)
-    exact = transformer_drive(C, last_place_matrix(task, held_out=True), 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
+    exact = transformer_drive(C, last_position_matrix(task, held_out=True), 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
     assert np.abs(exact - observed).max() < 1e-10
     record_error("eq. 28", np.abs(exact - observed).max())
 
 
 def test_exact_drive_of_a_sample_equals_autograd(record_error):
-    """The finite-sample statistics instead of the task's, drawn labels instead of laws."""
+    """The finite-sample statistics instead of the task's, drawn labels instead of distributions."""
     task = small_task(held_out=())
     population = enumerate_population(task)
     labels = labels_of(task, population, draw_tables(task, np.random.default_rng(3)))
@@ -119,7 +121,7 @@ def test_exact_drive_of_a_sample_equals_autograd(record_error):
     sequences, labels = population.sequences[chosen], labels[chosen]
     p = random_parameters(22, np.random.default_rng(5), embedding=0.0)
     _, observed, _ = autograd_flow(p, sequences, np.eye(22)[labels])
-    C, C_last = (f(sequences, labels, 22) for f in (token_label_matrix, sample_last_place_matrix))
+    C, C_last = (f(sequences, labels, 22) for f in (token_label_matrix, sample_last_position_matrix))
     error = np.abs(transformer_drive(C, C_last, 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O) - observed).max()
     assert error < 1e-10
     record_error("eq. 28", error)
@@ -128,20 +130,20 @@ def test_exact_drive_of_a_sample_equals_autograd(record_error):
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_form_is_the_limit_and_the_printed_form_is_not(kind, record_error):
     task, token = small_task(), KINDS[kind]
-    sequences, laws = population_and_laws(task)
-    C, C_last = expected_token_label_matrix(task, held_out=True), last_place_matrix(task, held_out=True)
+    sequences, distributions = population_and_labels(task)
+    C, C_last = expected_token_label_matrix(task, held_out=True), last_position_matrix(task, held_out=True)
     scales = np.array([1e-4, 3e-4, 1e-3, 3e-3])
     exact, printed = [], []
     for scale in scales:
         p = random_parameters(22, np.random.default_rng(6), embedding=scale, query=scale)
-        _, observed, _ = autograd_flow(p, sequences, laws)
+        _, observed, _ = autograd_flow(p, sequences, distributions)
         W_f, W_VO = p.W_f1 @ p.W_f2, p.W_V @ p.W_O
         exact.append(relative_error(transformer_drive(C, C_last, 5, W_f, W_VO)[token], observed[token]))
         printed.append(relative_error(paper_transformer_drive(C, 5, W_f, W_VO)[token], observed[token]))
     # First order in the embedding, with second-order terms of relative size 1e-2 at the largest scale.
     assert fit_exponent(scales, exact).value == pytest.approx(1, abs=0.02)
     assert exact[0] < 1e-3
-    # The printed form misses the last place's own weight: its error does not fall with the scale.
+    # The printed form misses the last position's own weight: its error does not fall with the scale.
     assert min(printed) > 0.01
     assert printed[0] == pytest.approx(printed[1], rel=0.05)
     equation = {"memory anchor": "Prop. 2", "reasoning anchor": "Prop. 3", "key": "eq. 29"}[kind]
@@ -150,7 +152,7 @@ def test_exact_form_is_the_limit_and_the_printed_form_is_not(kind, record_error)
 
 
 def test_forms_agree_when_every_token_stands_in_every_place_alike(record_error):
-    """The printed form's own condition: i.i.d. tokens and labels that ignore places, C_L = C/L."""
+    """The printed form's own condition: i.i.d. tokens and labels that ignore positions, C_L = C/L."""
     rng, d, length = np.random.default_rng(7), 6, 4
     C = rng.standard_normal((d, d))
     W_f, W_VO = rng.standard_normal((2, d, d))
@@ -165,30 +167,30 @@ def test_forms_agree_when_every_token_stands_in_every_place_alike(record_error):
 @pytest.mark.parametrize("length", [3, 5])
 def test_last_place_statistics_equal_enumeration(length, held_out):
     task = small_task(length, held_out)
-    sequences, laws = population_and_laws(task)
+    sequences, distributions = population_and_labels(task)
     counted = np.zeros((22, 22))
-    np.add.at(counted, sequences[:, -1], laws / len(sequences))
-    ratios = np.array([last_place_ratio(task, s, held_out=True) for s in range(22)])
+    np.add.at(counted, sequences[:, -1], distributions / len(sequences))
+    ratios = np.array([last_position_ratio(task, s, held_out=True) for s in range(22)])
     assert ratios.sum() == pytest.approx(1, abs=1e-14)
     np.testing.assert_allclose(counted.sum(axis=1), ratios, atol=1e-14)
     np.testing.assert_allclose(
-        counted - ratios[:, None] / 22, last_place_matrix(task, held_out=True), atol=1e-14
+        counted - ratios[:, None] / 22, last_position_matrix(task, held_out=True), atol=1e-14
     )
 
 
 def test_last_place_share_of_an_anchor():
     task = Task.paper()
-    assert last_place_share(task, 15) == pytest.approx(1 / 14, rel=1e-14)  # 1/(q(L − q)), not 1/9
-    assert last_place_share(task, 5) == pytest.approx(1 / 14, rel=1e-14)
-    assert last_place_share(task, 50) == pytest.approx(6 / 49, rel=1e-14)
-    assert last_place_share(task, 0) == 0
-    np.testing.assert_allclose(last_place_distribution(task, 15), label_distribution(task, 15), atol=1e-17)
+    assert last_position_share(task, 15) == pytest.approx(1 / 14, rel=1e-14)  # 1/(q(L − q)), not 1/9
+    assert last_position_share(task, 5) == pytest.approx(1 / 14, rel=1e-14)
+    assert last_position_share(task, 50) == pytest.approx(6 / 49, rel=1e-14)
+    assert last_position_share(task, 0) == 0
+    np.testing.assert_allclose(last_position_distribution(task, 15), label_distribution(task, 15), atol=1e-17)
 
 
 def test_last_place_forgets_the_key():
     """A key that ends a sequence is noise: to leading order all keys are driven alike."""
     task = Task.paper()
-    C_last, marginal = last_place_matrix(task), marginal_distribution(task) - 1 / 200
+    C_last, marginal = last_position_matrix(task), marginal_distribution(task) - 1 / 200
     keys = C_last[list(task.keys)]
     np.testing.assert_allclose(keys, np.tile(keys[0], (100, 1)), atol=0)
     np.testing.assert_allclose(
@@ -198,13 +200,13 @@ def test_last_place_forgets_the_key():
 
 def test_value_drive_is_the_limit_of_lemma_4(record_error):
     task = small_task()
-    sequences, laws = population_and_laws(task)
+    sequences, distributions = population_and_labels(task)
     C = expected_token_label_matrix(task, held_out=True)
     scales, errors = np.array([1e-4, 3e-4, 1e-3, 3e-3]), []
     for scale in scales:
         p = random_parameters(22, np.random.default_rng(8), embedding=scale, query=scale)
         predicted = value_drive(p.W_emb, C, 5, p.W_f1 @ p.W_f2, p.W_O)
-        errors.append(relative_error(predicted, autograd_flow(p, sequences, laws)[2]))
+        errors.append(relative_error(predicted, autograd_flow(p, sequences, distributions)[2]))
     assert fit_exponent(scales, errors).value == pytest.approx(1, abs=0.02)
     assert errors[0] < 1e-3
     record_error("eq. 38", errors[0])
@@ -214,14 +216,14 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
 def test_growth_of_a_drawn_model_is_the_predicted_one(record_error):
     """W_emb along its printed drive, a random W_O and small W_f: singular vectors and values of dW_V/dt."""
     task, d_k = small_task(held_out=()), 4000
-    sequences, laws = population_and_laws(task)
+    sequences, distributions = population_and_labels(task)
     rng, zeros = np.random.default_rng(1), np.zeros((22, d_k))
     parameters = OneLayerParameters(
         W_emb=1e-4 * expected_token_label_matrix(task),
         W_Q=zeros, W_K=zeros, W_V=zeros, W_O=rng.standard_normal((d_k, 22)),
         W_f1=1e-4 * rng.standard_normal((22, 5)), W_f2=1e-4 * rng.standard_normal((5, 22)),
     )  # fmt: skip
-    left, values, _ = np.linalg.svd(lemma4_flow(parameters, sequences, laws), full_matrices=False)
+    left, values, _ = np.linalg.svd(lemma4_flow(parameters, sequences, distributions), full_matrices=False)
     predicted = predict_value_growth(task)
     s = predicted.singular_values
     # W_O W_Oᵀ/d_k = I + E with entries of E of deviation 1/√d_k: first-order perturbation, four deviations.
@@ -249,10 +251,10 @@ def test_parameters_that_do_not_fit_are_refused():
         (lambda p, s, y: one_layer_logits(p, s[0]), "sequences"),
         (lambda p, s, y: lemma3_flow(p, s, y[:, :5]), "targets"),
         (lambda p, s, y: lemma4_flow(p, s * 1.0, y), "sequences"),
-        (lambda p, s, y: sample_last_place_matrix(s[0], [0], 6), "sequences"),
+        (lambda p, s, y: sample_last_position_matrix(s[0], [0], 6), "sequences"),
         (lambda p, s, y: transformer_drive(y, y, 3, p.W_emb, p.W_emb), "C"),
         (lambda p, s, y: paper_transformer_drive(p.W_emb, 3, p.W_emb, p.W_O), "W_VO"),
-        (lambda p, s, y: last_place_ratio(small_task(), 22), "token"),
+        (lambda p, s, y: last_position_ratio(small_task(), 22), "token"),
         (lambda p, s, y: value_drive(p.W_emb, p.W_emb, 3, p.W_O, p.W_O), "W_emb, C, W_f, W_O"),
     ],
 )

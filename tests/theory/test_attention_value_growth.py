@@ -58,7 +58,7 @@ def test_kinds_differ_in_sign_once_the_common_part_is_fitted():
 
 
 def test_where_reasoning_is_preferred():
-    """Theorem 2's claim holds where reasoning dominates the data and memory's law stands across its own."""
+    """Theorem 2 holds where reasoning dominates the data and memory's distribution is orthogonal to it."""
     assert predict_value_growth(numbered_task(20, 10, 3, 80)).selectivity > 10
     assert predict_value_growth(numbered_task(100, 30, 10, 400)).selectivity > 2
     # The control: the same numbers of anchors of both kinds.
@@ -73,9 +73,9 @@ def test_memory_stands_across_a_reasoning_law_where_half_way_between(n_keys, voc
     u = 1 / vocab_size
     memory = label_distribution(task, 1) - u
     for anchor in task.reasoning_anchors:
-        law = label_distribution(task, anchor)
-        inside = law[list(task.keys)].sum()
-        assert (law - u) @ memory == pytest.approx(inside / n_keys - u, abs=1e-15)
+        distribution = label_distribution(task, anchor)
+        inside = distribution[list(task.keys)].sum()
+        assert (distribution - u) @ memory == pytest.approx(inside / n_keys - u, abs=1e-15)
 
 
 @pytest.mark.parametrize(

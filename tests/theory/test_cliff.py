@@ -59,9 +59,9 @@ def test_what_is_no_cliff():
     assert is_cliff(good, 3, 2, 1.0)
     assert not is_cliff(good, 3, 2, 1.1)
     assert not is_cliff(good, 2, 2, 1.0)
-    for place, value in ((0, -1.5), (3, -0.5), (4, 0.5), (5, -0.5)):
+    for position, value in ((0, -1.5), (3, -0.5), (4, 0.5), (5, -0.5)):
         bad = good.copy()
-        bad[place] = value
+        bad[position] = value
         assert not is_cliff(bad, 3, 2, 1.0)
 
 

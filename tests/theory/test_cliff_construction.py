@@ -79,7 +79,7 @@ def test_the_whole_population_of_a_small_task():
     population = enumerate_population(task)
     construction = build_construction(task, mass=1e-2)
     anchors = np.isin(population.sequences, task.anchors)
-    p = anchors.argmax(axis=1)  # places before the first anchor = the key's place counted from 1
+    p = anchors.argmax(axis=1)  # positions before the first anchor = the key's position counted from 1
     mass = mass_outside(construction.last_row(population.sequences), p, 2)
     reasoning = np.isin(population.sequences[anchors].reshape(-1, 2)[:, 0], task.reasoning_anchors)
     assert mass[reasoning].max() <= 1e-2
@@ -192,12 +192,12 @@ def test_linear_bound_at_four_tokens_by_hand():
     """
     F = Fraction
     rows = [  # (weight, f1, f2, f3, f4, γ, β), constant, τ
-        (F(2, 10), (-1, 1, 0, 0, 1, F(-1, 2)), 0, 1),  # p = 1: place 2 at most τ above the key
-        (F(3, 10), (1, 0, -1, 0, -1, F(2, 3)), 0, 1),  # p = 1: place 3 at most τ below
-        (F(3, 10), (0, -1, 1, 0, 1, F(-1, 3)), 0, 1),  # p = 2: place 3 at most τ above
-        (F(2, 10), (0, 1, 0, -1, -1, F(1, 2)), 0, 1),  # p = 2: place 4 at most τ below
-        (F(2, 10), (-1, 0, 0, 1, 0, F(-1, 2)), -1, 0),  # p = 1: place 4 at least 1 below the key
-        (F(1, 10), (1, -1, 0, 0, 0, 0), -1, 0),  # p = 2: place 1 at least 1 below the key
+        (F(2, 10), (-1, 1, 0, 0, 1, F(-1, 2)), 0, 1),  # p = 1: position 2 at most τ above the key
+        (F(3, 10), (1, 0, -1, 0, -1, F(2, 3)), 0, 1),  # p = 1: position 3 at most τ below
+        (F(3, 10), (0, -1, 1, 0, 1, F(-1, 3)), 0, 1),  # p = 2: position 3 at most τ above
+        (F(2, 10), (0, 1, 0, -1, -1, F(1, 2)), 0, 1),  # p = 2: position 4 at most τ below
+        (F(2, 10), (-1, 0, 0, 1, 0, F(-1, 2)), -1, 0),  # p = 1: position 4 at least 1 below the key
+        (F(1, 10), (1, -1, 0, 0, 0, 0), -1, 0),  # p = 2: position 1 at least 1 below the key
     ]
     total = [sum(w * row[i] for w, row, _, _ in rows) for i in range(6)]
     assert total == [0] * 6

@@ -27,7 +27,7 @@ from theory import (
 )
 
 ROUNDING = 1e-14
-"""Sums of at most some hundred terms below 10: a few units in the last place."""
+"""Sums of at most some hundred terms below 10: a few units in the last position."""
 
 
 @st.composite
@@ -76,7 +76,7 @@ def test_ideal_laws_give_the_expected_matrix(task):
     assert np.abs(reduced.token_label_matrix() - expected).max() < ROUNDING
     for share in reduced.data_sets.values():
         assert share.sum() == pytest.approx(1.0, abs=1e-13)
-    assert np.abs(reduced.label_laws.sum(axis=2) - 1).max() < 1e-13
+    assert np.abs(reduced.label_distributions.sum(axis=2) - 1).max() < 1e-13
 
 
 @given(tasks(), st.booleans())

@@ -204,17 +204,17 @@ def test_corollaries_1_and_2_are_rows_of_the_frozen_drive(record_error):
     for key in task.keys:
         for other in task.reasoning_anchors:
             reasoning[key + other + 15] += 1 / 1000
-    key_law = np.zeros(200)
+    key_distribution = np.zeros(200)
     for a in task.reasoning_anchors:
         for b in task.reasoning_anchors:
-            key_law[50 + a + b] += 1 / 100
-    as_key_and_as_noise = (memory + key_law) / 2
-    for equations, token, label_law in (
+            key_distribution[50 + a + b] += 1 / 100
+    as_key_and_as_noise = (memory + key_distribution) / 2
+    for equations, token, label_formula in (
         (("eq. 26", "Cor. 1"), 7, memory),
         (("eq. 27", "Cor. 2"), 15, reasoning),
         ((), 50, as_key_and_as_noise),
     ):
-        row = token_ratio(task, token) * (label_law - 1 / 200) @ back
+        row = token_ratio(task, token) * (label_formula - 1 / 200) @ back
         error = relative(drive[token], row)
         for equation in equations:
             record_error(equation, error)

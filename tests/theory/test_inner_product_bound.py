@@ -17,7 +17,7 @@ from theory import (
     gaussian_embedding,
     inner_product_bound,
     inner_product_difference,
-    label_law_embedding,
+    label_distribution_embedding,
     normal_distance,
     token_ratio,
 )
@@ -47,7 +47,7 @@ def seen(task):
     """The left side of (13) without noise, C1 = 1, over all pairs of anchors."""
     rows = [
         f(task, task.reasoning_anchors, learning_rate=unit_rate(task))
-        for f in (gaussian_embedding, label_law_embedding)
+        for f in (gaussian_embedding, label_distribution_embedding)
     ]
     return float(np.abs(inner_product_difference(*rows)).max())
 
@@ -138,10 +138,12 @@ def test_noise_term_holds_as_often_as_it_says_and_hardly_more_often():
     """One anchor and q = 256, where ‖P − N‖ is known to 10 %: the deviation is then exactly normal."""
     task, gamma, rng = roomy(range(10), (0, 1, 5), 256), 0.6, np.random.default_rng(5)
     rate, scale = unit_rate(task), task.vocab_size**-gamma
-    normal, law = (f(task, [0], learning_rate=rate)[0] for f in (gaussian_embedding, label_law_embedding))
+    normal, distribution = (
+        f(task, [0], learning_rate=rate)[0] for f in (gaussian_embedding, label_distribution_embedding)
+    )
     found = inner_product_bound(task, [0], learning_rate=rate, init_rate=gamma, confidence=0.9)
     noise = scale * rng.standard_normal((4000, task.vocab_size))
-    added = 2 * noise @ (normal - law)
+    added = 2 * noise @ (normal - distribution)
     beyond = float(np.mean(np.abs(added) > found.noise))
     # 4.2 standard errors of a share of 0.1; below, a bound 15 % too wide leaves P(|Z| > 1.9) = 0.057.
     assert 0.04 < beyond < 0.1 + 0.02

@@ -31,7 +31,7 @@ from theory import (
     label_table,
     labels_of,
     marginal_distribution,
-    reasoning_anchor_law,
+    reasoning_anchor_distribution,
     token_label_matrix,
     token_ratio,
     token_ratios,
@@ -70,8 +70,8 @@ def test_enumeration_agrees_exactly(q: int, length: int, held_out: bool) -> None
         ]
         ratio = sum(total, Fraction(0))
         assert token_ratio(task, token, held_out=held_out, exact=True) == ratio
-        law = label_distribution(task, token, held_out=held_out, exact=True)
-        assert law == [mass / ratio if ratio else Fraction(1, 60) for mass in total]
+        distribution = label_distribution(task, token, held_out=held_out, exact=True)
+        assert distribution == [mass / ratio if ratio else Fraction(1, 60) for mass in total]
 
 
 @pytest.mark.parametrize("role", ["key", "noise", "anchor"])
@@ -82,8 +82,10 @@ def test_enumeration_agrees_role_by_role(role: str) -> None:
         counter: Counter[int] = found.get((token, role), Counter())
         ratio = sum(counter.values(), Fraction(0))
         assert token_ratio(task, token, role=role, held_out=True, exact=True) == ratio  # type: ignore[call-overload]
-        law = label_distribution(task, token, role=role, held_out=True, exact=True)  # type: ignore[call-overload]
-        assert law == [Fraction(counter.get(i, 0)) / ratio if ratio else Fraction(1, 60) for i in range(60)]
+        distribution = label_distribution(task, token, role=role, held_out=True, exact=True)  # type: ignore[call-overload]
+        assert distribution == [
+            Fraction(counter.get(i, 0)) / ratio if ratio else Fraction(1, 60) for i in range(60)
+        ]
 
 
 @given(tasks())
@@ -107,12 +109,12 @@ def test_closed_form_agrees(q: int, n_keys: int, n_anchors: int) -> None:
         length=q + 1,
         vocab_size=200,
     )
-    law = reasoning_anchor_law(n_keys, n_anchors, q)
+    distribution = reasoning_anchor_distribution(n_keys, n_anchors, q)
     for s in (3, 2 + n_anchors):
         start = s + 100 + 3 * (q - 1)
         found = label_distribution(task, s, exact=True)
-        assert found[start : start + len(law)] == law
-        assert sum(found[:start]) + sum(found[start + len(law) :]) == 0
+        assert found[start : start + len(distribution)] == distribution
+        assert sum(found[:start]) + sum(found[start + len(distribution) :]) == 0
 
 
 def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
@@ -145,7 +147,7 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
 def test_closed_form_in_float64_is_worthless() -> None:
     """The reason for convolving: eq. 22 term by term in float64, at q = 100, against the exact counts."""
     q, n_keys, n_anchors = 100, 100, 10
-    exact = reasoning_anchor_law(n_keys, n_anchors, q)
+    exact = reasoning_anchor_distribution(n_keys, n_anchors, q)
     r = len(exact) // 2
     terms = [
         float((-1) ** j * comb(q - 1, j)) * float(comb(r - j * n_anchors + q - 1 - shift, q - 1)) * sign
@@ -199,10 +201,10 @@ def test_holding_out_almost_everything_cancels_nothing() -> None:
         vocab_size=200,
         held_out=pairs,
     )
-    law = label_distribution(task, 12, held_out=True)
+    distribution = label_distribution(task, 12, held_out=True)
     expected = np.zeros(200)
     expected[21 + 29 : 121 + 29] = 0.01
-    np.testing.assert_allclose(law, expected, rtol=1e-14, atol=0)
+    np.testing.assert_allclose(distribution, expected, rtol=1e-14, atol=0)
     assert token_ratio(task, 11, held_out=True) == 0
     np.testing.assert_allclose(label_distribution(task, 11, held_out=True), 1 / 200)
 

@@ -25,7 +25,7 @@ from theory import (
     finite_sample_spread,
     label_distribution,
     labels_of,
-    last_place_distribution,
+    last_position_distribution,
     marginal_distribution,
 )
 from theory.arrays import IntArray
@@ -101,8 +101,8 @@ def test_a_new_rule_is_one_class_and_one_entry_of_the_registry(monkeypatch: pyte
     assert task.label_range(task.mappings[0]) == range(43, 64)
     wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
     np.testing.assert_allclose(label_distribution(task, 1), wanted, atol=1e-15)
-    last = last_place_distribution(task, 1, held_out=True)
+    last = last_position_distribution(task, 1, held_out=True)
     np.testing.assert_allclose(last, wanted, atol=1e-15)
     assert enumerate_population(task).held_out.any()
     assert finite_sample_spread(task, 1) >= 0
-    assert count_population(task).label_laws.shape[2] == 130
+    assert count_population(task).label_distributions.shape[2] == 130

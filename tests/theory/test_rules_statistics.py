@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.theory.any_rule import RULES, task_of
-from tests.theory.brute_force import label_law, occurrences
+from tests.theory.brute_force import label_formula, occurrences
 from theory import (
     Expression,
     InputError,
@@ -30,10 +30,10 @@ from theory import (
     gaussian_shape,
     label_distribution,
     labels_of,
-    last_place_distribution,
-    last_place_matrix,
+    last_position_distribution,
+    last_position_matrix,
     sample_label_distribution,
-    sample_last_place_matrix,
+    sample_last_position_matrix,
     token_label_matrix,
     token_ratio,
 )
@@ -166,7 +166,7 @@ def test_populations_and_their_statistics_agree_with_the_expected_ones() -> None
         for sequence, label in zip(population.sequences[rows], labels[rows], strict=True):
             first = int(np.isin(sequence, (1, 2, 5)).argmax())
             key, combination = int(sequence[first - 1]), tuple(sequence[first : first + 2].tolist())
-            assert list(label_law(task, task.mappings[0], key, combination)) == [label]
+            assert list(label_formula(task, task.mappings[0], key, combination)) == [label]
         train = ~population.held_out
         observed = token_label_matrix(population.sequences[train], labels[train], 130)
         expected = expected_token_label_matrix(task, held_out=True)
@@ -181,10 +181,10 @@ def test_the_last_position_is_told_from_the_others(name: str) -> None:
     population = enumerate_population(task)
     labels = labels_of(task, population, draw_tables(task, np.random.default_rng(0)))
     train = ~population.held_out
-    observed = sample_last_place_matrix(population.sequences[train], labels[train], 130)
-    expected = last_place_matrix(task, held_out=True)
+    observed = sample_last_position_matrix(population.sequences[train], labels[train], 130)
+    expected = last_position_matrix(task, held_out=True)
     np.testing.assert_allclose(observed[[1, 2, 5]], expected[[1, 2, 5]], atol=1e-15)
-    difference = last_place_distribution(task, 1) - label_distribution(task, 1)
+    difference = last_position_distribution(task, 1) - label_distribution(task, 1)
     assert np.abs(difference).max() > 0.01
 
 
@@ -196,7 +196,7 @@ def test_a_count_population_keeps_orders_apart_where_one_is_held_out() -> None:
         reduced.token_label_matrix(), expected_token_label_matrix(task, held_out=True), atol=1e-15
     )
     test = reduced.data_sets["own test"]
-    labels = (test[:, :, None] * reduced.label_laws).sum(axis=(0, 1))
+    labels = (test[:, :, None] * reduced.label_distributions).sum(axis=(0, 1))
     wanted = np.bincount([(key * 2 + 5) % 97 for key in task.keys], minlength=130) / len(task.keys)
     np.testing.assert_allclose(labels, wanted, atol=1e-15)
 

@@ -161,14 +161,14 @@ def test_held_out_combinations_are_left_out_of_a_training_set(pair: tuple[int, i
     ]
     groups = [group for group in groups if len(group)]
     assert len(groups) == 9 + 4 - 3
-    laws = label_distribution(HELD_OUT, [a, b], held_out=True)
+    distributions = label_distribution(HELD_OUT, [a, b], held_out=True)
     products, inners = [], []
     for _ in range(1000):
         rows = np.concatenate([rng.choice(group, each) for group in groups])
         labels = labels_of(HELD_OUT, population, draw_tables(HELD_OUT, rng))[rows]
         counts = token_label_counts(population.sequences[rows], labels, 40)[[a, b]]
         found = counts / counts.sum(axis=1, keepdims=True)
-        products.append((found[0] - laws[0]) @ (found[1] - laws[1]))
+        products.append((found[0] - distributions[0]) @ (found[1] - distributions[1]))
         inners.append((found[0] - 1 / 40) @ (found[1] - 1 / 40))
     options = {"n_sequences": each * len(groups), "held_out": True}
     expected = finite_sample_cosine(HELD_OUT, a, b, **options).inner

@@ -21,7 +21,7 @@ from theory import (
     gaussian_shape,
     inner_product_difference,
     label_distribution,
-    label_law_embedding,
+    label_distribution_embedding,
     labels_of,
     normal_distance,
     paper_transformer_drive,
@@ -31,7 +31,7 @@ from theory.shapes.summand import Summand
 
 
 def roomy_task(n_keys, n_anchors_available, q, vocab_size=None):
-    """A reasoning task with eight standard deviations of room on both sides of every label law."""
+    """A reasoning task with eight standard deviations of room on both sides of every label distribution."""
     variance = (n_keys**2 - 1 + (q - 1) * (n_anchors_available**2 - 1)) / 12
     room = int(8 * variance**0.5) + 1
     first = max(n_anchors_available, room)
@@ -58,8 +58,8 @@ def test_constants_of_the_papers_task(record_error):
     assert shape.sigma_P**2 == pytest.approx((100**2 - 1) / 12 + (10**2 - 1) / 12, rel=1e-14)
     assert shape.sigma_P**2 == pytest.approx(841.5, rel=1e-14)
     assert pytest.approx(norm(scale=shape.sigma_P).pdf(0), rel=1e-14) == shape.C2
-    law = norm(shape.mu, shape.sigma_P)
-    assert shape.lost_mass == pytest.approx(law.cdf(-0.5) + law.sf(199.5), rel=1e-12)
+    distribution = norm(shape.mu, shape.sigma_P)
+    assert shape.lost_mass == pytest.approx(distribution.cdf(-0.5) + distribution.sf(199.5), rel=1e-12)
     record_error("Theorem 1", abs(shape.sigma_P**2 / 841.5 - 1))
 
 
@@ -67,13 +67,13 @@ def test_constants_of_the_papers_task(record_error):
 def test_constants_are_the_moments_of_the_label_law(n_keys, n_available, q):
     task = roomy_task(n_keys, n_available, q)
     for anchor in (0, n_available - 1):
-        shape, law = gaussian_shape(task, anchor), label_distribution(task, anchor)
+        shape, distribution = gaussian_shape(task, anchor), label_distribution(task, anchor)
         centred = np.arange(task.vocab_size) - shape.mu
-        variance = law @ centred**2
-        assert abs(law @ centred) < 1e-9
+        variance = distribution @ centred**2
+        assert abs(distribution @ centred) < 1e-9
         assert shape.sigma_P**2 == pytest.approx(variance, rel=1e-10)
-        assert shape.skewness == pytest.approx(law @ centred**3 / variance**1.5, abs=1e-9)
-        assert shape.excess_kurtosis == pytest.approx(law @ centred**4 / variance**2 - 3, abs=1e-9)
+        assert shape.skewness == pytest.approx(distribution @ centred**3 / variance**1.5, abs=1e-9)
+        assert shape.excess_kurtosis == pytest.approx(distribution @ centred**4 / variance**2 - 3, abs=1e-9)
 
 
 def test_constants_of_shifts_that_are_not_consecutive():
@@ -109,7 +109,7 @@ def test_label_law_embedding_is_a_step_along_the_printed_flow():
     W_f, W_VO = 0.01 * rng.standard_normal((2, 200, 200))
     W = (W_f.T + np.eye(200)) @ (W_VO.T + np.eye(200))
     drive = paper_transformer_drive(expected_token_label_matrix(task), task.length, W_f, W_VO)
-    rows = label_law_embedding(task, [12, 18], learning_rate=0.5, W=W)
+    rows = label_distribution_embedding(task, [12, 18], learning_rate=0.5, W=W)
     np.testing.assert_allclose(rows, 0.5 * drive[[12, 18]], rtol=1e-10, atol=1e-16)
 
 
@@ -125,9 +125,9 @@ def test_noise_has_the_embeddings_scale():
 
 
 def test_cosines_of_three_widths_of_the_papers_task():
-    """cos(15, 20): the label law 0.955, its normal 0.985, eq. 14's width of 12 only 0.344."""
+    """cos(15, 20): the label distribution 0.955, its normal 0.985, eq. 14's width of 12 only 0.344."""
     task, pair = Task.paper(), [15, 20]
-    assert cosine_matrix(label_law_embedding(task, pair))[0, 1] == pytest.approx(0.955, abs=5e-4)
+    assert cosine_matrix(label_distribution_embedding(task, pair))[0, 1] == pytest.approx(0.955, abs=5e-4)
     assert cosine_matrix(gaussian_embedding(task, pair))[0, 1] == pytest.approx(0.985, abs=5e-4)
     assert cosine_matrix(eq14_embedding(task, pair))[0, 1] == pytest.approx(0.344, abs=5e-4)
 
@@ -145,7 +145,7 @@ def over_q():
         rate, anchors = unit_rate(task), task.reasoning_anchors
         error = inner_product_difference(
             gaussian_embedding(task, anchors, learning_rate=rate),
-            label_law_embedding(task, anchors, learning_rate=rate),
+            label_distribution_embedding(task, anchors, learning_rate=rate),
         )
         d = normal_distance(task, 0)
         measured.append((d.kolmogorov, d.predicted_kolmogorov, d.total_variation, d.l2, np.abs(error).max()))
@@ -242,7 +242,7 @@ def test_many_keys_make_the_law_uniform_and_not_normal():
     wide = normal_distance(roomy_task(400, 4, 4), 0)
     uniform = normal_distance(roomy_task(400, 4, 1), 0)
     assert wide.kolmogorov == pytest.approx(uniform.kolmogorov, rel=0.01)
-    # A uniform law against the normal of its variance: max |x/√12·… − Φ(x)| = 0.0572.
+    # A uniform distribution against the normal of its variance: max |x/√12·… − Φ(x)| = 0.0572.
     x = np.linspace(-(3**0.5), 3**0.5, 200001)
     assert uniform.kolmogorov == pytest.approx(np.abs((x / 12**0.5 + 0.5) - norm.cdf(x)).max(), abs=5e-4)
     flat = [normal_distance(roomy_task(100, 10, q), 0).kolmogorov for q in (2, 8)]
@@ -257,10 +257,10 @@ def noise_part(task, gamma, seed, *, shared):
     rng = np.random.default_rng([seed, task.vocab_size, task.n_anchors])
     rate, anchors = unit_rate(task), task.reasoning_anchors
     normal = gaussian_embedding(task, anchors, learning_rate=rate)
-    law = label_law_embedding(task, anchors, learning_rate=rate)
+    distribution = label_distribution_embedding(task, anchors, learning_rate=rate)
     noise = rng.standard_normal((2, *normal.shape)) * task.vocab_size**-gamma
-    difference = inner_product_difference(normal + noise[0], law + noise[0 if shared else 1])
-    return np.abs(difference - inner_product_difference(normal, law)).max()
+    difference = inner_product_difference(normal + noise[0], distribution + noise[0 if shared else 1])
+    return np.abs(difference - inner_product_difference(normal, distribution)).max()
 
 
 @pytest.mark.statistical
@@ -297,8 +297,8 @@ def test_bound_leaves_out_a_term_that_does_not_fall_with_the_width():
         task = roomy_task(10, 10, 4, vocab_size=width)
         rate, anchors = unit_rate(task), task.reasoning_anchors
         normal = gaussian_embedding(task, anchors, learning_rate=rate)
-        law = label_law_embedding(task, anchors, learning_rate=rate)
-        errors.append(np.abs(inner_product_difference(normal, law)).max())
+        distribution = label_distribution_embedding(task, anchors, learning_rate=rate)
+        errors.append(np.abs(inner_product_difference(normal, distribution)).max())
     assert errors[1] == pytest.approx(errors[0], rel=1e-6)
     assert errors[0] > 5e-4
 

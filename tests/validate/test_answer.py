@@ -57,7 +57,7 @@ def _in_a_folder(of: Observations, rate: float) -> Observations:
 
 @pytest.fixture(scope="module")
 def small() -> Setting:
-    return made(0.8, ["random", "law", "law"])
+    return made(0.8, ["random", "distribution", "distribution"])
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +122,13 @@ def test_a_prediction_that_fails_does_not_hold(large: Setting) -> None:
     ("change", "words"),
     [
         ({"kinds": ["random", "random", "random"], "accuracy": FLAT}, "learned too little"),
-        ({"kinds": ["law", "law", "law"]}, "hardly moved"),
+        ({"kinds": ["distribution", "distribution", "distribution"]}, "hardly moved"),
         ({"seeds": (4,)}, "one seed has no interval"),
         ({"mix": 1.1}, "crosses its threshold"),
     ],
 )
 def test_what_cannot_be_decided_is_undecided(change: dict[str, Any], words: str, large: Setting) -> None:
-    answer = only([large, made(0.8, **({"kinds": ["random", "law", "law"]} | change))])
+    answer = only([large, made(0.8, **({"kinds": ["random", "distribution", "distribution"]} | change))])
     assert answer.verdict == "undecided", answer.why
     assert words in answer.why
 
@@ -146,14 +146,14 @@ def test_without_a_control_the_command_for_it_stands_there(small: Setting, large
 
 
 def test_a_control_that_passes_or_has_not_learned_decides_nothing(small: Setting) -> None:
-    passes = only([made(0.3, ["random", "law", "law"]), small])
+    passes = only([made(0.3, ["random", "distribution", "distribution"]), small])
     assert (passes.verdict, "a control passes too" in passes.why) == ("undecided", True)
     idle = only([made(0.3, ["random"] * 3, accuracy=FLAT), small])
     assert (idle.verdict, "the control has learned too little" in idle.why) == ("undecided", True)
 
 
 def test_the_rate_of_the_verdict_is_not_chosen_by_its_result(small: Setting, large: Setting) -> None:
-    more = [made(rate, ["random", "law", "law"]) for rate in (0.45, 0.5, 0.6, 0.9)]
+    more = [made(rate, ["random", "distribution", "distribution"]) for rate in (0.45, 0.5, 0.6, 0.9)]
     answer = only([large, small, *more])
     assert answer.small is not None
     assert answer.control is not None
@@ -192,7 +192,7 @@ def test_rivals_by_hand(small: Setting) -> None:
 def test_a_rival_that_does_as_well_turns_the_verdict(small: Setting, large: Setting) -> None:
     """Anchors that lie as their numbers do, whatever their mapping: −|i − j| predicts them better."""
     angles = {token: 0.09 * token for token in (*TASK.anchors, *TASK.keys)}
-    setting = made(0.8, ["random", "law", "law"])
+    setting = made(0.8, ["random", "distribution", "distribution"])
     for i, r in enumerate(setting.runs):
         rows = np.array([[np.cos(a), np.sin(a)] for a in angles.values()])
         rows += 1e-3 * np.random.default_rng(i).standard_normal(rows.shape)
@@ -278,6 +278,6 @@ def test_the_control_is_the_papers_rate_or_else_the_smallest() -> None:
     rates = [SimpleNamespace(init_rate=rate) for rate in (0.4, 0.1, 0.3)]
     assert pick(rates, 0.3, min).init_rate == 0.3  # type: ignore[union-attr]
     settings = [made(rate, ["random", "random", "random"]) for rate in (0.2, 0.1)]
-    (answer,) = answers([*settings, made(0.8, ["random", "law", "law"])])
+    (answer,) = answers([*settings, made(0.8, ["random", "distribution", "distribution"])])
     assert answer.control is not None
     assert answer.control.init_rate == 0.1

@@ -79,8 +79,8 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
     """Row 12, P^s − u, γ = 0.8, last epoch, from the definitions alone."""
     small = next(s for s in settings if s.init_rate == 0.8)
     tokens = list(range(11, 21))
-    laws = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
-    predicted = np.delete(cosine_matrix(laws)[1], 1)
+    distributions = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
+    predicted = np.delete(cosine_matrix(distributions)[1], 1)
     per_seed = [
         pearsonr(predicted, np.delete(cosine_matrix(_run(run).embedding(6)[11:21])[1], 1))[0]
         for run in small.runs

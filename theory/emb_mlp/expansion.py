@@ -105,7 +105,7 @@ def _moment(population: CountPopulation, parameters: EmbMLPParameters, power: in
     hidden = parameters.W_emb @ parameters.W1
     left, right = np.zeros((n_left, hidden.shape[1])), np.zeros((n_right, hidden.shape[1]))
     for rows, h in hidden_blocks(population, hidden):
-        residual = population.label_laws[rows] - 1 / population.vocab_size
+        residual = population.label_distributions[rows] - 1 / population.vocab_size
         residual = (population.weights[rows, :, None] * residual).reshape(len(h), -1)
         grid = ((residual @ parameters.W2.T) * h**power).reshape(-1, n_right, hidden.shape[1])
         left[rows] = grid.sum(axis=1)

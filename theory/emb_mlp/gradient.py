@@ -68,7 +68,7 @@ def _exponential_parts(
 
 def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> FloatArray:
     logits = (population.left @ B)[:, None] + population.right @ B
-    mass = population.weights[:, :, None] * (population.label_laws - softmax(logits, axis=-1))
+    mass = population.weights[:, :, None] * (population.label_distributions - softmax(logits, axis=-1))
     return np.asarray(population.left.T @ mass.sum(axis=1) + population.right.T @ mass.sum(axis=0))
 
 
@@ -112,7 +112,7 @@ def _losses_by_rows(population: CountPopulation, now: Matrices, activation: Acti
     per_row = np.empty(shape)
     for rows, h in hidden_blocks(population, now.W_emb @ now.W1):
         logits = (activation.value(h) @ now.W2).reshape(-1, shape[1], population.vocab_size)
-        fit = np.einsum("ijk,ijk->ij", population.label_laws[rows], logits)
+        fit = np.einsum("ijk,ijk->ij", population.label_distributions[rows], logits)
         per_row[rows] = logsumexp(logits, axis=2) - fit
     return {name: float(np.sum(share * per_row)) for name, share in population.data_sets.items()}
 
@@ -148,6 +148,6 @@ def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[t
 def _residual_mass(population: CountPopulation, rows: slice, logits: FloatArray) -> FloatArray:
     """Return weight × (y − p) of a block's rows, shape (rows × n_right, d)."""
     probabilities = softmax(logits, axis=-1)
-    residual = population.label_laws[rows].reshape(logits.shape) - probabilities
+    residual = population.label_distributions[rows].reshape(logits.shape) - probabilities
     residual *= population.weights[rows].reshape(-1, 1)
     return residual

@@ -112,7 +112,7 @@ class RKC(OdeSolver):
         growth = 0.8 * max(error, 1e-4) ** (-1 / 3)
         self._h = h * min(1.0 if rejected else 5.0, max(0.1, growth))
         self.y_before, self.f_old = self.y, self.f
-        # Rounding must not leave a last step of one unit in the last place.
+        # Rounding must not leave a last step of one unit in the last position.
         self.t = self.t_bound if h == self.t_bound - self.t else self.t + h
         self.y, self.f = y, f
         self._age += 1

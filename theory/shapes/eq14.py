@@ -32,7 +32,7 @@ def eq14_embedding(
     tokens : sequence of int
         The tokens s, one row each.
     width : float, optional
-        12 in the paper; a label law of variance σ² would have 2σ².
+        12 in the paper; a label distribution of variance σ² would have 2σ².
     d_m : int, optional
         The embedding width in the constant; the vocabulary size by default.
 

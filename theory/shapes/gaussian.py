@@ -2,7 +2,7 @@ r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12) and w
 
 After a step of size η the embedding of s is :math:`w^s = w^s(0) + C_1 (P^s - 1/d_m)` with
 :math:`C_1 = \eta r_s / L`, up to the matrix W of eq. 29. Theorem 1 puts a normal density in the place of
-P^s, the law of a sum of independent uniform variables. All constants are computed from the task.
+P^s, the distribution of a sum of independent uniform variables. All constants are computed from the task.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def gaussian_embedding(
     task : Task
         The task.
     anchors : array_like of int, shape (n,)
-        Reasoning anchors, one row each. A key's law is a mixture with a uniform part and not normal.
+        Reasoning anchors, one row each. A key's distribution is a mixture with a uniform part and not normal.
     learning_rate, max_lost_mass
         As in ``gaussian_shape``.
     init_rate : float, optional
@@ -196,7 +196,7 @@ def gaussian_embedding(
 
 
 @checked
-def label_law_embedding(
+def label_distribution_embedding(
     task: Task,
     anchors: Integer[ArrayLike, " n"],
     *,
@@ -245,11 +245,11 @@ def inner_product_difference(
 def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_MASS) -> NormalDistance:
     """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
     shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
-    law, density = label_distribution(task, anchor), _density(task, shape)
+    distribution, density = label_distribution(task, anchor), _density(task, shape)
     steps = ndtr((np.arange(task.vocab_size) + 0.5 - shape.mu) / shape.sigma_P)
-    difference = law - density
+    difference = distribution - density
     return NormalDistance(
-        kolmogorov=float(np.abs(np.cumsum(law) - steps).max()),
+        kolmogorov=float(np.abs(np.cumsum(distribution) - steps).max()),
         predicted_kolmogorov=_edgeworth_kolmogorov(task, anchor, shape),
         total_variation=float(np.abs(difference).sum() / 2),
         l2=float(np.linalg.norm(difference)),

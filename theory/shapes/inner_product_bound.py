@@ -70,7 +70,7 @@ def inner_product_bound(
     r"""Return a proven right side of (13), with all constants.
 
     It bounds :math:`\sup_{i,j} |\langle\tilde w^{s_i}, \tilde w^{s_j}\rangle - \langle w^{s_i},
-    w^{s_j}\rangle|`, with w̃ from ``gaussian_embedding`` and w from ``label_law_embedding`` plus the
+    w^{s_j}\rangle|`, with w̃ from ``gaussian_embedding`` and w from ``label_distribution_embedding`` plus the
     same noise, the embedding's value at initialisation.
 
     Parameters

@@ -1,4 +1,4 @@
-r"""The label law of a reasoning anchor in closed form (eq. 22), by inclusion and exclusion.
+r"""The label distribution of a reasoning anchor in closed form (eq. 22), by inclusion and exclusion.
 
 An independent route to ``label_distribution`` for consecutive keys and anchors. Its terms alternate in
 sign and outgrow their sum (at q = 200 by 36 digits), so it is evaluated in integers
@@ -14,8 +14,8 @@ from theory.checked import Size, checked
 
 
 @checked
-def reasoning_anchor_law(n_keys: Size, n_anchors_available: Size, q: Size) -> list[Fraction]:
-    r"""Return the law of Z + A_1 + ... + A_{q−1}, counted from its smallest value (eq. 22).
+def reasoning_anchor_distribution(n_keys: Size, n_anchors_available: Size, q: Size) -> list[Fraction]:
+    r"""Return the distribution of Z + A_1 + ... + A_{q−1}, counted from its smallest value (eq. 22).
 
     .. math:: \frac{1}{N_Z N_A^{q-1}} \sum_j (-1)^j \binom{q-1}{j}
         \left[\binom{r - jN_A + q - 1}{q-1} - \binom{r - N_Z - jN_A + q - 1}{q-1}\right]

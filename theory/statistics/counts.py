@@ -1,4 +1,4 @@
-r"""A population reduced to what an Emb-MLP can tell apart: distinct token counts and their label laws.
+r"""A population reduced to what an Emb-MLP can tell apart: distinct token counts with label distributions.
 
 The Emb-MLP sees a sequence through c(X), the counts of its tokens. Key tokens and anchors are drawn
 independently, so every count vector is a sum l_i + r_j of one from the keys and one from the anchors,
@@ -30,7 +30,7 @@ _MAX_ENTRIES = 2**27
 
 @dataclass(frozen=True)
 class CountPopulation:
-    """Distinct token counts l_i + r_j, how often they occur, and their mean label laws.
+    """Distinct token counts l_i + r_j, how often they occur, and their mean label distributions.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CountPopulation:
         Token counts of the keys (of everything, for a sample).
     right : ndarray, shape (n_right, d)
         Token counts of the anchors (one row of zeros, for a sample).
-    label_laws : ndarray, shape (n_left, n_right, d)
+    label_distributions : ndarray, shape (n_left, n_right, d)
         The mean one-hot label of the sequences with counts l_i + r_j.
     data_sets : dict of str to ndarray, shape (n_left, n_right)
         The share of each count vector in each data set; every one sums to 1. "training" drives the flow;
@@ -47,8 +47,16 @@ class CountPopulation:
 
     left: Float64[FloatArray, "n_left d"]
     right: Float64[FloatArray, "n_right d"]
-    label_laws: Float64[FloatArray, "n_left n_right d"]
+    label_distributions: Float64[FloatArray, "n_left n_right d"]
     data_sets: dict[str, Float64[FloatArray, "n_left n_right"]]
+
+    @property
+    def label_laws(self) -> Float64[FloatArray, "n_left n_right d"]:
+        """The name of ``label_distributions`` in version 0.1.0.
+
+        :meta private:
+        """
+        return self.label_distributions
 
     @property
     def weights(self) -> Float64[FloatArray, "n_left n_right"]:
@@ -66,7 +74,7 @@ class CountPopulation:
         return {name: self._token_label_mass(share) for name, share in self.data_sets.items()}
 
     def _token_label_mass(self, share: FloatArray) -> FloatArray:
-        mass = share[:, :, None] * self.label_laws
+        mass = share[:, :, None] * self.label_distributions
         return np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
 
     def token_label_matrix(self) -> Float64[FloatArray, "d d"]:
@@ -94,7 +102,7 @@ def count_population(
         The task; held-out combinations are left out of "training" and have a data set of their own.
     tables : sequence of (ndarray or None), optional
         The labels of table mappings, as ``draw_tables`` gives them. Without them every table entry has
-        its ideal law, the mean over all tables.
+        its ideal distribution, the mean over all tables.
 
     Raises
     ------
@@ -105,22 +113,24 @@ def count_population(
     if tables is not None:
         check_tables(task, tables)
     left, shares = _key_counts(task)
-    rights, laws, masses = [], [], []
+    rights, distributions, masses = [], [], []
     for index, mapping in enumerate(task.mappings):
         bags, held_out, inverse = _anchor_bags(task, mapping)
         right = np.zeros((len(bags), task.vocab_size))
         for anchor in mapping.anchors:
             right[:, anchor] = (bags == anchor).sum(axis=1)
         rights.append(right)
-        entry = _entry_laws(task, mapping, None if tables is None else tables[index])
-        laws.append(_mean_over_orders(entry, inverse, len(bags)))
+        entry = _entry_distributions(task, mapping, None if tables is None else tables[index])
+        distributions.append(_mean_over_orders(entry, inverse, len(bags)))
         orders = np.bincount(inverse).astype(np.float64)
         masses.append((orders * ~held_out, orders * held_out))
     # The label follows from one of the m exchangeable key tokens, each the key equally often.
     m = task.length - task.n_anchors
-    label_laws = np.tensordot(left[:, list(task.keys)] / m, np.concatenate(laws, axis=1), axes=1)
+    label_distributions = np.tensordot(
+        left[:, list(task.keys)] / m, np.concatenate(distributions, axis=1), axes=1
+    )
     data_sets = {name: shares[:, None] * row for name, row in _data_set_rows(task, masses).items()}
-    return CountPopulation(left, np.concatenate(rights), label_laws, data_sets)
+    return CountPopulation(left, np.concatenate(rights), label_distributions, data_sets)
 
 
 @checked
@@ -154,9 +164,9 @@ def count_sample(
         np.add.at(left, (np.arange(len(distinct)), column), 1.0)
     occurrences = np.bincount(inverse, minlength=len(distinct)).astype(np.float64)
     pairs = inverse * vocab_size + targets.astype(np.int64)
-    laws = np.bincount(pairs, minlength=left.size).reshape(left.shape) / occurrences[:, None]
+    distributions = np.bincount(pairs, minlength=left.size).reshape(left.shape) / occurrences[:, None]
     weights = (occurrences / len(tokens))[:, None]
-    return CountPopulation(left, np.zeros((1, vocab_size)), laws[:, None], {TRAINING: weights})
+    return CountPopulation(left, np.zeros((1, vocab_size)), distributions[:, None], {TRAINING: weights})
 
 
 def _check_size(task: Task) -> None:
@@ -206,20 +216,20 @@ def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np
     return bags[:, :-1], bags[:, -1] == 1, inverse.reshape(-1)
 
 
-def _entry_laws(task: Task, mapping: Mapping, table: IntArray | None) -> FloatArray:
+def _entry_distributions(task: Task, mapping: Mapping, table: IntArray | None) -> FloatArray:
     """Return the label distribution of every key and combination, shape (N_Z, N_A^q, d)."""
     if table is None:
         return mapping.rule.entry_distributions(task.domain(mapping))
     labels = np.asarray(table)
-    laws = np.zeros((*labels.shape, task.vocab_size))
-    np.put_along_axis(laws, labels[:, :, None], 1.0, axis=2)
-    return laws
+    distributions = np.zeros((*labels.shape, task.vocab_size))
+    np.put_along_axis(distributions, labels[:, :, None], 1.0, axis=2)
+    return distributions
 
 
-def _mean_over_orders(laws: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
-    """Return the mean law over the orders of each anchor bag, shape (N_Z, n_rows, d)."""
+def _mean_over_orders(distributions: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
+    """Return the mean distribution over the orders of each anchor bag, shape (N_Z, n_rows, d)."""
     belongs = np.arange(n_rows)[:, None] == inverse
-    return np.asarray((belongs / belongs.sum(axis=1, keepdims=True)) @ laws)
+    return np.asarray((belongs / belongs.sum(axis=1, keepdims=True)) @ distributions)
 
 
 def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:

@@ -1,6 +1,6 @@
-r"""Laws of sums of independent integers, in float64 or exactly.
+r"""Distributions of sums of independent integers, in float64 or exactly.
 
-A ``Law`` is a finite non-negative measure on consecutive integers. In float64, sums are direct
+A ``Measure`` is a finite non-negative measure on consecutive integers. In float64, sums are direct
 convolutions, which only ever add non-negative numbers, so that every entry keeps its *relative*
 accuracy however many anchors are summed; exact arithmetic counts with integers. The closed form
 (``theory.statistics.closed_form``) subtracts numbers far larger than its result and is kept as an independent
@@ -22,7 +22,7 @@ ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
-class Law:
+class Measure:
     """A measure on the integers: the mass of ``low + k`` is ``weights[k] * unit``.
 
     Attributes
@@ -44,21 +44,21 @@ class Law:
         """Whether the weights are exact numbers."""
         return self.weights.dtype == object
 
-    def scaled(self, factor: Fraction) -> Law:
+    def scaled(self, factor: Fraction) -> Measure:
         """Return the measure times ``factor``."""
         if self.exact:
-            return Law(self.low, self.weights, self.unit * factor)
-        return Law(self.low, self.weights * float(factor))
+            return Measure(self.low, self.weights, self.unit * factor)
+        return Measure(self.low, self.weights * float(factor))
 
-    def moved(self, by: int) -> Law:
-        """Return the law of the value plus ``by``."""
-        return Law(self.low + by, self.weights, self.unit)
+    def moved(self, by: int) -> Measure:
+        """Return the distribution of the value plus ``by``."""
+        return Measure(self.low + by, self.weights, self.unit)
 
-    def plus(self, other: Law) -> Law:
-        """Return the convolution: the law of the sum of two independent values."""
+    def plus(self, other: Measure) -> Measure:
+        """Return the convolution: the distribution of the sum of two independent values."""
         convolve = _exact_convolution if self.exact else np.convolve
         weights = convolve(self.weights, other.weights)
-        return Law(self.low + other.low, weights, self.unit * other.unit)
+        return Measure(self.low + other.low, weights, self.unit * other.unit)
 
     def dense(self, size: int) -> Array:
         """Return the masses of 0..size−1, shape (size,); the support has to lie inside."""
@@ -72,31 +72,31 @@ class Law:
         out[place] = [masses[w] for w in self.weights]
         return out
 
-    def as_float(self) -> Law:
+    def as_float(self) -> Measure:
         """Return the measure in float64, every entry correctly rounded."""
         numerator, denominator = self.unit.numerator, self.unit.denominator
-        return Law(self.low, np.array([int(w) * numerator / denominator for w in self.weights]))
+        return Measure(self.low, np.array([int(w) * numerator / denominator for w in self.weights]))
 
 
-def uniform(values: Sequence[int], exact: bool) -> Law:
-    """Return the uniform law on ``values`` (with multiplicity), which need not be consecutive."""
+def uniform(values: Sequence[int], exact: bool) -> Measure:
+    """Return the uniform distribution on ``values`` (with multiplicity), which need not be consecutive."""
     low = min(values)
     counts = np.bincount(np.asarray(values, dtype=np.int64) - low)
     if exact:
-        return Law(low, np.array(counts.tolist(), dtype=object), Fraction(1, len(values)))
-    return Law(low, counts / len(values))
+        return Measure(low, np.array(counts.tolist(), dtype=object), Fraction(1, len(values)))
+    return Measure(low, counts / len(values))
 
 
-def total_of(draws: int, single: Law) -> Law:
-    """Return the law of a sum of ``draws`` independent values with law ``single``."""
-    law = uniform([0], single.exact)
+def total_of(draws: int, single: Measure) -> Measure:
+    """Return the distribution of a sum of ``draws`` independent values with distribution ``single``."""
+    distribution = uniform([0], single.exact)
     for _ in range(draws):
-        law = law.plus(single)
-    return law
+        distribution = distribution.plus(single)
+    return distribution
 
 
-def spread_over_window(half_width: Law) -> Law:
-    r"""Return the law of U, uniform on {−T, ..., T}, where T ≥ 0 has law ``half_width``.
+def spread_over_window(half_width: Measure) -> Measure:
+    r"""Return the distribution of U, uniform on {−T, ..., T}, where T ≥ 0 has distribution ``half_width``.
 
     The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: a sum from the right, nothing subtracted.
     """
@@ -106,7 +106,7 @@ def spread_over_window(half_width: Law) -> Law:
     one = ONE if half_width.exact else 1.0
     shares[low:] = [w * one / n for w, n in zip(weights, odd, strict=True)]
     right = np.cumsum(shares[::-1])[::-1]
-    return Law(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)
+    return Measure(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)
 
 
 def _exact_convolution(a: Array, b: Array) -> Array:

@@ -51,8 +51,8 @@ def finite_sample_cosine(
     Derived here; the paper works in the limit of infinite data. With c the number of times that a
     combination holds an anchor, T its total shift and k sequences to each combination, the covariance
     of P̂^a and P̂^b is :math:`\sum c_a c_b F(T) / (\sum c_a \sum c_b)`, where
-    :math:`F = (1 - \|\bar p\|^2)/k + (1 - 1/k)(1 - \|p_e\|^2)/N_Z`; p_e is the law of one table entry
-    and p̄ its mean over keys. Anchors share the entries of combinations that hold both.
+    :math:`F = (1 - \|\bar p\|^2)/k + (1 - 1/k)(1 - \|p_e\|^2)/N_Z`; p_e is the distribution of one table
+    entry and p̄ its mean over keys. Anchors share the entries of combinations that hold both.
 
     Parameters
     ----------
@@ -72,10 +72,12 @@ def finite_sample_cosine(
         If a token is no anchor or there is less than one sequence to a combination.
     """
     k = _per_combination(task, n_sequences, held_out)
-    laws = [label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in (anchor, other)]
-    signal = (float(laws[0] @ laws[0]), float(laws[1] @ laws[1]))
+    distributions = [
+        label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in (anchor, other)
+    ]
+    signal = (float(distributions[0] @ distributions[0]), float(distributions[1] @ distributions[1]))
     spread = (_covariance(task, anchor, anchor, k, held_out), _covariance(task, other, other, k, held_out))
-    inner = float(laws[0] @ laws[1]) + _covariance(task, anchor, other, k, held_out)
+    inner = float(distributions[0] @ distributions[1]) + _covariance(task, anchor, other, k, held_out)
     scale = np.sqrt((signal[0] + spread[0]) * (signal[1] + spread[1]))
     return FiniteSample(spread, signal, inner, float(inner / scale))
 

@@ -1,6 +1,6 @@
 r"""Label distributions P^s and token ratios r_s of a task (Section 3.2, Appendix B.2).
 
-P^s is the law of the label of a sequence drawn in proportion to how often it holds the token s, and
+P^s is the distribution of the label of a sequence drawn in proportion to how often it holds the token s, and
 r_s the expected number of s in a sequence. With this reading the leading order of the embedding's
 gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors included.
 """
@@ -17,7 +17,7 @@ from theory.checked import as_integer, checked
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.statistics.distributions import Array
-from theory.task.domain import Given
+from theory.task.domain import Selection
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
@@ -148,7 +148,7 @@ def token_ratio(
 
 @checked
 def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
-    r"""Return P̄, the law of a label, shape (vocab_size,), float64, with sum 1."""
+    r"""Return P̄, the distribution of a label, shape (vocab_size,), float64, with sum 1."""
     weights = sum(_mapping_labels(task, m, None, held_out, False) for m in task.mappings)
     assert isinstance(weights, np.ndarray)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
@@ -231,8 +231,8 @@ def _occurrence_weights(task: Task, token: int, role: Role, held_out: bool, exac
         if role in ("any", "key"):
             weights = weights + _mapping_labels(task, mapping, None, held_out, exact, key=token)
         if role in ("any", "noise") and task.n_noise:
-            law = _mapping_labels(task, mapping, None, held_out, exact)
-            weights = weights + law * task.n_noise
+            distribution = _mapping_labels(task, mapping, None, held_out, exact)
+            weights = weights + distribution * task.n_noise
     return weights
 
 
@@ -249,7 +249,7 @@ def _mapping_labels(
     With an ``anchor`` every combination counts as often as it holds that anchor; without, once. With a
     ``key`` the key is given; without, it is uniform. Shape (vocab_size,), total share × count.
     """
-    given = Given(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
+    selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
     share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
-    distribution = mapping.rule.distribution(task.domain(mapping), given, exact)
+    distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)
     return distribution.scaled(share).dense(task.vocab_size)

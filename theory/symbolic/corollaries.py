@@ -1,4 +1,4 @@
-"""Proposition 1 with the label laws put in: Corollaries 1 and 2."""
+"""Proposition 1 with the label distributions put in: Corollaries 1 and 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sympy as sp
 from theory.symbolic.algebra import R_S, SIZES, D, at_sizes, entrywise, replaced, written_out
 from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
-    LAW,
+    DISTRIBUTION,
     RATIO_ARGUMENT,
     SIZE_ARGUMENT,
     UNIFORM,
@@ -28,14 +28,14 @@ from theory.symbolic.labels import (
     SIZE_ARGUMENTS,
     S,
     equal_weight,
-    label_law,
+    label_formula,
     tables_residual,
 )
 from theory.symbolic.parts import Argument, Check, Step
 from theory.symbolic.stated import anchor_distribution
 
 IS_KEY = sp.MatrixSymbol("z", 1, D)
-MEMORY_LAW = IS_KEY / N_Z
+MEMORY_DISTRIBUTION = IS_KEY / N_Z
 MEMORY_ARGUMENTS = (
     Argument(IS_KEY, "1_Z, ones at the keys and zeros elsewhere, shape (1, d)"),
     Argument(N_Z, "the number of keys"),
@@ -49,7 +49,7 @@ REASONING_ARGUMENTS = (
 )
 
 
-class ReasoningLaw(sp.Function):  # type: ignore[misc]
+class ReasoningDistribution(sp.Function):  # type: ignore[misc]
     """Eq. 22 as a function of (i, s, ζ_min, α_min, N_Z, N_A, q), written out by ``rewrite(Sum)``."""
 
     nargs = 7
@@ -62,19 +62,19 @@ class ReasoningLaw(sp.Function):  # type: ignore[misc]
         return rf"P^{{{printer._print(self.args[1])}}}_{{{printer._print(self.args[0])}}}"
 
 
-REASONING_LAW = ReasoningLaw(LABEL, *(a.symbol for a in REASONING_ARGUMENTS))
-REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), LABEL), REASONING_LAW))
+REASONING_DISTRIBUTION = ReasoningDistribution(LABEL, *(a.symbol for a in REASONING_ARGUMENTS))
+REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), LABEL), REASONING_DISTRIBUTION))
 
 
 @functools.cache
 def array_modules() -> tuple[Any, ...]:
     """Return what evaluates eq. 22 for a whole row of labels: its own derivation's function."""
-    law = label_law().function()
+    distribution = label_formula().function()
 
     def at(i: int, s: int, z_min: int, a_min: int, n_keys: int, n_anchors: int, q: int) -> float:
-        return float(law(i - s - z_min - (q - 1) * a_min, n_keys, n_anchors, q))
+        return float(distribution(i - s - z_min - (q - 1) * a_min, n_keys, n_anchors, q))
 
-    return ({"ReasoningLaw": np.vectorize(at, otypes=[float])}, "numpy")
+    return ({"ReasoningDistribution": np.vectorize(at, otypes=[float])}, "numpy")
 
 
 def memory_steps() -> tuple[Step, Step]:
@@ -88,17 +88,22 @@ def memory_steps() -> tuple[Step, Step]:
 
 def reasoning_steps() -> tuple[Step, Step]:
     """Compute the label distribution of a reasoning anchor from its generating function."""
-    law = coefficient(1, Q - 1).subs(R, LABEL - S - Z_MIN - (Q - 1) * A_MIN)
-    row = sp.Matrix([[law.subs(LABEL, i) for i in range(SIZES[D])]])
+    distribution = coefficient(1, Q - 1).subs(R, LABEL - S - Z_MIN - (Q - 1) * A_MIN)
+    row = sp.Matrix([[distribution.subs(LABEL, i) for i in range(SIZES[D])]])
     return (
-        Step("The label distribution of a reasoning anchor, collected from its generating function.", law),
+        Step(
+            "The label distribution of a reasoning anchor, collected from its generating function.",
+            distribution,
+        ),
         Step("Written as a row over the vocabulary.", row),
     )
 
 
 def _put_in(distribution: tuple[Step, Step]) -> tuple[Step, ...]:
     """Put a label distribution, the last of two steps, into the last step of Proposition 1."""
-    result = replaced(prop_1().result, (written_out(LAW, SIZES), sp.Matrix(distribution[-1].expression)))
+    result = replaced(
+        prop_1().result, (written_out(DISTRIBUTION, SIZES), sp.Matrix(distribution[-1].expression))
+    )
     return (
         Step("The last step of Proposition 1.", prop_1().result),
         *distribution,
@@ -108,9 +113,9 @@ def _put_in(distribution: tuple[Step, Step]) -> tuple[Step, ...]:
 
 @functools.cache
 def cor_1() -> Derivation:
-    """Put a memory anchor's label law into Proposition 1 (eq. 26)."""
+    """Put a memory anchor's label distribution into Proposition 1 (eq. 26)."""
     steps = _put_in(memory_steps())
-    statement = R_S * (MEMORY_LAW - UNIFORM) * W2.T * W1.T
+    statement = R_S * (MEMORY_DISTRIBUTION - UNIFORM) * W2.T * W1.T
     return Derivation(
         name="cor 1",
         equation="Cor. 1, eq. 26 (with eq. 7, 21)",
@@ -134,7 +139,7 @@ def cor_1() -> Derivation:
 
 @functools.cache
 def cor_2() -> Derivation:
-    """Put a reasoning anchor's label law into Proposition 1 (eq. 27)."""
+    """Put a reasoning anchor's label distribution into Proposition 1 (eq. 27)."""
     steps = _put_in(reasoning_steps())
     statement = R_S * (REASONING_ROW - UNIFORM) * W2.T * W1.T
     return Derivation(
@@ -143,7 +148,7 @@ def cor_2() -> Derivation:
         quantity="dw_s/dt for a reasoning anchor s",
         quantity_latex=r"\left.\frac{dw_s}{dt}\right|_{s \in \mathcal{A}_{\mathrm{rsn}}}",
         assumptions=("Those of Proposition 1.", "Those of eq. 22."),
-        scope=prop_1().scope + " The law has symbolic N_Z, N_A, q, ζ_min and α_min.",
+        scope=prop_1().scope + " The distribution has symbolic N_Z, N_A, q, ζ_min and α_min.",
         steps=steps,
         result=steps[-1].expression,
         statement=statement,

@@ -34,7 +34,7 @@ W2 = sp.MatrixSymbol("W2", D_F, D)
 Y = sp.MatrixSymbol("y", 1, D)
 P = sp.MatrixSymbol("p", 1, D)
 SLOPES = sp.MatrixSymbol("S", 1, D_F)
-LAW = sp.MatrixSymbol("P", 1, D)
+DISTRIBUTION = sp.MatrixSymbol("P", 1, D)
 EMBEDDING = sp.MatrixSymbol("w", 1, D_M)
 REST = sp.MatrixSymbol("v", 1, D_M)
 HIDDEN = sp.MatrixSymbol("h", 1, D_F)
@@ -44,7 +44,7 @@ RATIO_ARGUMENT = Argument(R_S, "occurrences of s per sequence")
 W1_ARGUMENT = Argument(W1, "shape (d_m, d_f)")
 W2_ARGUMENT = Argument(W2, "shape (d_f, d)")
 SIZE_ARGUMENT = Argument(D, "the vocabulary size")
-LAW_ARGUMENT = Argument(LAW, "the label law of s, shape (1, d)")
+DISTRIBUTION_ARGUMENT = Argument(DISTRIBUTION, "the label distribution of s, shape (1, d)")
 SCOPE = (
     "Steps: general entries at d = 3, d_m = d_f = 2. Statement: any sizes; "
     "tests compare it with independent numbers at real sizes."
@@ -109,7 +109,7 @@ def prop_1() -> Derivation:
     """Let every parameter of Lemma 2 be small, then average over the data (eq. 4, 5)."""
     steps = _small_steps()
     result = steps[-1].expression
-    statement = R_S * (LAW - UNIFORM) * W2.T * W1.T
+    statement = R_S * (DISTRIBUTION - UNIFORM) * W2.T * W1.T
     return Derivation(
         name="prop 1",
         equation="Prop. 1, eq. 4-5",
@@ -127,20 +127,20 @@ def prop_1() -> Derivation:
         result=result,
         statement=statement,
         compare=entrywise(SIZES),
-        arguments=(RATIO_ARGUMENT, LAW_ARGUMENT, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
+        arguments=(RATIO_ARGUMENT, DISTRIBUTION_ARGUMENT, W1_ARGUMENT, W2_ARGUMENT, SIZE_ARGUMENT),
     )
 
 
 def _small_steps() -> tuple[Step, ...]:
     w, v, w1, w2 = (written_out(m, SIZES) for m in (EMBEDDING, REST, W1, W2))
-    y, p, slopes, law = (written_out(m, SIZES) for m in (Y, P, SLOPES, LAW))
+    y, p, slopes, distribution = (written_out(m, SIZES) for m in (Y, P, SLOPES, DISTRIBUTION))
     hidden = EPS**2 * (C_S * w + v) * w1
     logits = EPS * hidden.applyfunc(SIGMA) * w2
     start = replaced(lemma_2().result, (w1, EPS * w1), (w2, EPS * w2))
     divided = start.applyfunc(lambda e: sp.expand(e / EPS**2))
     live = replaced(divided, (p, softmax(logits)), (slopes, hidden.applyfunc(SLOPE)))
     limit = live.subs(EPS, 0).subs({SIGMA(0): 0, SLOPE(0): 1})
-    means = {C_S: R_S} | {C_S * a: R_S * b for a, b in zip(y, law, strict=True)}
+    means = {C_S: R_S} | {C_S * a: R_S * b for a, b in zip(y, distribution, strict=True)}
     mean = limit.applyfunc(lambda e: average(e, [C_S, *y], means))
     return (
         Step("The logits where every parameter carries a factor ε.", logits),

@@ -1,4 +1,4 @@
-"""Label laws of anchors and keys, and their mean and variance (eq. 8, 22-25, Theorem 1's σ_P)."""
+"""Label distributions of anchors and keys, and their mean and variance (eq. 8, 22-25, Theorem 1's σ_P)."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _sums_back() -> tuple[Check, ...]:
 
 
 @functools.cache
-def label_law() -> Derivation:
-    """Derive the closed form of a reasoning anchor's label law (eq. 22)."""
+def label_formula() -> Derivation:
+    """Derive the closed form of a reasoning anchor's label distribution (eq. 22)."""
     result = coefficient(1, Q - 1)
     statement = anchor_distribution(R, N_Z, N_A, Q)
     return Derivation(
@@ -90,13 +90,13 @@ def label_law() -> Derivation:
     )
 
 
-def _polynomial_check(law: sp.Expr, q: int) -> Check:
+def _polynomial_check(distribution: sp.Expr, q: int) -> Check:
     """Compare with the expanded product of plain sums, below, in and above the support."""
     n_keys, n_anchors = 5, 3
     size = n_keys + (q - 1) * (n_anchors - 1)
     keys, anchors = (sum(X**k for k in range(n)) / sp.Integer(n) for n in (n_keys, n_anchors))
     product = sp.Poly(sp.expand(keys * anchors ** (q - 1)), X)
-    at = law.subs({N_Z: n_keys, N_A: n_anchors, Q: q})
+    at = distribution.subs({N_Z: n_keys, N_A: n_anchors, Q: q})
     wanted = [product.coeff_monomial(X**r) if r >= 0 else 0 for r in range(-2, size + 2)]
     found = [at.subs(R, r).doit() for r in range(-2, size + 2)]
     return Check(
@@ -110,8 +110,8 @@ def _row(found: list[sp.Expr], wanted: list[sp.Expr]) -> sp.Matrix:
 
 @functools.cache
 def trapezoid() -> Derivation:
-    """Specialise the label law to two anchors (eq. 8)."""
-    closed = label_law().result.subs(Q, 2)
+    """Specialise the label distribution to two anchors (eq. 8)."""
+    closed = label_formula().result.subs(Q, 2)
     result = closed.doit()
     statement = sp.Max(0, sp.Min(R + 1, N_A, N_Z, N_A + N_Z - 1 - R)) / (N_Z * N_A)
     swapped = result.subs({N_A: N_Z, N_Z: N_A}, simultaneous=True)
@@ -158,13 +158,13 @@ def _trapezoid_checks(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
 
 
 @functools.cache
-def key_law() -> Derivation:
-    """Derive the label law of a key, as the key and as noise (eq. 23-25)."""
+def key_formula() -> Derivation:
+    """Derive the label distribution of a key, as the key and as noise (eq. 23-25)."""
     as_key = coefficient(0, Q).subs(R, LABEL - S - Q * A_MIN)
     anyone = coefficient(1, Q).subs(R, LABEL - Z_MIN - Q * A_MIN)
     memory = sp.Piecewise((equal_weight(), sp.And(LABEL >= Z_MIN, LABEL < Z_MIN + N_Z)), (0, True))
-    places = _role_shares()
-    result = sum(share * (memory + law) / 2 for share, law in zip(places, (as_key, anyone), strict=True))
+    roles = _role_shares()
+    result = sum(share * (memory + part) / 2 for share, part in zip(roles, (as_key, anyone), strict=True))
     stated_key = key_distribution(LABEL - S - Q * A_MIN, N_A, Q)
     stated_noise = noise_distribution(LABEL - Z_MIN - Q * A_MIN, N_Z, N_A, Q)
     statement = memory_distribution(LABEL, Z_MIN, N_Z) / 2 + (
@@ -172,7 +172,7 @@ def key_law() -> Derivation:
     ) / (2 * (LENGTH - Q))
     short = {LENGTH: Q + 1}
     return Derivation(
-        name="key law",
+        name="key distribution",
         equation="Eq. 23-25",
         quantity="P(Y^z = i) for the key token z = s",
         quantity_latex=r"\left. P\left(Y^s = i\right)\right|_{s \in \mathcal{Z}}",
@@ -187,11 +187,11 @@ def key_law() -> Derivation:
                 "As the key of a reasoning sequence: z plus q anchors, r = i − z − q α_min in the expansion.",
                 as_key,
             ),
-            Step("As noise in one: the law of any reasoning label, a key plus q anchors.", anyone),
+            Step("As noise in one: the distribution of any reasoning label, a key plus q anchors.", anyone),
             Step("In a memory sequence, in either role: uniform on the keys.", memory),
             Step(
                 "Expected occurrences are 1/N_Z as the key and (L−q−1)/N_Z as noise: their shares.",
-                sp.Matrix([places]),
+                sp.Matrix([roles]),
             ),
             Step("Mix the two roles by their shares, and in each the two mappings by halves.", result),
         ),

@@ -1,4 +1,4 @@
-"""Mean and variance of a reasoning anchor's label law: the σ_P of Theorem 1."""
+"""Mean and variance of a reasoning anchor's label distribution: the σ_P of Theorem 1."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from theory.symbolic.algebra import (
 from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
     C_S,
+    DISTRIBUTION,
+    DISTRIBUTION_ARGUMENT,
     HIDDEN,
-    LAW,
-    LAW_ARGUMENT,
     LOGITS,
     RATIO_ARGUMENT,
     SCOPE,
@@ -83,7 +83,7 @@ def next_order() -> Derivation:
             Argument(EPS, "the scale; W_emb, W1 and W2 are given at scale one"),
             Argument(CURVATURE, "σ''(0)"),
             RATIO_ARGUMENT,
-            LAW_ARGUMENT,
+            DISTRIBUTION_ARGUMENT,
             Argument(PAIRS, "E[c_s c_x] for every token x, shape (1, d)"),
             Argument(TRIPLES, "E[c_s c_x (y_k − 1/d)] in row x and column k, shape (d, d)"),
             Argument(W_EMB, "shape (d, d_m)"),
@@ -100,7 +100,7 @@ def _statement() -> sp.Basic:
     activation = column.T * sp.HadamardProduct(TRIPLES * W2.T, hidden) * W1.T
     back = W2.T * W1.T
     return (
-        EPS**2 * R_S * (LAW - UNIFORM) * back
+        EPS**2 * R_S * (DISTRIBUTION - UNIFORM) * back
         + EPS**4 * CURVATURE * activation
         - EPS**5 * PAIRS * centred * back / D
     )
@@ -142,8 +142,10 @@ def _truncate(entry: sp.Expr, order: int = ORDER) -> sp.Expr:
 
 def _averaged(entry: sp.Expr) -> sp.Expr:
     """Average over sequences: counts c and label y vary, everything else is fixed."""
-    c, y, law, pairs, triples = (written_out(m, SIZES) for m in (COUNTS, Y, LAW, PAIRS, TRIPLES))
-    means = {c[0]: R_S} | {c[0] * a: R_S * b for a, b in zip(y, law, strict=True)}
+    c, y, distribution, pairs, triples = (
+        written_out(m, SIZES) for m in (COUNTS, Y, DISTRIBUTION, PAIRS, TRIPLES)
+    )
+    means = {c[0]: R_S} | {c[0] * a: R_S * b for a, b in zip(y, distribution, strict=True)}
     for x, count in enumerate(c):
         means[c[0] * count] = pairs[x]
         means |= {c[0] * count * y[k]: triples[x, k] + pairs[x] / len(y) for k in range(len(y))}

@@ -86,8 +86,8 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_FunctionMatrix(self, matrix: sp.FunctionMatrix) -> str:
         return str(self._print(matrix.lamda.expr))
 
-    def _print_ReasoningLaw(self, law: sp.Expr) -> str:
-        return f"P^{self._print(law.args[1])}({self._print(law.args[0])})"
+    def _print_ReasoningDistribution(self, distribution: sp.Expr) -> str:
+        return f"P^{self._print(distribution.args[1])}({self._print(distribution.args[0])})"
 
 
 @functools.lru_cache(maxsize=1024)

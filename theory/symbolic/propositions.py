@@ -1,4 +1,4 @@
-"""Propositions 2 and 3: eq. 29 with the label laws put in, in the paper's form and exactly."""
+"""Propositions 2 and 3: eq. 29 with the label distributions put in, in the paper's form and exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sympy as sp
 from theory.symbolic.algebra import EPS, R_S, entrywise, replaced
 from theory.symbolic.corollaries import (
     MEMORY_ARGUMENTS,
-    MEMORY_LAW,
+    MEMORY_DISTRIBUTION,
     REASONING_ARGUMENTS,
     REASONING_ROW,
     array_modules,
@@ -17,15 +17,15 @@ from theory.symbolic.corollaries import (
     reasoning_steps,
 )
 from theory.symbolic.derivation import Derivation
-from theory.symbolic.emb_mlp import LAW, RATIO_ARGUMENT, UNIFORM
+from theory.symbolic.emb_mlp import DISTRIBUTION, RATIO_ARGUMENT, UNIFORM
 from theory.symbolic.generating import Q
 from theory.symbolic.labels import Q_ARGUMENT
-from theory.symbolic.last_place import rho_anchor
+from theory.symbolic.last_position import rho_anchor
 from theory.symbolic.parts import Argument, Step
 from theory.symbolic.transformer import (
     FEED_FORWARD,
     IDENTITY,
-    LAST_LAW,
+    LAST_DISTRIBUTION,
     LENGTH,
     LENGTH_ARGUMENT,
     RHO,
@@ -43,27 +43,27 @@ from theory.symbolic.transformer import (
 )
 
 
-def _flow(name: str, law: sp.Basic, *, exact: bool) -> Derivation:
-    """Put a law into eq. 29, with the paper's share of the last place or with the true one."""
-    memory = law == MEMORY_LAW
+def _flow(name: str, labels: sp.Basic, *, exact: bool) -> Derivation:
+    """Put a label distribution into eq. 29, with the paper's share of the last position or the true one."""
+    memory = labels == MEMORY_DISTRIBUTION
     distribution = memory_steps() if memory else reasoning_steps()
     share = rho_anchor().result if exact else 1 / LENGTH
-    one_law = replaced(eq_29().result, (small(LAST_LAW), small(LAW)))
-    shared = one_law.subs(RHO, share)
-    result = replaced(shared, (small(LAW), sp.Matrix(distribution[-1].expression)))
+    one_distribution = replaced(eq_29().result, (small(LAST_DISTRIBUTION), small(DISTRIBUTION)))
+    shared = one_distribution.subs(RHO, share)
+    result = replaced(shared, (small(DISTRIBUTION), sp.Matrix(distribution[-1].expression)))
     last = IDENTITY / (Q * (LENGTH - Q)) + W_O.T * W_V.T / LENGTH
     onward = last if exact else VALUE_OUTPUT / LENGTH
-    statement = R_S * (law - UNIFORM) * FEED_FORWARD * onward
+    statement = R_S * (labels - UNIFORM) * FEED_FORWARD * onward
     number = "Prop. 2, eq. 10" if memory else "Prop. 3, eq. 11"
     group = "mem" if memory else "rsn"
     return Derivation(
         name=name,
-        equation=number + (", with the true share of the last place" if exact else ""),
+        equation=number + (", with the true share of the last position" if exact else ""),
         quantity=f"dw_s/dt for a {'memory' if memory else 'reasoning'} anchor s",
         quantity_latex=rf"\left.\frac{{dw_s}}{{dt}}\right|_{{s \in \mathcal{{A}}_{{\mathrm{{{group}}}}}}}",
         assumptions=(
             "Those of eq. 29.",
-            "The label law of s is the same wherever s stands: P_L = P.",
+            "The label distribution of s is the same wherever s stands: P_L = P.",
             "rho_s = 1/(q(L−q)), its value for anchors."
             if exact
             else "rho_s = 1/L, as if s stood last as "
@@ -72,8 +72,8 @@ def _flow(name: str, law: sp.Basic, *, exact: bool) -> Derivation:
         ),
         scope=SCOPE,
         steps=(
-            Step("The last step of eq. 29 where P_L = P.", one_law),
-            Step("Put the share of the last place in.", shared),
+            Step("The last step of eq. 29 where P_L = P.", one_distribution),
+            Step("Put the share of the last position in.", shared),
             *distribution,
             Step("Put the distribution in.", result),
         ),
@@ -94,25 +94,25 @@ def _flow(name: str, law: sp.Basic, *, exact: bool) -> Derivation:
 
 @functools.cache
 def prop_2() -> Derivation:
-    """Put a memory anchor's law into eq. 29, in the paper's form (eq. 10)."""
-    return _flow("prop 2", MEMORY_LAW, exact=False)
+    """Put a memory anchor's distribution into eq. 29, in the paper's form (eq. 10)."""
+    return _flow("prop 2", MEMORY_DISTRIBUTION, exact=False)
 
 
 @functools.cache
 def prop_2_exact() -> Derivation:
-    """Do the same with the share of the last place that anchors have."""
-    return _flow("prop 2 exact", MEMORY_LAW, exact=True)
+    """Do the same with the share of the last position that anchors have."""
+    return _flow("prop 2 exact", MEMORY_DISTRIBUTION, exact=True)
 
 
 @functools.cache
 def prop_3() -> Derivation:
-    """Put a reasoning anchor's law into eq. 29, in the paper's form (eq. 11)."""
+    """Put a reasoning anchor's distribution into eq. 29, in the paper's form (eq. 11)."""
     return _flow("prop 3", REASONING_ROW, exact=False)
 
 
 @functools.cache
 def prop_3_exact() -> Derivation:
-    """Do the same with the share of the last place that anchors have."""
+    """Do the same with the share of the last position that anchors have."""
     return _flow("prop 3 exact", REASONING_ROW, exact=True)
 
 
@@ -122,7 +122,7 @@ def all_small() -> Derivation:
     weights = [small(m) for m in (W_F1, W_F2, W_V, W_O)]
     start = replaced(eq_29().result, *((m, EPS * m) for m in weights))
     result = start.subs(EPS, 0).applyfunc(sp.factor)
-    statement = R_S * RHO * (LAST_LAW - UNIFORM)
+    statement = R_S * RHO * (LAST_DISTRIBUTION - UNIFORM)
     return Derivation(
         name="all small",
         equation="Beyond the paper: eq. 29 with every matrix small",
@@ -139,8 +139,8 @@ def all_small() -> Derivation:
         compare=entrywise(SIZES),
         arguments=(
             RATIO_ARGUMENT,
-            Argument(RHO, "the share of the occurrences of s that stand in the last place"),
-            Argument(LAST_LAW, "the label law given that s stands last, shape (1, d_m)"),
+            Argument(RHO, "the share of the occurrences of s that stand in the last position"),
+            Argument(LAST_DISTRIBUTION, "the label distribution given that s stands last, shape (1, d_m)"),
             SIZE_ARGUMENT,
         ),
     )

@@ -24,8 +24,8 @@ from theory.symbolic.algebra import (
 from theory.symbolic.derivation import Derivation
 from theory.symbolic.emb_mlp import (
     C_S,
-    LAW,
-    LAW_ARGUMENT,
+    DISTRIBUTION,
+    DISTRIBUTION_ARGUMENT,
     RATIO_ARGUMENT,
     SIGMA,
     SLOPE,
@@ -46,7 +46,7 @@ LAST = sp.Symbol("delta_s", nonnegative=True)
 RHO = sp.Symbol("rho_s", nonnegative=True)
 W_F1, W_F2 = sp.MatrixSymbol("W_f1", D, D_F), sp.MatrixSymbol("W_f2", D_F, D)
 W_V, W_O = sp.MatrixSymbol("W_V", D, D_K), sp.MatrixSymbol("W_O", D_K, D)
-LAST_LAW = sp.MatrixSymbol("P_L", 1, D)
+LAST_DISTRIBUTION = sp.MatrixSymbol("P_L", 1, D)
 W, REST, Z, MEAN, X_LAST, OUT, HIDDEN = (
     sp.MatrixSymbol(name, 1, n)
     for name, n in (("w", D), ("v", D), ("x", D), ("m", D), ("x_L", D), ("o", D), ("h", D_F))
@@ -163,19 +163,20 @@ def eq_29() -> Derivation:
     steps = _small_embedding_steps()
     result = steps[-1].expression
     statement = R_S * (
-        (LAW - UNIFORM) * FEED_FORWARD * W_O.T * W_V.T / LENGTH + RHO * (LAST_LAW - UNIFORM) * FEED_FORWARD
+        (DISTRIBUTION - UNIFORM) * FEED_FORWARD * W_O.T * W_V.T / LENGTH
+        + RHO * (LAST_DISTRIBUTION - UNIFORM) * FEED_FORWARD
     )
-    paper = R_S / LENGTH * (LAW - UNIFORM) * FEED_FORWARD * VALUE_OUTPUT
-    special = replaced(result.subs(RHO, 1 / LENGTH), (small(LAST_LAW), small(LAW)))
+    paper = R_S / LENGTH * (DISTRIBUTION - UNIFORM) * FEED_FORWARD * VALUE_OUTPUT
+    special = replaced(result.subs(RHO, 1 / LENGTH), (small(LAST_DISTRIBUTION), small(DISTRIBUTION)))
     return Derivation(
         name="eq 29",
-        equation="Eq. 28-29, with the last place kept apart",
+        equation="Eq. 28-29, with the last position kept apart",
         quantity="dw_s/dt",
         quantity_latex=r"\frac{dw_s}{dt}",
         assumptions=(
             "Embeddings of scale ε → 0, W_Q W_Kᵀ = 0, the other matrices of any size; σ(0) = 0, σ'(0) = 1.",
             "E[c_s] = r_s, E[c_s y] = r_s P; rho_s is the share of the occurrences of s that stand in the "
-            "last place and P_L the label law given that: E[delta_s] = r_s rho_s, "
+            "last position and P_L the label distribution given that: E[delta_s] = r_s rho_s, "
             "E[delta_s y] = r_s rho_s P_L.",
         ),
         scope=SCOPE,
@@ -191,9 +192,9 @@ def eq_29() -> Derivation:
         ),
         arguments=(
             RATIO_ARGUMENT,
-            LAW_ARGUMENT,
-            Argument(RHO, "the share of the occurrences of s that stand in the last place"),
-            Argument(LAST_LAW, "the label law given that s stands last, shape (1, d_m)"),
+            DISTRIBUTION_ARGUMENT,
+            Argument(RHO, "the share of the occurrences of s that stand in the last position"),
+            Argument(LAST_DISTRIBUTION, "the label distribution given that s stands last, shape (1, d_m)"),
             LENGTH_ARGUMENT,
             *WEIGHTS,
             SIZE_ARGUMENT,
@@ -203,7 +204,9 @@ def eq_29() -> Derivation:
 
 def _small_embedding_steps() -> tuple[Step, ...]:
     w, v, last, value, output = (small(m) for m in (W, REST, X_LAST, W_V, W_O))
-    f1, f2, y, p, slopes, law, last_law = (small(m) for m in (W_F1, W_F2, Y, P, SLOPES, LAW, LAST_LAW))
+    f1, f2, y, p, slopes, distribution, last_distribution = (
+        small(m) for m in (W_F1, W_F2, Y, P, SLOPES, DISTRIBUTION, LAST_DISTRIBUTION)
+    )
     entering = EPS * ((C_S * w + v) / LENGTH * value * output + LAST * w + last)
     outputs = (entering * f1).applyfunc(SIGMA) * f2 + entering
     limits = (
@@ -212,8 +215,8 @@ def _small_embedding_steps() -> tuple[Step, ...]:
     )
     limit = replaced(lemma_3().result, (p, limits[0]), (slopes, limits[1]))
     means = {C_S: R_S, LAST: R_S * RHO}
-    means |= {C_S * a: R_S * b for a, b in zip(y, law, strict=True)}
-    means |= {LAST * a: R_S * RHO * b for a, b in zip(y, last_law, strict=True)}
+    means |= {C_S * a: R_S * b for a, b in zip(y, distribution, strict=True)}
+    means |= {LAST * a: R_S * RHO * b for a, b in zip(y, last_distribution, strict=True)}
     mean = limit.applyfunc(lambda e: average(e, [C_S, LAST, *y], means))
     return (
         Step("The last step of Lemma 3.", lemma_3().result),
@@ -221,6 +224,7 @@ def _small_embedding_steps() -> tuple[Step, ...]:
         Step("The slopes become one.", limits[1]),
         Step("Put both in: one sequence's term of eq. 28.", limit),
         Step(
-            "Average over the data; occurrences in the last place have a share and a law of their own.", mean
+            "Average over the data; occurrences in the last position have their own share and distribution.",
+            mean,
         ),
     )

@@ -13,8 +13,8 @@ import numpy as np
 from theory.arrays import IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.statistics.distributions import Law, uniform
-from theory.task.domain import Domain, Given
+from theory.statistics.distributions import Measure, uniform
+from theory.task.domain import Domain, Selection
 from theory.task.rule import Deterministic
 from theory.task.totals import mean_over_pairs, total_distribution
 
@@ -42,10 +42,12 @@ class Additive(Deterministic):
         shifts, q = self.shifts(domain), domain.n_anchors
         return range(domain.keys[0] + q * min(shifts), domain.keys[-1] + q * max(shifts) + 1)
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Convolve the distribution of the total shift with that of the key."""
-        totals = total_distribution(domain, self.shifts(domain), given, exact)
-        return totals.plus(uniform(domain.keys, exact)) if given.key is None else totals.moved(given.key)
+        totals = total_distribution(domain, self.shifts(domain), selection, exact)
+        return (
+            totals.plus(uniform(domain.keys, exact)) if selection.key is None else totals.moved(selection.key)
+        )
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F]: F is (1 − 1/N_Z)/k, because different keys give different labels."""

@@ -16,7 +16,7 @@ MAX_ENTRIES = 10_000_000
 
 
 @dataclass(frozen=True)
-class Given:
+class Selection:
     """Which sequences a label distribution is about.
 
     Attributes
@@ -80,24 +80,24 @@ class Domain:
             combination = combination * len(self.anchors) + column
         return np.searchsorted(np.array(self.keys), keys), combination
 
-    def frequency(self, given: Given) -> Fraction:
+    def frequency(self, selection: Selection) -> Fraction:
         """Return how often a combination counts on average, each having the weight N_A^-q."""
         share = Fraction(1)
-        if given.anchor is not None:
-            share = Fraction(1 if given.slot is not None else self.n_anchors, len(self.anchors))
-        return share - Fraction(sum(given.times(c) for c in given.held_out), self.n_combinations)
+        if selection.anchor is not None:
+            share = Fraction(1 if selection.slot is not None else self.n_anchors, len(self.anchors))
+        return share - Fraction(sum(selection.times(c) for c in selection.held_out), self.n_combinations)
 
 
-def times_counted(domain: Domain, given: Given) -> IntArray:
+def times_counted(domain: Domain, selection: Selection) -> IntArray:
     """Return how often each combination counts, shape (N_A^q,)."""
     combinations = domain.combinations()
-    if given.anchor is None:
+    if selection.anchor is None:
         times = np.ones(len(combinations), np.int64)
-    elif given.slot is not None:
-        times = (combinations[:, given.slot] == given.anchor).astype(np.int64)
+    elif selection.slot is not None:
+        times = (combinations[:, selection.slot] == selection.anchor).astype(np.int64)
     else:
-        times = (combinations == given.anchor).sum(axis=1)
-    for held_out in given.held_out:
+        times = (combinations == selection.anchor).sum(axis=1)
+    for held_out in selection.held_out:
         times[(combinations == np.array(held_out)).all(axis=1)] = 0
     return times
 

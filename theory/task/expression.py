@@ -12,9 +12,9 @@ import numpy as np
 
 from theory.arrays import IntArray
 from theory.errors import InputError
-from theory.statistics.distributions import Law
+from theory.statistics.distributions import Measure
 from theory.task.additive import integer_keys, shift_table
-from theory.task.domain import MAX_ENTRIES, Domain, Given, check_labels, magnitude
+from theory.task.domain import MAX_ENTRIES, Domain, Selection, check_labels, magnitude
 from theory.task.expression_nodes import Array, Bounds, Number, Rows
 from theory.task.expression_parser import ANCHOR, Table, parse
 from theory.task.intervals import INT64, Interval
@@ -124,20 +124,20 @@ class Expression(Deterministic):
             )
         return range(found.low, found.high + 1)
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Count labels; where the anchors enter through ``total`` alone, by way of its distribution."""
         width = domain.n_anchors * (domain.anchors[-1] - domain.anchors[0]) + 1
         if not self._names <= {"key", "total"} or len(domain.keys) * width > MAX_ENTRIES:
-            return super().distribution(domain, given, exact)
-        totals = total_distribution(domain, domain.anchors, given, exact)
-        keys = np.array(domain.keys if given.key is None else [given.key])
+            return super().distribution(domain, selection, exact)
+        totals = total_distribution(domain, domain.anchors, selection, exact)
+        keys = np.array(domain.keys if selection.key is None else [selection.key])
         counts = np.zeros(domain.vocab_size, totals.weights.dtype)
         for offset in np.flatnonzero(totals.weights):
             names = {"key": keys, "total": np.full(len(keys), totals.low + offset)}
             labels, times = np.unique(self._value(names), return_counts=True)
             check_labels(domain, int(labels[0]), int(labels[-1]))
             counts[labels] += times * totals.weights[offset]
-        return Law(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
+        return Measure(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
 
     def _value(self, names: dict[str, IntArray]) -> IntArray:
         """Return the expression's value, in int64 where its bounds allow it."""

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import FloatArray, IntArray
-from theory.statistics.distributions import Law
-from theory.task.domain import Domain, Given, check_enumerable, check_labels, times_counted
+from theory.statistics.distributions import Measure
+from theory.task.domain import Domain, Selection, check_enumerable, check_labels, times_counted
 
 
 @runtime_checkable
@@ -58,7 +58,7 @@ class Rule(Protocol):
     def label_range(self, domain: Domain) -> range:
         """Return a range that holds every label."""
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Return the labels' mass over the combinations, each of weight N_A^-q times its count."""
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
@@ -126,19 +126,19 @@ class Deterministic(RuleDefaults):
         labels = self.labels(domain)
         return range(int(labels.min()), int(labels.max()) + 1)
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Count the labels of all keys and combinations."""
-        labels, times = self.labels(domain), times_counted(domain, given)
-        if given.key is not None:
-            labels = labels[domain.keys.index(given.key)][None]
+        labels, times = self.labels(domain), times_counted(domain, selection)
+        if selection.key is not None:
+            labels = labels[domain.keys.index(selection.key)][None]
         counts = np.zeros(int(labels.max()) + 1, np.int64)
         for count in np.unique(times[times > 0]):
             found = np.bincount(labels[:, times == count].ravel(), minlength=len(counts))
             counts += found * count
         total = len(labels) * domain.n_combinations
         if exact:
-            return Law(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
-        return Law(0, counts / total)
+            return Measure(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
+        return Measure(0, counts / total)
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""

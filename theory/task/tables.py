@@ -11,8 +11,8 @@ import numpy as np
 from theory.arrays import FloatArray, IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.statistics.distributions import Law, spread_over_window, uniform
-from theory.task.domain import Domain, Given, magnitude
+from theory.statistics.distributions import Measure, spread_over_window, uniform
+from theory.task.domain import Domain, Selection, magnitude
 from theory.task.rule import RuleDefaults
 from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
 
@@ -73,9 +73,9 @@ class Lookup(Table):
         labels = self.labels(domain)
         return range(labels[0], labels[-1] + 1)
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Return the uniform distribution on the labels, whatever key and anchors are."""
-        return uniform(self.labels(domain), exact).scaled(domain.frequency(given))
+        return uniform(self.labels(domain), exact).scaled(domain.frequency(selection))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
@@ -115,10 +115,14 @@ class Window(Table):
         widest = domain.n_anchors * max(domain.anchors)
         return range(domain.keys[0] - widest, domain.keys[-1] + widest + 1)
 
-    def distribution(self, domain: Domain, given: Given, exact: bool) -> Law:
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Spread the key uniformly over a window as wide as the total of the anchors says."""
-        offsets = spread_over_window(total_distribution(domain, domain.anchors, given, exact))
-        return offsets.plus(uniform(domain.keys, exact)) if given.key is None else offsets.moved(given.key)
+        offsets = spread_over_window(total_distribution(domain, domain.anchors, selection, exact))
+        return (
+            offsets.plus(uniform(domain.keys, exact))
+            if selection.key is None
+            else offsets.moved(selection.key)
+        )
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""

@@ -28,7 +28,7 @@ class Task:
 
     A sequence has ``length`` tokens: noise, the key, ``n_anchors`` anchors of one mapping in a row,
     noise. Every anchor combination is equally frequent, the key and each noise token are uniform on
-    the keys, and the key's place is uniform. Equal tasks compare and hash equal.
+    the keys, and the key's position is uniform. Equal tasks compare and hash equal.
 
     Parameters
     ----------

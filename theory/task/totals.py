@@ -9,41 +9,43 @@ from fractions import Fraction
 import numpy as np
 
 from theory.arrays import IntArray
-from theory.statistics.distributions import Law, total_of, uniform
-from theory.task.domain import Domain, Given
+from theory.statistics.distributions import Measure, total_of, uniform
+from theory.task.domain import Domain, Selection
 
 Shifts = tuple[int, ...]
 """g of each anchor of the domain, in order."""
 
 
-def total_distribution(domain: Domain, shifts: Shifts, given: Given, exact: bool) -> Law:
+def total_distribution(domain: Domain, shifts: Shifts, selection: Selection, exact: bool) -> Measure:
     """Return the distribution of T over the combinations, each of weight N_A^-q times its count.
 
     What is held out is taken away from integer counts, so that nothing cancels even where almost
     every combination is held out. The key in ``given`` plays no part.
     """
-    return _total_distribution(domain.anchors, domain.n_anchors, shifts, given, exact)
+    return _total_distribution(domain.anchors, domain.n_anchors, shifts, selection, exact)
 
 
 @functools.lru_cache(maxsize=512)
-def _total_distribution(anchors: tuple[int, ...], q: int, shifts: Shifts, given: Given, exact: bool) -> Law:
-    single = uniform(shifts, exact or bool(given.held_out))
-    if given.anchor is None:
-        law = total_of(q, single)
+def _total_distribution(
+    anchors: tuple[int, ...], q: int, shifts: Shifts, selection: Selection, exact: bool
+) -> Measure:
+    single = uniform(shifts, exact or bool(selection.held_out))
+    if selection.anchor is None:
+        distribution = total_of(q, single)
     else:
-        own = shifts[anchors.index(given.anchor)]
-        slots = q if given.slot is None else 1
-        law = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
-    if not given.held_out:
-        return law
+        own = shifts[anchors.index(selection.anchor)]
+        slots = q if selection.slot is None else 1
+        distribution = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
+    if not selection.held_out:
+        return distribution
     share = Fraction(1, len(anchors) ** q)
     shift_of = dict(zip(anchors, shifts, strict=True))
-    weights = law.weights * (law.unit / share).numerator
-    for combination in given.held_out:
-        times = given.times(combination)
+    weights = distribution.weights * (distribution.unit / share).numerator
+    for combination in selection.held_out:
+        times = selection.times(combination)
         if times:
-            weights[sum(shift_of[a] for a in combination) - law.low] -= times
-    remaining = Law(law.low, weights, share)
+            weights[sum(shift_of[a] for a in combination) - distribution.low] -= times
+    remaining = Measure(distribution.low, weights, share)
     return remaining if exact else remaining.as_float()
 
 
@@ -63,9 +65,11 @@ def mean_over_pairs(
     single, shift_of = uniform(shifts, False), dict(zip(domain.anchors, shifts, strict=True))
 
     def mean(*fixed: int) -> float:
-        law = total_of(q - len(fixed), single).moved(sum(shift_of[x] for x in fixed))
-        values = [function(law.low + i) if w > 0 else 0.0 for i, w in enumerate(law.weights)]
-        return float(law.weights @ np.array(values))
+        distribution = total_of(q - len(fixed), single).moved(sum(shift_of[x] for x in fixed))
+        values = [
+            function(distribution.low + i) if w > 0 else 0.0 for i, w in enumerate(distribution.weights)
+        ]
+        return float(distribution.weights @ np.array(values))
 
     both = q * (q - 1) / n**2 * mean(a, b) if q > 1 else 0.0
     return both + q / n * mean(a) if a == b else both

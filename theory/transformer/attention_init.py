@@ -1,6 +1,6 @@
 r"""Lemma 1: at initialisation the rows of the first attention are nearly 1/i.
 
-Row vectors; the logit of places i and j is :math:`S_{ij} = x_i W_Q W_K^\top x_j^\top / \sqrt{d_k}`. The
+Row vectors; the logit of positions i and j is :math:`S_{ij} = x_i W_Q W_K^\top x_j^\top / \sqrt{d_k}`. The
 entries of W_Q and W_K, both of shape (d_m, d_k), are independent N(0, :math:`d_m^{-2\gamma}`), and the
 rows x_i are one of the three ``Source`` s. Then :math:`E[S_{ij}^2] = d_m^{-4\gamma} E|x_i|^2|x_j|^2`
 whatever d_k is, because given X the query and the key are independent Gaussian vectors.
@@ -48,7 +48,7 @@ def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedd
         γ.
     source : {"embedding", "position", "layer_norm"}, optional
         What the rows of X are: w_x with entries N(0, d_m^-2γ); w_x plus a position vector of the same
-        law; or either behind a layer norm, so that \|x\|² = d_m.
+        distribution; or either behind a layer norm, so that \|x\|² = d_m.
 
     Raises
     ------

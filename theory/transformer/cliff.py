@@ -24,18 +24,18 @@ def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatAr
     """
     _check_window(length, p, q)
     step = cliff_step(mass, length, q)
-    place = np.arange(1, length + 1)
-    return np.where(place <= p, step * (place - p), np.where(place <= p + q, 0.0, -step))
+    position = np.arange(1, length + 1)
+    return np.where(position <= p, step * (position - p), np.where(position <= p + q, 0.0, -step))
 
 
 @checked
 def cliff_step(mass: Share, length: Size, q: int) -> float:
     r"""Return a δ with which every δ-cliff has at most ``mass`` outside its window (Lemma 5).
 
-    Outside the window a δ-cliff has L − q − 1 places, each at least δ below the q + 1 of the window: the
+    Outside the window a δ-cliff has L − q − 1 positions, each at least δ below the q + 1 of the window: the
     softmax mass there is at most :math:`(L-q-1)e^{-\delta}/(q+1)`, and the δ that makes this ``mass`` is
     returned (0 if the window is the whole sequence). The lemma asserts that a δ exists; this is one, and
-    it bounds the sum over the places, not only each of them.
+    it bounds the sum over the positions, not only each of them.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def is_cliff(
 ) -> bool:
     """Return whether a sequence is a δ-cliff (Definition 3), δ being ``step``.
 
-    Increasing: each place up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
-    most ``plateau_tolerance``. Descending: every place after p+q is at least δ below p. The tolerance
+    Increasing: each position up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
+    most ``plateau_tolerance``. Descending: every position after p+q is at least δ below p. The tolerance
     is allowed in all three.
     """
     values = np.asarray(sequence, dtype=np.float64)
@@ -84,7 +84,7 @@ def mass_outside(
     logits : array_like, shape (..., L)
         Attention logits, rows of any number.
     p : array_like of int, shape (...)
-        The key's place in every row, from 1.
+        The key's position in every row, from 1.
     q : int
         The number of anchors.
 
@@ -98,10 +98,10 @@ def mass_outside(
         raise InputError(
             "p", first.shape, f"not one position a row of {values.shape}", "give one for each row"
         )
-    for place in (first.min(), first.max()):
-        _check_window(values.shape[-1], int(place), q)
-    place = np.arange(1, values.shape[-1] + 1)
-    outside = (place < first[..., None]) | (place > first[..., None] + q)
+    for position in (first.min(), first.max()):
+        _check_window(values.shape[-1], int(position), q)
+    position = np.arange(1, values.shape[-1] + 1)
+    outside = (position < first[..., None]) | (position > first[..., None] + q)
     return np.asarray(softmax(values, axis=-1).sum(axis=-1, where=outside), dtype=np.float64)
 
 
@@ -109,4 +109,4 @@ def _check_window(length: int, p: int, q: int) -> None:
     if q < 1:
         raise InputError("q", q, "a window needs an anchor", "give q >= 1")
     if not 1 <= p <= length - q:
-        raise InputError("p", p, f"no key place of a sequence of {length}", f"give 1..{length - q}")
+        raise InputError("p", p, f"no key position of a sequence of {length}", f"give 1..{length - q}")

@@ -54,7 +54,7 @@ def assumption_errors(construction: Construction) -> AssumptionErrors:
 
 @checked
 def smallest_rise(construction: Construction) -> float:
-    """Return the least rise from one place to the next that the positions alone give (our 44).
+    """Return the least rise from one position to the next that the positions alone give (our 44).
 
     At least δ is what the increasing segment needs, because nothing before the anchors is tagged.
     """
@@ -75,8 +75,8 @@ def query_spread(construction: Construction) -> float:
 
 @checked
 def plateau_error(construction: Construction) -> float:
-    """Return the largest difference between a place of the window and the key, over all p (our 46)."""
-    rows, q = _rows_by_place(construction), construction.task.n_anchors
+    """Return the largest difference between a position of the window and the key, over all p (our 46)."""
+    rows, q = _rows_by_position(construction), construction.task.n_anchors
     return float(max(np.abs(row[p : p + q] - row[p - 1]).max() for p, row in rows))
 
 
@@ -84,14 +84,14 @@ def plateau_error(construction: Construction) -> float:
 def smallest_drop(construction: Construction) -> float:
     """Return how far, at least, the logits after the window lie below the key, over all p (our 47).
 
-    Infinite where no key place leaves a token after the window.
+    Infinite where no key position leaves a token after the window.
     """
-    rows, q = _rows_by_place(construction), construction.task.n_anchors
+    rows, q = _rows_by_position(construction), construction.task.n_anchors
     return float(min((row[p - 1] - row[p + q :]).min(initial=np.inf) for p, row in rows))
 
 
-def _rows_by_place(construction: Construction) -> list[tuple[int, FloatArray]]:
-    """Return (p, last row) for every key place and reasoning anchor, the anchor repeated q times.
+def _rows_by_position(construction: Construction) -> list[tuple[int, FloatArray]]:
+    """Return (p, last row) for every key position and reasoning anchor, the anchor repeated q times.
 
     The other words have to be alike to the read-out, which Assumption 2 sees to: one key stands for all.
     """

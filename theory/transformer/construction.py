@@ -1,7 +1,7 @@
 r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices.
 
 The embedding layer adds orthonormal positions to word vectors that meet Assumptions 2-4. The first
-attention is the average over the places so far (39) and its W_V has rank one (40): it adds the *tag*
+attention is the average over the positions so far (39) and its W_V has rank one (40): it adds the *tag*
 :math:`t_i u` with :math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0
 all along a memory sequence (43). A hidden layer of q neurons then counts the anchors seen so far, and the
 second attention's last row reads position, count and word as a cliff.
@@ -37,7 +37,7 @@ class Construction:
     task : Task
         The task.
     step, drop : float
-        How much the logits climb a place, and how far they lie below the window after it.
+        How much the logits climb at each position, and how far they lie below the window after it.
     W_emb : ndarray, shape (d, d_m)
         Word vectors; those of the reasoning anchors share the direction v (Assumption 2).
     W_pos : ndarray, shape (L, d_m)
@@ -84,11 +84,11 @@ class Construction:
 
 @checked
 def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive = 1.0) -> Construction:
-    r"""Return the construction for a task: a δ-cliff for every key place p, no training.
+    r"""Return the construction for a task: a δ-cliff for every key position p, without training.
 
     With :math:`x = e^{-\delta}` the mass outside the window is :math:`S/(q+1+S)`,
-    :math:`S = x + x^2 + \dots + x^{L-q-1}`, for every p: the drop is chosen so that the places after the
-    window continue the powers that the places before it begin.
+    :math:`S = x + x^2 + \dots + x^{L-q-1}`, for every p: the drop is chosen so that the positions after the
+    window continue the powers that the positions before it begin.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive
     W_pos = np.eye(length, width, d)
     tag = tag_strength / np.sqrt(2)
     W_f1, W_f2 = _counter(W_pos, u, count, seen, q, tag)
-    places = np.arange(1, length + 1)
-    W_K = (step * places) @ W_pos - step * count - drop * seen + np.sqrt(2) * drop * v
+    positions = np.arange(1, length + 1)
+    W_K = (step * positions) @ W_pos - step * count - drop * seen + np.sqrt(2) * drop * v
     return Construction(
         task,
         step,
@@ -144,7 +144,7 @@ def linear_plateau(length: Size, q: Size) -> float:
 
     Every attention logit that reads position, kind of word and an averaged tag linearly is
     :math:`f(i) + \gamma\,1[x_i \in A_{rsn}] - \beta t_i` with :math:`t_i` the anchors so far over i. A linear
-    programme over f, γ, β asks for a rise of at least 1 at each place up to p, at least 1 less than at p
+    programme over f, γ, β asks for a rise of at least 1 at each position up to p, at least 1 less than at p
     after the window, and the smallest τ with :math:`|\ell_{p+k} - \ell_p| \le \tau`, for every p at once.
 
     Parameters
@@ -177,7 +177,7 @@ def linear_plateau(length: Size, q: Size) -> float:
 
 
 def _linear_logit(i: int, p: int, q: int, length: int) -> FloatArray:
-    """Return the coefficients of (f(1..L), γ, β, τ) in the logit of place i when the key stands at p."""
+    """Return the coefficients of (f(1..L), γ, β, τ) in the logit of position i when the key stands at p."""
     row = np.zeros(length + 3)
     row[i - 1] = 1.0
     row[length] = float(p < i <= p + q)
@@ -190,13 +190,13 @@ def _counter(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the hidden layer whose neuron m fires once m reasoning anchors have been seen.
 
-    The tag of place i is tag·N_i/i, and the position tells 1/i, so that the sign of N_i − (m − ½) is
+    The tag of position i is tag·N_i/i, and the position tells 1/i, so that the sign of N_i − (m − ½) is
     linear in both. The margin, ½/i, is at least 1/(2L): the gain makes tanh ±1 to the last digit there.
     """
-    places = np.arange(1, len(W_pos) + 1)
+    positions = np.arange(1, len(W_pos) + 1)
     gain = 2 * len(W_pos) * _SATURATION
     thresholds = np.arange(1, q + 1) - 0.5
-    W_f1 = gain * (u[:, None] / tag - ((1 / places) @ W_pos)[:, None] * thresholds)
+    W_f1 = gain * (u[:, None] / tag - ((1 / positions) @ W_pos)[:, None] * thresholds)
     W_f2 = np.repeat(count[None] / 2, q, axis=0)
     W_f2[0] += seen / 2
     return W_f1, W_f2

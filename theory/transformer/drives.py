@@ -6,8 +6,8 @@ receives
 .. math:: r_s \left[ (P^s - u)(W_f^\top + I) W_{VO}^\top / L
           + \rho_s (P^{s,L} - u)(W_f^\top + I) \right],
 
-where ρ_s is the share of its occurrences that stand in the last place, which the residual connection
-reads directly, and :math:`P^{s,L}` the label law given that. The paper's form is the case
+where ρ_s is the share of its occurrences that stand in the last position, which the residual connection
+reads directly, and :math:`P^{s,L}` the label distribution given that. The paper's form is the case
 ρ_s = 1/L, :math:`P^{s,L} = P^s`; for this task neither holds.
 """
 
@@ -23,18 +23,18 @@ from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.statistics.labels import marginal_distribution, token_ratio
 from theory.statistics.sample import token_label_matrix
-from theory.task.domain import Given
+from theory.task.domain import Selection
 from theory.task.task import Mapping, Task
 
 
 @checked
-def last_place_ratio(task: Task, token: int, *, held_out: bool = False) -> float:
+def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> float:
     """Return r_s ρ_s, the probability that the last token of a sequence is ``token``.
 
     Parameters
     ----------
     task : Task
-        The task; the key's place is uniform on 1..L−q.
+        The task; the key's position is uniform on 1..L−q.
     token : int
         s, any token of the vocabulary.
     held_out : bool, optional
@@ -47,64 +47,64 @@ def last_place_ratio(task: Task, token: int, *, held_out: bool = False) -> float
         anchors; for a key, the chance of the contrary over N_Z. The ratios of all tokens sum to 1.
     """
     token_ratio(task, token)  # refuses a token outside the vocabulary
-    places = task.length - task.n_anchors
+    positions = task.length - task.n_anchors
     if token in task.keys:
-        return float(Fraction(places - 1, places * len(task.keys)))
+        return float(Fraction(positions - 1, positions * len(task.keys)))
     mapping = task.mapping_of(token)
     if mapping is None:
         return 0.0
     combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
-    return float(Fraction(_n_ending_in(task, mapping, token, held_out), places * combinations))
+    return float(Fraction(_n_ending_in(task, mapping, token, held_out), positions * combinations))
 
 
 @checked
-def last_place_share(task: Task, token: int, *, held_out: bool = False) -> float:
-    """Return ρ_s, the share of the token's occurrences that stand in the last place (0 if none).
+def last_position_share(task: Task, token: int, *, held_out: bool = False) -> float:
+    """Return ρ_s, the share of the token's occurrences that stand in the last position (0 if none).
 
-    1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_place_ratio``.
+    1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_position_ratio``.
     """
     ratio = token_ratio(task, token, held_out=held_out)
-    return last_place_ratio(task, token, held_out=held_out) / ratio if ratio else 0.0
+    return last_position_ratio(task, token, held_out=held_out) / ratio if ratio else 0.0
 
 
 @checked
-def last_place_distribution(
+def last_position_distribution(
     task: Task, token: int, *, held_out: bool = False
 ) -> Float64[FloatArray, " {task.vocab_size}"]:
-    r"""Return :math:`P^{s,L}`, the label law of the sequences that end in ``token``: shape (d,).
+    r"""Return :math:`P^{s,L}`, the label distribution of the sequences that end in ``token``: shape (d,).
 
     For an anchor it is P^s where the anchors of a combination are exchangeable, as they are in a sum; not
     where the rule, or what is held out, tells one position from another. For a key it is the marginal
     distribution of all labels: a key in the last position is noise. u, by convention, for a token that
     never ends a sequence.
     """
-    if last_place_ratio(task, token, held_out=held_out) == 0:
+    if last_position_ratio(task, token, held_out=held_out) == 0:
         return np.full(task.vocab_size, 1 / task.vocab_size)
     if token in task.keys:
         return marginal_distribution(task, held_out=held_out)
     mapping = task.mapping_of(token)
     assert mapping is not None
-    given = Given(token, task.n_anchors - 1, held_out=mapping.held_out if held_out else frozenset())
-    weights = mapping.rule.distribution(task.domain(mapping), given, False).dense(task.vocab_size)
+    selection = Selection(token, task.n_anchors - 1, held_out=mapping.held_out if held_out else frozenset())
+    weights = mapping.rule.distribution(task.domain(mapping), selection, False).dense(task.vocab_size)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 @checked
-def last_place_matrix(
+def last_position_matrix(
     task: Task, *, held_out: bool = False
 ) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
     r"""Return C_L, whose row s is :math:`r_s \rho_s (P^{s,L} - u)`, shape (d, d).
 
-    The companion of ``expected_token_label_matrix`` for the last place alone.
+    The companion of ``expected_token_label_matrix`` for the last position alone.
     """
     tokens = range(task.vocab_size)
-    ratios = np.array([last_place_ratio(task, s, held_out=held_out) for s in tokens])
-    table = np.stack([last_place_distribution(task, s, held_out=held_out) for s in tokens])
+    ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
+    table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
     return np.asarray(ratios[:, None] * (table - 1 / task.vocab_size), dtype=np.float64)
 
 
 @checked
-def sample_last_place_matrix(
+def sample_last_position_matrix(
     sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     """Return C_L of a finite sample; parameters and errors are those of ``token_label_matrix``."""
@@ -122,14 +122,14 @@ def transformer_drive(
     W_f: Real[ArrayLike, "d d"],
     W_VO: Real[ArrayLike, "d d"],
 ) -> Float64[FloatArray, "d d"]:
-    r"""Return dW_emb/dt at vanishing embeddings, exactly (eq. 28 with the last place kept apart).
+    r"""Return dW_emb/dt at vanishing embeddings, exactly (eq. 28 with the last position kept apart).
 
     Parameters
     ----------
     C : array_like, shape (d, d)
         The token-label matrix, rows r_s (P^s − u).
     C_last : array_like, shape (d, d)
-        The same of the last place: ``last_place_matrix`` or ``sample_last_place_matrix``.
+        The same of the last position: ``last_position_matrix`` or ``sample_last_position_matrix``.
     length : int
         L.
     W_f, W_VO : array_like, shape (d, d)
@@ -139,7 +139,7 @@ def transformer_drive(
     -------
     ndarray of float64, shape (d, d)
         :math:`C (W_f^\top + I) W_{VO}^\top / L + C_L (W_f^\top + I)`. As the matrices shrink only C_L is
-        left: the embedding first learns what the last place says.
+        left: the embedding first learns what the last position says.
     """
     every, last, forward, value = _square(C=C, C_last=C_last, W_f=W_f, W_VO=W_VO)
     return (every @ (forward.T + np.eye(len(forward))) @ value.T) / length + last @ (
@@ -153,7 +153,7 @@ def paper_transformer_drive(
 ) -> Float64[FloatArray, "d d"]:
     r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
 
-    Equal to ``transformer_drive`` when every token stands in every place alike, so that C_L = C/L.
+    Equal to ``transformer_drive`` when every token stands in every position alike, so that C_L = C/L.
     Parameters are those of ``transformer_drive``.
     """
     every, forward, value = _square(C=C, W_f=W_f, W_VO=W_VO)

@@ -139,8 +139,8 @@ def lemma3_flow(
 ) -> Float64[FloatArray, "d d"]:
     r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
 
-    With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, the place j of a
-    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last place δ besides, and both what comes
+    With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, position j of a
+    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last position δ besides, and both what comes
     through the attention's own logits, a term that the lemma's small initialisation removes.
 
     Parameters
@@ -148,7 +148,7 @@ def lemma3_flow(
     parameters, sequences, activation
         As in ``one_layer_logits``.
     targets : array_like, shape (n, d)
-        Label laws, one row a sequence: one-hot rows for drawn labels.
+        Label distributions, one row a sequence: one-hot rows for drawn labels.
 
     Raises
     ------
@@ -158,10 +158,10 @@ def lemma3_flow(
     tokens = _tokens(parameters, sequences)
     state = _forward(parameters, tokens, activation)
     delta = _delta(parameters, state, _targets(parameters, tokens, targets), activation)
-    at_place = _through_attention(parameters, state, delta)
-    at_place[:, -1] += delta
+    at_position = _through_attention(parameters, state, delta)
+    at_position[:, -1] += delta
     flow = np.zeros_like(parameters.W_emb)
-    np.add.at(flow, tokens, at_place)
+    np.add.at(flow, tokens, at_position)
     return flow / len(tokens)
 
 
@@ -204,15 +204,15 @@ def _delta(
 
 
 def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: FloatArray) -> FloatArray:
-    """Return what reaches every place by way of the attention, its logits included: (n, L, d)."""
+    """Return what reaches every position by way of the attention, its logits included: (n, L, d)."""
     to_mixed = delta @ parameters.W_O.T @ parameters.W_V.T
     to_weights = np.einsum("nld,nd->nl", state.X, to_mixed)
     centred = to_weights - (state.A * to_weights).sum(axis=1, keepdims=True)
     to_scores = state.A * centred / np.sqrt(state.q.shape[1])
-    at_place = state.A[:, :, None] * to_mixed[:, None]
-    at_place += to_scores[:, :, None] * (state.q @ parameters.W_K.T)[:, None]
-    at_place[:, -1] += np.einsum("nl,nlk->nk", to_scores, state.K) @ parameters.W_Q.T
-    return at_place
+    at_position = state.A[:, :, None] * to_mixed[:, None]
+    at_position += to_scores[:, :, None] * (state.q @ parameters.W_K.T)[:, None]
+    at_position[:, -1] += np.einsum("nl,nlk->nk", to_scores, state.K) @ parameters.W_Q.T
+    return at_position
 
 
 def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArray:
@@ -226,7 +226,9 @@ def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArra
 
 
 def _targets(parameters: OneLayerParameters, tokens: IntArray, targets: npt.ArrayLike) -> FloatArray:
-    laws, shape = np.asarray(targets, dtype=np.float64), (len(tokens), len(parameters.W_emb))
-    if laws.shape != shape:
-        raise InputError("targets", laws.shape, "not one label law a sequence", f"give shape {shape}")
-    return laws
+    distributions, shape = np.asarray(targets, dtype=np.float64), (len(tokens), len(parameters.W_emb))
+    if distributions.shape != shape:
+        raise InputError(
+            "targets", distributions.shape, "not one label distribution a sequence", f"give shape {shape}"
+        )
+    return distributions

@@ -19,7 +19,7 @@ from theory.errors import InputError
 from theory.shapes.cosines import cosine_matrix
 from theory.statistics.labels import label_table, marginal_distribution, token_ratios
 from theory.task.task import Task
-from theory.transformer.drives import last_place_distribution, last_place_ratio
+from theory.transformer.drives import last_position_distribution, last_position_ratio
 
 Form = Literal["paper", "exact"]
 Reference = Literal["uniform", "marginal"]
@@ -114,11 +114,11 @@ def predict_value_growth(
     task : Task
         The task; it needs reasoning and memory anchors.
     form : {"paper", "exact"}, optional
-        The embedding's drive D: the rows r_s (P^s − u) of eq. 10 and 11, or ``last_place_matrix``, all
+        The embedding's drive D: the rows r_s (P^s − u) of eq. 10 and 11, or ``last_position_matrix``, all
         that is left of the exact flow when the other matrices are small.
     reference : {"uniform", "marginal"}, optional
-        What the model predicts while W_V grows: u, as at the start, or the marginal label law P̄, which
-        a model fits first. The second replaces u by P̄ in D and in C.
+        What the model predicts while W_V grows: u, as at the start, or the marginal label distribution P̄,
+        which a model fits first. The second replaces u by P̄ in D and in C.
     held_out : bool, optional
         True: of the training distribution.
 
@@ -127,10 +127,14 @@ def predict_value_growth(
     ValueGrowth
     """
     _check_choices(task, form, reference)
-    law = marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
-    # The reference is taken from the laws, not from the finished rows: a law equal to it leaves exact zeros.
-    every = token_ratios(task, held_out=held_out)[:, None] * (label_table(task, held_out=held_out) - law)
-    embedding = every if form == "paper" else _last_place_drive(task, law, held_out)
+    distribution = (
+        marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
+    )
+    # The reference is subtracted before the rows are scaled: a distribution equal to it leaves exact zeros.
+    every = token_ratios(task, held_out=held_out)[:, None] * (
+        label_table(task, held_out=held_out) - distribution
+    )
+    embedding = every if form == "paper" else _last_position_drive(task, distribution, held_out)
     left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
     with np.errstate(invalid="ignore"):
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
@@ -149,8 +153,8 @@ def _check_choices(task: Task, form: str, reference: str) -> None:
         raise InputError("reference", reference, "unknown", "choose uniform or marginal")
 
 
-def _last_place_drive(task: Task, law: FloatArray | float, held_out: bool) -> FloatArray:
+def _last_position_drive(task: Task, distribution: FloatArray | float, held_out: bool) -> FloatArray:
     tokens = range(task.vocab_size)
-    ratios = np.array([last_place_ratio(task, s, held_out=held_out) for s in tokens])
-    table = np.stack([last_place_distribution(task, s, held_out=held_out) for s in tokens])
-    return np.asarray(ratios[:, None] * (table - law), dtype=np.float64)
+    ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
+    table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
+    return np.asarray(ratios[:, None] * (table - distribution), dtype=np.float64)

@@ -40,14 +40,14 @@ def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
 
 
 def last_row(logits: FloatArray, attention: FloatArray, position: IntArray) -> dict[str, FloatArray]:
-    """Return what the last place attends to in the last layer, by the place of the key (Fig. 15A).
+    """Return what the last position attends to in the last layer, by the place of the key (Fig. 15A).
 
     Parameters
     ----------
     logits, attention : ndarray, shape (n, L)
         The last row before and after the softmax, one head's, for n sequences.
     position : ndarray of int64, shape (n,)
-        Where each sequence's key stands; every place from 0 to P − 1 occurs.
+        Where each sequence's key stands; every position from 0 to P − 1 occurs.
 
     Returns
     -------

@@ -20,7 +20,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Probe:
-    """Sequences of a task, equally many for each mapping and each place of the key.
+    """Sequences of a task, equally many for each mapping and each position of the key.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ FromTask = Callable[[Task, Tokens], FloatArray]
 
 
 @lru_cache(maxsize=64)
-def training_laws(task: Task, tokens: Tokens) -> FloatArray:
+def training_labels(task: Task, tokens: Tokens) -> FloatArray:
     """Return P^s of the training distribution (held-out combinations removed), shape (n, d), read-only."""
     found = np.stack([label_distribution(task, s, held_out=True) for s in tokens])
     found.flags.writeable = False
@@ -41,12 +41,12 @@ def training_laws(task: Task, tokens: Tokens) -> FloatArray:
 
 def uniform_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     """Return the cosines of P^s − u, the drive of eq. 5."""
-    return cosine_matrix(training_laws(task, tuple(tokens)) - 1 / task.vocab_size)
+    return cosine_matrix(training_labels(task, tuple(tokens)) - 1 / task.vocab_size)
 
 
 def marginal_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     """Return the cosines of P^s − P̄, the drive once the common part of the labels is fitted."""
-    return cosine_matrix(training_laws(task, tuple(tokens)) - marginal_distribution(task, held_out=True))
+    return cosine_matrix(training_labels(task, tuple(tokens)) - marginal_distribution(task, held_out=True))
 
 
 def eq14_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:

@@ -34,7 +34,7 @@ from validate.times import common_early
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""
 SCHEMA = "anchorflow/report/4"
-LABEL_LAWS = "fig04_"
+LABEL_DISTRIBUTIONS = "fig04_"
 """How the name of the paper's figure begins that shows the label distributions."""
 
 
@@ -209,9 +209,13 @@ def _figures(
     epochs: Sequence[int] | None,
 ) -> tuple[list[ReportFigure], list[NotDrawn]]:
     paper, missing = draw_paper_figures(observations)
-    laws = [] if any(f.name.startswith(LABEL_LAWS) for f in paper) else draw_label_distributions(settings[-1])
+    distributions = (
+        []
+        if any(f.name.startswith(LABEL_DISTRIBUTIONS) for f in paper)
+        else draw_label_distributions(settings[-1])
+    )
     own = [*(draw_cosines(settings, epochs, paper) if epochs else []), *draw_errors(settings, rows)]
-    return [*paper, *laws, *own, *draw_rungs(settings, distances)], missing
+    return [*paper, *distributions, *own, *draw_rungs(settings, distances)], missing
 
 
 def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:

@@ -94,7 +94,7 @@ def test_an_average_without_its_mean_is_refused() -> None:
         ("corollary 2", "cor 2"),
         ("equation 22", "eq 22"),
         ("eq. 8", "trapezoid"),
-        ("eq25", "key law"),
+        ("eq25", "key distribution"),
         ("Theorem 1", "theorem 1"),
         ("eq. 12", "theorem 1"),
         ("eq (13)", "eq 13"),

@@ -81,12 +81,12 @@ def test_prop_1_is_the_frozen_drive(data: dict[str, Any], record_error: Record) 
     counts, labels = _counts(data["sequences"]), data["labels"]
     drive = find_derivation("prop 1").function()
     ratios = counts.mean(0)
-    laws = counts.T @ labels / N / ratios[:, None]
+    distributions = counts.T @ labels / N / ratios[:, None]
     C = counts.T @ (labels - 1 / D) / N
     initial = EmbMLPParameters(data["W_emb"], data["W1"], data["W2"])
     frozen = frozen_flow(C, initial, [0.0, 2.0]).W_emb
     for s in range(D):
-        made = drive(ratios[s], laws[[s]], data["W1"], data["W2"], D)
+        made = drive(ratios[s], distributions[[s]], data["W1"], data["W2"], D)
         error = relative(made[0], (frozen[1] - frozen[0])[s] / 2)
         record_error("Prop. 1", error)
         record_error("eq. 4", error)
@@ -131,12 +131,12 @@ def test_corollary_2_for_three_anchors() -> None:
 def _next_order(data: dict[str, Any], scale: float, curvature: float, s: int) -> np.ndarray:
     counts, labels = _counts(data["sequences"]), data["labels"]
     ratio = counts[:, s].mean()
-    law = counts[:, s] @ labels / N / ratio
+    distribution = counts[:, s] @ labels / N / ratio
     pairs = (counts[:, [s]] * counts).mean(0)
     triples = (counts[:, [s]] * counts).T @ (labels - 1 / D) / N
     matrices = (data["W_emb"], data["W1"], data["W2"])
     corrected = find_derivation("next order").function()
-    return corrected(scale, curvature, ratio, law[None], pairs[None], triples, *matrices, D)[0]
+    return corrected(scale, curvature, ratio, distribution[None], pairs[None], triples, *matrices, D)[0]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_error_falls_with_the_powers_that_the_next_order_says(
     leading = find_derivation("prop 1").function()
     counts = _counts(data["sequences"])
     ratio = counts[:, s].mean()
-    law = counts[:, s] @ data["labels"] / N / ratio
-    unit = leading(ratio, law[None], data["W1"], data["W2"], D)[0]
+    distribution = counts[:, s] @ data["labels"] / N / ratio
+    unit = leading(ratio, distribution[None], data["W1"], data["W2"], D)[0]
     plain, corrected = [], []
     for scale in scales:
         flow = _flow(data, scale, activation)[s]

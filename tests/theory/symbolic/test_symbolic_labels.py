@@ -1,4 +1,4 @@
-"""The closed forms of the label laws against enumeration, convolution and integer counting."""
+"""The closed forms of the label distributions against enumeration, convolution and integer counting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory import Task, enumerate_population, label_distribution, reasoning_anchor_law
+from theory import Task, enumerate_population, label_distribution, reasoning_anchor_distribution
 from theory.symbolic import find_derivation
 
 Record = Callable[[str, float], None]
@@ -20,19 +20,21 @@ sizes = st.integers(1, 12)
 
 @given(n_keys=sizes, n_anchors=sizes, q=st.integers(1, 5))
 def test_eq_22_is_the_numeric_closed_form_and_vanishes_outside(n_keys: int, n_anchors: int, q: int) -> None:
-    law = find_derivation("eq 22").function()
-    wanted = [float(p) for p in reasoning_anchor_law(n_keys, n_anchors, q)]
-    found = [law(r, n_keys, n_anchors, q) for r in range(-3, len(wanted) + 3)]
+    distribution = find_derivation("eq 22").function()
+    wanted = [float(p) for p in reasoning_anchor_distribution(n_keys, n_anchors, q)]
+    found = [distribution(r, n_keys, n_anchors, q) for r in range(-3, len(wanted) + 3)]
     np.testing.assert_allclose(found, [0, 0, 0, *wanted, 0, 0, 0], rtol=1e-13, atol=0)
 
 
 @given(n_keys=sizes, n_anchors=sizes, q=st.integers(1, 4))
 def test_eq_22_is_the_convolution_of_uniforms(n_keys: int, n_anchors: int, q: int) -> None:
-    law = np.ones(n_keys) / n_keys
+    distribution = np.ones(n_keys) / n_keys
     for _ in range(q - 1):
-        law = np.convolve(law, np.ones(n_anchors) / n_anchors)
+        distribution = np.convolve(distribution, np.ones(n_anchors) / n_anchors)
     made = find_derivation("eq 22").function()
-    np.testing.assert_allclose([made(r, n_keys, n_anchors, q) for r in range(len(law))], law, rtol=1e-12)
+    np.testing.assert_allclose(
+        [made(r, n_keys, n_anchors, q) for r in range(len(distribution))], distribution, rtol=1e-12
+    )
 
 
 @given(n_keys=sizes, n_anchors=sizes)
@@ -45,8 +47,8 @@ def test_trapezoid_is_eq_22_at_two_anchors(n_keys: int, n_anchors: int) -> None:
 
 @pytest.mark.parametrize("token", [11, 15, 20])
 def test_papers_anchors(token: int, record_error: Record) -> None:
-    law = find_derivation("eq 22").function()
-    made = [law(i - token - 21 - 11, 100, 10, 2) for i in range(200)]
+    distribution = find_derivation("eq 22").function()
+    made = [distribution(i - token - 21 - 11, 100, 10, 2) for i in range(200)]
     error = float(np.abs(made - label_distribution(Task.paper(), token)).max())
     record_error("eq. 22", error)
     record_error("eq. 8", error)
@@ -63,9 +65,9 @@ def test_key_law_is_the_numeric_one(q: int, length: int, record_error: Record) -
         length=length,
         vocab_size=130,
     )
-    law = find_derivation("key law").function()
+    distribution = find_derivation("key distribution").function()
     for token in (21, 40, 60):
-        made = [law(i, token, 21, 11, 40, 6, q, length) for i in range(130)]
+        made = [distribution(i, token, 21, 11, 40, 6, q, length) for i in range(130)]
         error = float(np.abs(made - label_distribution(task, token)).max())
         for number in (23, 24, 25):
             record_error(f"eq. {number}", error)
@@ -82,18 +84,18 @@ def test_key_law_is_the_frequency_in_an_enumerated_population() -> None:
         length=5,
         vocab_size=17,
     )
-    laws = _soft_labels(task)
+    distributions = _soft_labels(task)
     sequences = enumerate_population(task).sequences
-    law = find_derivation("key law").function()
+    distribution = find_derivation("key distribution").function()
     for token in task.keys:
         weights = (sequences == token).sum(1).astype(float)
-        wanted = weights @ laws / weights.sum()
-        made = [law(i, token, 7, 1, 4, 3, 2, 5) for i in range(17)]
+        wanted = weights @ distributions / weights.sum()
+        made = [distribution(i, token, 7, 1, 4, 3, 2, 5) for i in range(17)]
         np.testing.assert_allclose(made, wanted, atol=1e-14)
 
 
 def _soft_labels(task: Task) -> np.ndarray:
-    """Return each sequence's label law: a point for reasoning, uniform on the keys for memory."""
+    """Return each sequence's label distribution: a point for reasoning, uniform on the keys for memory."""
     population = enumerate_population(task)
     out = np.zeros((len(population), task.vocab_size))
     for row, sequence in enumerate(population.sequences):
@@ -107,9 +109,9 @@ def _soft_labels(task: Task) -> np.ndarray:
 
 @given(n_keys=sizes, n_anchors=sizes, q=st.integers(1, 4))
 def test_mean_and_variance_are_those_of_the_law(n_keys: int, n_anchors: int, q: int) -> None:
-    law = reasoning_anchor_law(n_keys, n_anchors, q)
-    mean = sum((p * r for r, p in enumerate(law)), Fraction(0))
-    variance = sum((p * (r - mean) ** 2 for r, p in enumerate(law)), Fraction(0))
+    distribution = reasoning_anchor_distribution(n_keys, n_anchors, q)
+    mean = sum((p * r for r, p in enumerate(distribution)), Fraction(0))
+    variance = sum((p * (r - mean) ** 2 for r, p in enumerate(distribution)), Fraction(0))
     s, z_min, a_min = 5, 21, 3
     made_mean = find_derivation("mu_s").function()(s, z_min, a_min, n_keys, n_anchors, q)
     assert made_mean == pytest.approx(float(mean + s + z_min + (q - 1) * a_min), rel=1e-13)
@@ -119,8 +121,10 @@ def test_mean_and_variance_are_those_of_the_law(n_keys: int, n_anchors: int, q: 
 
 
 def test_papers_variance(record_error: Record) -> None:
-    law, i = label_distribution(Task.paper(), 15), np.arange(200)
-    error = abs(find_derivation("sigma_p").function()(100, 10, 2) - float(law @ (i - law @ i) ** 2))
+    distribution, i = label_distribution(Task.paper(), 15), np.arange(200)
+    error = abs(
+        find_derivation("sigma_p").function()(100, 10, 2) - float(distribution @ (i - distribution @ i) ** 2)
+    )
     record_error("Theorem 1", error / 841.5)
     assert find_derivation("sigma_p").function()(100, 10, 2) == pytest.approx(841.5, rel=1e-15)
     assert error < 1e-9  # i² reaches 4e4, times 2e-16, summed over 200 labels
@@ -128,6 +132,6 @@ def test_papers_variance(record_error: Record) -> None:
 
 def test_a_wrong_count_of_anchors_is_noticed() -> None:
     """A control that must fail: q − 1 anchors are not q."""
-    law: Any = find_derivation("eq 22").function()
-    wrong = [law(i - 15 - 21 - 11, 100, 10, 3) for i in range(200)]
+    distribution: Any = find_derivation("eq 22").function()
+    wrong = [distribution(i - 15 - 21 - 11, 100, 10, 3) for i in range(200)]
     assert np.abs(wrong - label_distribution(Task.paper(), 15)).max() > 1e-4

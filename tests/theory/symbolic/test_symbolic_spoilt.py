@@ -57,8 +57,8 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "cor 2": ("corollaries.coefficient", one_anchor_too_few),
     "next order": ("next_order._statement", times(2)),
     "eq 22": ("labels.coefficient", one_anchor_too_few),
-    "trapezoid": ("labels.label_law", result(lambda law: law.subs(R, R + 1))),
-    "key law": ("labels._role_shares", lambda right: lambda: right()[::-1]),
+    "trapezoid": ("labels.label_formula", result(lambda distribution: distribution.subs(R, R + 1))),
+    "key distribution": ("labels._role_shares", lambda right: lambda: right()[::-1]),
     "mu_s": ("moments.uniform_moment", lambda right: lambda power: right(power) + 1),
     "sigma_p": ("moments.uniform_moment", times(2)),
     "lemma 1": ("attention.gaussian_moment", times(sp.Rational(1, 2))),
@@ -68,8 +68,8 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "prop 2 exact": ("propositions.rho_anchor", result(lambda share: share / 2)),
     "prop 3": ("corollaries.coefficient", one_anchor_too_few),
     "prop 3 exact": ("propositions.rho_anchor", result(lambda share: share / 2)),
-    "rho anchor": ("last_place._last_window", times(sp.Rational(1, 2))),
-    "rho key": ("last_place._last_window", times(sp.Rational(1, 2))),
+    "rho anchor": ("last_position._last_window", times(sp.Rational(1, 2))),
+    "rho key": ("last_position._last_window", times(sp.Rational(1, 2))),
     "all small": ("propositions.eq_29", result(lambda row: -row)),
     "lemma 4": ("value_matrix.feed_forward_steps", last_step(lambda row: -row)),
     "eq 38": ("value_matrix._small_steps", last_step(lambda row: -row)),
@@ -96,7 +96,7 @@ def _nothing_spoilt_is_kept() -> Iterator[None]:
                     clear()
 
 
-SLOW = {"prop 3", "prop 3 exact", "key law", "next order", "eq 13"}
+SLOW = {"prop 3", "prop 3 exact", "key distribution", "next order", "eq 13"}
 """Seconds each; the others stand for them outside the long suite."""
 
 

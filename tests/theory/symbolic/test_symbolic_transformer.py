@@ -32,12 +32,12 @@ SCALES = np.array([4e-5, 2e-5, 1e-5])
 
 @dataclass(frozen=True)
 class Data:
-    """A population with the label law of every sequence: memory labels averaged over all tables."""
+    """A population with the label distribution of every sequence: memory labels averaged over all tables."""
 
     sequences: npt.NDArray[np.int64]
     labels: FloatArray
 
-    def law(self, weights: FloatArray) -> FloatArray:
+    def distribution(self, weights: FloatArray) -> FloatArray:
         return (weights @ self.labels / weights.sum())[None]
 
 
@@ -130,7 +130,13 @@ def _eq_29(data: Data, token: int, weights: dict[str, FloatArray]) -> FloatArray
     counts = (data.sequences == token).sum(1).astype(float)
     last = (data.sequences[:, -1] == token).astype(float)
     made: FloatArray = find_derivation("eq 29").function()(
-        counts.mean(), data.law(counts), last.sum() / counts.sum(), data.law(last), L, *_matrices(weights), D
+        counts.mean(),
+        data.distribution(counts),
+        last.sum() / counts.sum(),
+        data.distribution(last),
+        L,
+        *_matrices(weights),
+        D,
     )
     return made[0]
 
@@ -169,7 +175,7 @@ def _paper_and_exact(token: int, weights: dict[str, FloatArray]) -> tuple[FloatA
 
 @pytest.mark.parametrize("kind", ["reasoning anchor", "memory anchor"])
 def test_exact_propositions_hold_and_the_papers_do_not(data: Data, kind: str, record_error: Record) -> None:
-    """A floor that does not fall with ε: the paper's share 1/L of the last place is 1/(q(L−q)) = 1/6."""
+    """A floor that does not fall with ε: the paper's share 1/L of the last position is 1/(q(L−q)) = 1/6."""
     token, paper, exact = TOKENS[kind], [], []
     for weights in map(_weights, SCALES):
         flow = _flow(data, weights)["W_emb"][token]
@@ -191,7 +197,7 @@ def test_exact_propositions_are_eq_29_with_the_tasks_own_statistics(data: Data) 
         assert relative(exact, _eq_29(data, TOKENS[kind], weights)) < 1e-12
 
 
-def test_propositions_agree_with_the_numeric_label_laws(record_error: Record) -> None:
+def test_propositions_agree_with_the_numeric_label_distributions(record_error: Record) -> None:
     weights = _weights(1.0)
     feed = weights["W_f2"].T @ weights["W_f1"].T + np.eye(D)
     value = weights["W_O"].T @ weights["W_V"].T + np.eye(D)
@@ -224,7 +230,9 @@ def test_with_all_matrices_small_only_the_last_place_counts(data: Data, kind: st
     token = TOKENS[kind]
     last = (data.sequences[:, -1] == token).astype(float)
     counts = (data.sequences == token).sum()
-    made = find_derivation("all small").function()(counts / len(last), last.sum() / counts, data.law(last), D)
+    made = find_derivation("all small").function()(
+        counts / len(last), last.sum() / counts, data.distribution(last), D
+    )
     errors = []
     for scale in (1e-2, 1e-3):
         weights = {name: scale * value for name, value in _weights(1.0).items()}
@@ -235,10 +243,10 @@ def test_with_all_matrices_small_only_the_last_place_counts(data: Data, kind: st
 
 
 def test_keys_are_not_told_apart_where_all_matrices_are_small(data: Data) -> None:
-    """A key in the last place is noise, whose label law is the same for every key."""
-    laws = [data.law((data.sequences[:, -1] == key).astype(float)) for key in TASK.keys]
-    for law in laws:
-        np.testing.assert_allclose(law, laws[0], atol=1e-15)
+    """A key in the last position is noise, whose label distribution is the same for every key."""
+    distributions = [data.distribution((data.sequences[:, -1] == key).astype(float)) for key in TASK.keys]
+    for distribution in distributions:
+        np.testing.assert_allclose(distribution, distributions[0], atol=1e-15)
 
 
 def test_eq_38_is_the_limit_of_small_embeddings(data: Data, record_error: Record) -> None:

@@ -16,7 +16,7 @@ from validate.claims.measures.spectra import MATRICES
 from validate.claims.statements import Needs, Sample
 from validate.observe import Observations, tokens_of
 from validate.observe.embedding import embedding_geometry
-from validate.predict.predictors import training_laws
+from validate.predict.predictors import training_labels
 
 SEEDS = (0, 1, 2, 3)
 SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -97,7 +97,7 @@ def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:
     if kind == "random":
         return noise
     tokens = list(tokens_of(task))
-    rows = training_laws(task, tuple(tokens)) - 1 / task.vocab_size
+    rows = training_labels(task, tuple(tokens)) - 1 / task.vocab_size
     if kind == "eq. 14":
         shaped = [*task.reasoning_anchors, *task.keys]
         rows[[tokens.index(t) for t in shaped]] = eq14_embedding(task, shaped)
@@ -109,7 +109,7 @@ def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:
 def of_embeddings(kinds: Sequence[str], seed: int) -> Arrays:
     found = [embedding_geometry(embedding(kind, seed + 10 * i), TASK) for i, kind in enumerate(kinds)]
     arrays = {name: np.stack([each[name] for each in found]) for name in found[0]}
-    C = np.stack([*(training_laws(TASK, TASK.anchors) - 1 / TASK.vocab_size)])
+    C = np.stack([*(training_labels(TASK, TASK.anchors) - 1 / TASK.vocab_size)])
     return arrays | {"token_label_matrix_anchors": C, "frozen_direction": C @ C.T}
 
 
@@ -154,7 +154,9 @@ def ranks(*, small: bool) -> Arrays:
     return {f"effective_rank/{name}": course for name in (*MATRICES, "W_emb")}
 
 
-def looks(rate: float, seed: int, *, small: bool, shape: str = "laws", **options: Any) -> Observations:
+def looks(
+    rate: float, seed: int, *, small: bool, shape: str = "distributions", **options: Any
+) -> Observations:
     """Return a run that looks like one at small or at large initial weights."""
     kinds = ["random", shape, shape] if small else ["random"] * 3
     arrays = of_embeddings(kinds, seed) | attention(small=small, seed=seed) | ranks(small=small)

@@ -88,11 +88,13 @@ def test_order_of_an_arc() -> None:
 
 
 def test_predictions_are_those_of_the_label_laws(small: Observations) -> None:
-    laws = np.stack([label_distribution(TASK, s, held_out=True) for s in REASONING])
-    np.testing.assert_allclose(from_uniform(small, REASONING), cosine_matrix(laws - 1 / TASK.vocab_size))
+    distributions = np.stack([label_distribution(TASK, s, held_out=True) for s in REASONING])
+    np.testing.assert_allclose(
+        from_uniform(small, REASONING), cosine_matrix(distributions - 1 / TASK.vocab_size)
+    )
     mean = marginal_distribution(TASK, held_out=True)
-    np.testing.assert_allclose(from_marginal(small, REASONING), cosine_matrix(laws - mean))
-    # The made-up runs' counts are the laws, and their frozen direction has those as its gram matrix.
+    np.testing.assert_allclose(from_marginal(small, REASONING), cosine_matrix(distributions - mean))
+    # The made-up runs' counts are the distributions, and their frozen direction has those as its gram matrix.
     for predict in (from_counts, from_frozen_direction):
         np.testing.assert_allclose(predict(small, REASONING), from_uniform(small, REASONING), atol=1e-12)
 
@@ -290,8 +292,8 @@ def test_ranks_as_shares() -> None:
 
 
 def test_outputs_are_looked_at_early() -> None:
-    law = np.full((3, RANGES.vocab_size), 1 / RANGES.vocab_size)
-    arrays = {f"outputs/{m.name}": law for m in RANGES.mappings}
+    distribution = np.full((3, RANGES.vocab_size), 1 / RANGES.vocab_size)
+    arrays = {f"outputs/{m.name}": distribution for m in RANGES.mappings}
     arrays |= {f"label_mass/{m.name}": np.array([0, 0.1, 1.0]) * i for i, m in enumerate(RANGES.mappings, 4)}
     even = run(0.8, 0, {"mem": ramp(2)}, task=RANGES, arrays=arrays)
     assert early_epoch(even) == 3

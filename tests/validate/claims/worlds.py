@@ -31,7 +31,7 @@ World = Callable[[bool], Any]
 RATES = {"lr1": 1e-5, "lr2": 1e-4, "lr3": 1e-3}
 
 
-def by_scale(shape: str = "laws") -> World:
+def by_scale(shape: str = "distributions") -> World:
     """Small initial weights look small; in the opposite world large ones do."""
 
     def made(holds: bool) -> Any:
@@ -59,11 +59,13 @@ def ranges(holds: bool) -> Any:
         arrays = {}
         for mapping in RANGES.mappings:
             labels = RANGES.label_range(mapping if holds else RANGES.mappings[-1])
-            law = np.zeros(RANGES.vocab_size)
-            law[labels.start : labels.stop] = 1 / len(labels)
+            distribution = np.zeros(RANGES.vocab_size)
+            distribution[labels.start : labels.stop] = 1 / len(labels)
             own = RANGES.label_range(mapping)
-            arrays[f"outputs/{mapping.name}"] = np.stack([law] * len(EPOCHS))
-            arrays[f"label_mass/{mapping.name}"] = np.full(len(EPOCHS), law[own.start : own.stop].sum())
+            arrays[f"outputs/{mapping.name}"] = np.stack([distribution] * len(EPOCHS))
+            arrays[f"label_mass/{mapping.name}"] = np.full(
+                len(EPOCHS), distribution[own.start : own.stop].sum()
+            )
         return run(rate, seed, {"mem": ramp(2)}, task=RANGES, arrays=arrays)
 
     return world(build)
@@ -108,7 +110,7 @@ def shuffled(holds: bool) -> Any:
     """Shuffled labels leave the geometry and take the rule; or take the geometry and leave the rule."""
 
     def build(variant: str, rate: float, seed: int) -> Observations:
-        kind = "laws" if holds or variant == "plain" else "random"
+        kind = "distributions" if holds or variant == "plain" else "random"
         arrays = of_embeddings(["random", kind, kind], seed)
         return run(rate, seed, learning(small=variant == "plain" or not holds), arrays=arrays)
 
@@ -124,7 +126,7 @@ def spread(holds: bool) -> Any:
 
     def build(variant: str, rate: float, seed: int) -> Observations:
         changed = variant == "spread"
-        W = embedding("laws", seed, task if changed and holds else TASK)
+        W = embedding("distributions", seed, task if changed and holds else TASK)
         found = embedding_geometry(W, TASK)
         arrays = {name: np.stack([found[name]] * len(EPOCHS)) for name in ("gram", "norms")}
         return run(rate, seed, learning(small=True), task=task if changed else TASK, arrays=arrays)

@@ -117,8 +117,8 @@ def _sums(parts: list[str], epoch: int) -> dict[str, float]:
 def _of_data(config: MemberConfig) -> dict[str, np.ndarray[Any, Any]]:
     task = config.build_task()
     rng = np.random.default_rng(config.seed)
-    laws = label_table(task, held_out=True)[list(task.anchors)] - 1 / task.vocab_size
-    found = {"token_label_matrix_anchors": laws + 1e-4 * rng.normal(size=laws.shape)}
+    distributions = label_table(task, held_out=True)[list(task.anchors)] - 1 / task.vocab_size
+    found = {"token_label_matrix_anchors": distributions + 1e-4 * rng.normal(size=distributions.shape)}
     if config.model.kind == "emb-mlp":
-        found["frozen_direction"] = 9 * cosine_matrix(laws)
+        found["frozen_direction"] = 9 * cosine_matrix(distributions)
     return found

@@ -122,8 +122,8 @@ def test_predictions_are_those_of_the_theory_and_of_the_data() -> None:
     task, tokens = setting.task, setting.task.reasoning_anchors
     found = predictions(setting, tokens)
     assert list(found) == [UNIFORM, MARGINAL, SAMPLE, FROZEN, EQ14]
-    laws = np.array([label_distribution(task, s, held_out=True) for s in tokens])
-    np.testing.assert_allclose(found[UNIFORM], cosine_matrix(laws - 1 / task.vocab_size)[None])
+    distributions = np.array([label_distribution(task, s, held_out=True) for s in tokens])
+    np.testing.assert_allclose(found[UNIFORM], cosine_matrix(distributions - 1 / task.vocab_size)[None])
     rows = setting.runs[1].arrays["token_label_matrix_anchors"][5:]
     np.testing.assert_allclose(found[SAMPLE][1], cosine_matrix(rows))
     np.testing.assert_allclose(found[FROZEN][0], found[UNIFORM][0], atol=1e-12)
@@ -249,7 +249,7 @@ def test_last_attention_counts_what_lies_outside_key_and_anchors(small: Setting)
     assert panel.outside.mean == pytest.approx(0.1)
     np.testing.assert_allclose(panel.image_.get_array(), attention[2])
     assert panel.ax_ is not None
-    assert len(panel.ax_.patches) == 3  # A frame for each place of the key.
+    assert len(panel.ax_.patches) == 3  # A frame for each position of the key.
 
 
 def test_position_logits_leave_the_last_place_out(small: Setting) -> None:
@@ -291,8 +291,8 @@ def test_outputs_beside_label_distributions() -> None:
     drawn = panels[1].plot()
     output = setting.array("outputs/range2", 9)
     np.testing.assert_allclose(drawn.lines_["output"].get_ydata(), output.mean(axis=0))
-    law = drawn.lines_["distribution"].get_ydata()
-    assert set(np.flatnonzero(law)) == set(range(10, 40))
+    distribution = drawn.lines_["distribution"].get_ydata()
+    assert set(np.flatnonzero(distribution)) == set(range(10, 40))
     assert drawn.mass.mean == pytest.approx(output[:, 10:40].sum(axis=1).mean())
 
 

@@ -25,7 +25,7 @@ from theory import (
     gaussian_shape,
     gradient_orders,
     inner_product_difference,
-    label_law_embedding,
+    label_distribution_embedding,
     linear_plateau,
     mass_outside,
     normal_distance,
@@ -127,7 +127,7 @@ def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
     anchors = task.reasoning_anchors
     rate = task.length / token_ratio(task, anchors[0])
     normal = gaussian_embedding(task, anchors, learning_rate=rate)
-    return normal, label_law_embedding(task, anchors, learning_rate=rate)
+    return normal, label_distribution_embedding(task, anchors, learning_rate=rate)
 
 
 def ratio_exponent_in_width(seed: int, gamma: float) -> float:

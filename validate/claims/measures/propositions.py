@@ -15,7 +15,7 @@ from theory import (
     expected_token_label_matrix,
     fit_exponent,
     labels_of,
-    last_place_matrix,
+    last_position_matrix,
     lemma3_flow,
     paper_transformer_drive,
     transformer_drive,
@@ -69,7 +69,7 @@ def drives(seed: int, scale: float) -> dict[str, FloatArray]:
     return {
         "exact": lemma3_flow(p, *population()),
         "printed": paper_transformer_drive(C, task.length, W_f, W_VO),
-        "derived": transformer_drive(C, last_place_matrix(task), task.length, W_f, W_VO),
+        "derived": transformer_drive(C, last_position_matrix(task), task.length, W_f, W_VO),
     }
 
 

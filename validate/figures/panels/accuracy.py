@@ -129,6 +129,6 @@ def unlearned_levels(task: Task) -> dict[str, float]:
 
 
 def _entropy(task: Task, anchor: int) -> float:
-    law = label_distribution(task, anchor, held_out=True)
-    positive = law[law > 0]
+    distribution = label_distribution(task, anchor, held_out=True)
+    positive = distribution[distribution > 0]
     return float(-(positive * np.log(positive)).sum())

@@ -56,10 +56,10 @@ class CosineRows(BasePanel):
     @classmethod
     def from_task(cls, task: Task, tokens: Tokens) -> list[CosineRows]:
         """Predict every row of a group of reasoning anchors, by eq. 8, Theorem 1 and eq. 14."""
-        laws = [label_distribution(task, s) - 1 / task.vocab_size for s in tokens]
+        distributions = [label_distribution(task, s) - 1 / task.vocab_size for s in tokens]
         normal = gaussian_embedding(task, tokens)
         matrices = {
-            "P^s - u (eq. 8)": cosine_matrix(laws),
+            "P^s - u (eq. 8)": cosine_matrix(distributions),
             "normal, computed width (eq. 12)": cosine_matrix(normal),
             "normal, width 12 (eq. 14)": cosine_matrix(eq14_embedding(task, tokens)),
         }

@@ -35,8 +35,8 @@ class LabelDistributions(BasePanel):
         cls, task: Task, tokens: Tokens, title: str, *, held_out: bool = False
     ) -> LabelDistributions:
         """Compute P^s − u from a task."""
-        laws = [label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in tokens]
-        return cls(title, tokens, np.array(laws))
+        distributions = [label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in tokens]
+        return cls(title, tokens, np.array(distributions))
 
     def draw(self, ax: Axes) -> None:
         """Draw one line a token, dark to light in the tokens' order."""

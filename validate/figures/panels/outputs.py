@@ -25,7 +25,7 @@ class OutputDistribution(BasePanel):
     title : str
     output : ndarray, shape (3, d)
         Mean, low and high over seeds.
-    law : ndarray, shape (d,)
+    distribution : ndarray, shape (d,)
         P^s of the mapping's anchors, mean over them.
     mass : Estimate
         The output's mass on the mapping's labels.
@@ -33,7 +33,7 @@ class OutputDistribution(BasePanel):
 
     title: str
     output: FloatArray
-    law: FloatArray
+    distribution: FloatArray
     mass: Estimate
 
     @classmethod
@@ -56,9 +56,14 @@ class OutputDistribution(BasePanel):
 
     def draw(self, ax: Axes) -> None:
         """Draw output and distribution over the labels."""
-        labels = np.arange(len(self.law))
+        labels = np.arange(len(self.distribution))
         (self.lines_["distribution"],) = ax.step(
-            labels, self.law, where="mid", color=PALETTE[0], linewidth=1, label="label distribution $P^s$"
+            labels,
+            self.distribution,
+            where="mid",
+            color=PALETTE[0],
+            linewidth=1,
+            label="label distribution $P^s$",
         )
         shade(ax, labels, self.output, PALETTE[1])
         (self.lines_["output"],) = ax.plot(

@@ -15,7 +15,7 @@ from theory.symbolic.parts import Argument, Step
 LENGTH = sp.Symbol("L", integer=True, positive=True)
 START = sp.Symbol("t", integer=True, positive=True)
 SLOT = sp.Symbol("pi_s", positive=True)
-PLACES = "Key and anchors stand in a row; the key's place is uniform on the first L − q."
+PLACES = "Key and anchors stand in a row; the key's position is uniform on the first L − q."
 
 
 @functools.cache
@@ -23,7 +23,7 @@ def rho_anchor() -> Derivation:
     """Count how often an anchor's occurrence is a sequence's last token."""
     anywhere = sp.Sum(SLOT, (sp.Symbol("k", integer=True), 1, Q)).doit()
     last = _last_window() * SLOT
-    return _last_place(
+    return _last_position(
         name="rho anchor",
         steps=(
             Step("Occurrences per sequence: each of q places holds s with probability pi_s.", anywhere),
@@ -35,7 +35,7 @@ def rho_anchor() -> Derivation:
             Step("The share: divide.", sp.simplify(last / anywhere)),
         ),
         statement=1 / (Q * (LENGTH - Q)),
-        assumption="Each of the q anchor places holds s with the same probability pi_s.",
+        assumption="Each of the q anchor positions holds s with the same probability pi_s.",
     )
 
 
@@ -44,7 +44,7 @@ def rho_key() -> Derivation:
     """Count how often a key token is a sequence's last token, where it is always noise."""
     anywhere = (1 + LENGTH - Q - 1) / N_Z
     last = sp.simplify((1 - _last_window()) / N_Z)
-    return _last_place(
+    return _last_position(
         name="rho key",
         steps=(
             Step("Occurrences per sequence: the key and L − q − 1 noise tokens, each uniform.", anywhere),
@@ -64,7 +64,7 @@ def _last_window() -> sp.Expr:
     return (sp.simplify(hits) / n).subs(n, LENGTH - Q)
 
 
-def _last_place(name: str, steps: tuple[Step, ...], statement: sp.Expr, assumption: str) -> Derivation:
+def _last_position(name: str, steps: tuple[Step, ...], statement: sp.Expr, assumption: str) -> Derivation:
     result = steps[-1].expression
     return Derivation(
         name=name,
