@@ -1,20 +1,24 @@
 # Each target makes the environment it needs if it is missing; nothing has to be installed first.
 PYTHON ?= python3
 VENV ?= .venv
+OLDEST := $(VENV)-oldest
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-long lint docs bench mutants clean
+.PHONY: demo test test-long test-oldest lint docs bench mutants clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto
 
 test-long: $(VENV)/.dev
 	$(BIN)/python -m pytest --long -m long
 	$(BIN)/python -m tests.fuzz
+
+test-oldest: $(OLDEST)/.dev
+	$(OLDEST)/bin/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -31,7 +35,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info docs/_build
+	rm -rf $(VENV) $(OLDEST) build dist *.egg-info docs/_build
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -46,4 +50,12 @@ $(VENV)/.dev: $(VENV)/.base
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[dev,docs]'
+	touch $@
+
+# The oldest versions that pyproject.toml declares.
+$(OLDEST)/.dev: pyproject.toml constraints.txt tests/oldest.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) tests/oldest.py > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --editable .
 	touch $@

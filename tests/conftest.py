@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -49,6 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
         refused = why_refused(config.option)
         if refused is not None:
             raise pytest.UsageError(f"--equation-errors: {refused}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one process run the tests that share what takes seconds to make."""
+    from tests.scheduling import SharingScheduling
+
+    return SharingScheduling(config, log)
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.oldest import LEFT_OUT, requirements
+from tests.scheduling import SHARED, scope_of
+
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory", "sim", "validate"}}
 
@@ -87,6 +90,25 @@ def test_constraints_pin_every_dependency() -> None:
         if "==" in line
     }
     assert names <= pinned
+
+
+def test_the_oldest_versions_are_those_that_are_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {*project["dependencies"], *project["optional-dependencies"]["dev"]}
+    tried = {entry.replace("==", ">=") for entry in requirements() if "==" in entry}
+    left = {entry for entry in declared - tried if entry.split(">=")[0] not in LEFT_OUT}
+    assert {entry.split(">=")[0] for entry in left} == {entry.split(">=")[0] for entry in tried - declared}
+    assert {entry.split(">=")[0] for entry in left} == {"torch"}
+
+
+def test_what_tests_share_is_made_in_one_process() -> None:
+    for begin in SHARED:
+        assert (ROOT / begin).exists()
+    figures = {
+        scope_of(f"tests/validate/figures/{name}.py::test_it") for name in ("test_paper", "test_layout")
+    }
+    assert figures == {"drawn figures"}
+    assert scope_of("tests/sim/test_run.py::test_it[1]") == "tests/sim/test_run.py"
 
 
 def test_tests_run_on_one_thread() -> None:

@@ -43,9 +43,9 @@ class PredictedRows:
         found = self.counted.multiply(self.counted).sum(axis=1)
         found = found - 2 * np.sum((self.counted @ self.references.T) * self.weights, axis=1)
         found = found + np.sum((self.weights @ (self.references @ self.references.T)) * self.weights, axis=1)
-        largest = np.maximum(
-            self.counted.max(axis=1).toarray(), self.weights @ self.references.max(axis=1, initial=0.0)
-        )
+        # SciPy before 1.15 returns a column here.
+        counted = self.counted.max(axis=1).toarray().ravel()
+        largest = np.maximum(counted, self.weights @ self.references.max(axis=1, initial=0.0))
         return np.where(found > 1e-20 * largest**2, found, 0.0)
 
     def gram(self) -> FloatArray:

@@ -1,0 +1,32 @@
+"""Print the oldest versions that pyproject.toml declares, as requirements for ``make test-oldest``.
+
+Torch alone is the newest, as constraints.txt has it: an old one brings gigabytes of CUDA with it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = ("ruff", "mypy", "scipy-stubs", "build")
+"""Tools that no test imports."""
+OF_THEIR_TIME = ("mpmath<1.4", "pyparsing<3.3")
+"""Below these, SymPy and matplotlib of that time call what is deprecated now, and a warning is an error."""
+
+
+def requirements() -> list[str]:
+    """Return a requirement for each package that running the tests takes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    oldest = [entry.replace(">=", "==") for entry in declared if entry.split(">=")[0] not in LEFT_OUT]
+    pinned = [
+        line
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if line.startswith("torch==")
+    ]
+    return sorted({*(line for line in oldest if not line.startswith("torch==")), *pinned, *OF_THEIR_TIME})
+
+
+if __name__ == "__main__":
+    print("\n".join(requirements()))

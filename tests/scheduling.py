@@ -1,0 +1,27 @@
+"""Which test files one process of ``pytest -n`` runs: those that share what takes seconds to make."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+
+SHARED = {
+    "tests/validate/figures/": "drawn figures",
+    "tests/validate/test_answer.py": "a report",
+    "tests/validate/test_compare_command.py": "a report",
+    "tests/validate/test_kept_or_folder.py": "a report",
+    "tests/validate/test_report.py": "a report",
+    "tests/validate/test_report_page.py": "a report",
+}
+"""How the names of test files begin, and what is made once for all of them."""
+
+
+def scope_of(test: str) -> str:
+    """Return what a test shares with others: its file, or what its file shares with other files."""
+    return next((what for begin, what in SHARED.items() if test.startswith(begin)), test.partition("::")[0])
+
+
+class SharingScheduling(LoadFileScheduling):
+    """Give each process whole files, and files that share something to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
