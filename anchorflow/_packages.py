@@ -1,4 +1,4 @@
-"""The three packages, found beside this one: another folder of the same name is told from them."""
+"""The three packages, found beside this one: another folder of the same name is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like before a command has begun and after it has ended: one line, no traceback."""
+"""Ctrl-C and similar signals before a command has begun and after it has ended: one line, no traceback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stop(*_: object) -> None:
 
 
 def stop_at_once() -> None:
-    """Let every signal that asks a process to stop do so at once, but for those that are ignored."""
+    """Let every signal that asks a process to stop do so at once, except for those that are ignored."""
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)

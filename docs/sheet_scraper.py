@@ -1,4 +1,4 @@
-"""How the gallery finds our figures: they are no pyplot figures, but sheets that a script draws."""
+"""How the gallery finds our figures: they are not pyplot figures, but sheets that a script draws."""
 
 from __future__ import annotations
 

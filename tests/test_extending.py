@@ -1,4 +1,4 @@
-"""The page on extending: its code runs as it stands, and a model of one's own is a model like the others."""
+"""The page on extending: its code runs as it stands, and a model of your own is a model like the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like while a command is still being loaded: one line, exit code 130, no process left."""
+"""Ctrl-C and similar signals while a command is still loading: one line, exit code 130, no process left."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Entries:
     undefined: bool = False
 
     def __call__(self, argument: str, value: Any) -> Any:
-        """Return the value, or refuse what is no such array."""
+        """Return the value, or refuse anything else."""
         try:
             array = np.asarray(value)
         except (ValueError, TypeError, OverflowError):
@@ -89,7 +89,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that it refuses arguments that its annotations do not allow.
 
     Understood are classes, ``int``, ``float``, ``bool``, ``str``, ``Literal``, arrays, unions, iterables of
-    these, and ``Annotated`` with checks. True is no number, nor are NaN and infinity; an int can stand
+    these, and ``Annotated`` with checks. True is not a number, nor are NaN and infinity; an int can stand
     for a float. Other annotations are not checked.
 
     Raises

@@ -13,7 +13,7 @@ class InputError(ValueError):
     """A ValueError whose message names the argument, the value and the remedy.
 
     The command line shows such a message as one sentence and exits with code 2; any other exception
-    is a defect of ours and keeps its traceback.
+    is a bug and keeps its traceback.
     """
 
     def __init__(self, argument: str, value: object, problem: str, remedy: str) -> None:

@@ -43,5 +43,5 @@ def check_memory(argument: str, value: object, n_bytes: int, what: str, remedy: 
 
 
 def _gib(n_bytes: int) -> str:
-    # An estimate of hundreds of digits is no float.
+    # An estimate of hundreds of digits is not a float.
     return f"{n_bytes / 2**30:.3g} GiB" if n_bytes < 2**80 else "more than a billion GiB"

@@ -25,8 +25,8 @@ def load_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        With the file's name, and for wrong syntax the line and column: if there is no such file, if it is no
-        regular file, too large, not UTF-8, not TOML, or nested too deeply.
+        With the file's name, and for wrong syntax the line and column: if there is no such file, or it is not
+        a regular file, too large, not UTF-8, not TOML, or nested too deeply.
     """
     found: dict[str, Any] = _parsed(path, tomllib.loads, "TOML")
     return found
@@ -64,7 +64,7 @@ def open_regular(path: Path) -> Iterator[BinaryIO]:
     Raises
     ------
     InputError
-        If there is no such file, it is no regular file, or it cannot be read.
+        If there is no such file, it is not a regular file, or it cannot be read.
     """
     try:
         # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.

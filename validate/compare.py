@@ -122,7 +122,7 @@ def group_title(group: str) -> str:
 
 @checked
 def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
-    """Return each predictor's matrices, one a seed; predictors that say nothing are left out."""
+    """Return each predictor's matrices, one per seed; predictors that say nothing are left out."""
     return _predicted(_of_one_task(runs, tokens), [epoch] * len(runs), tokens)
 
 
@@ -182,7 +182,7 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     if np.isinf(p).any() or np.isinf(o).any():
         raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
     error = p - o
-    # Cosines that are equal but for rounding shall tie, not be ranked by their last digits.
+    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
     from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
 
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)

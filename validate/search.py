@@ -64,7 +64,7 @@ class Wanted:
 
 
 def held_out_lag(run: Observations) -> Value:
-    """Return the largest lag of the test behind the training accuracy; at least that, if training goes on."""
+    """Return the largest lag of the test behind the training accuracy; a lower bound until that is fitted."""
     lag = float((curve(run, "accuracy", "rsn_train")[1] - curve(run, "accuracy", "rsn_test")[1]).max())
     return lag if is_fitted(run, "rsn_train") else Bound(low=lag)
 

@@ -77,7 +77,7 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
     Raises
     ------
     InputError
-        If the values are no numbers, or the level is not between 0 and 1.
+        If the values are not numbers, or the level is not between 0 and 1.
     """
     numbers = check_shape("values", values, (None,))
     low, high = check_shape("within", within, (2,))

@@ -1,4 +1,4 @@
-"""A model of one's own: logits linear in the sum of the embeddings."""
+"""A model of your own: logits linear in the sum of the embeddings."""
 
 from typing import Literal
 

@@ -49,12 +49,12 @@ class LanguageTask(Section):
     n_sequences: Count
     """Sequences of each corpus, drawn by the run's seed."""
     length: Annotated[int, Field(ge=2, le=100_000)]
-    """The context: a sequence has so many inputs, each predicting the token behind it."""
+    """The context: a sequence has this many inputs, each predicting the token after it."""
     vocab_size: Annotated[int, Field(ge=3, le=10_000_000)]
     """Tokens: all that occur in the corpora and <end>, or fewer, the most frequent and <other>."""
     layout: Layout = "cut"
-    """pad: a document a sequence, padded, longer ones refused; cut: the same, of longer ones the beginning;
-    pack: documents of a corpus one behind the other, without padding."""
+    """pad: one document per sequence, padded; longer ones are refused; cut: the same, longer ones shortened;
+    pack: the documents of a corpus one after another, without padding."""
     tokenizer: str = ""
     """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
 

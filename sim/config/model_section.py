@@ -18,7 +18,7 @@ Loss = Literal["last-token", "next-token"]
 Embedding = Literal["random", "label-distributions"]
 Source = Literal["embedding", "position", "layer_norm"]
 PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
-"""Layer norm in front of attention, FFN and read-out."""
+"""Layer norm before attention, FFN and read-out."""
 LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 """The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
 

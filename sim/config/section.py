@@ -14,7 +14,7 @@ MANY = 1_000_000_000
 """The largest count of anything: what exceeds memory is refused with an estimate (``sim.training.size``)."""
 Item = TypeVar("Item")
 Several = Annotated[tuple[Item, ...], Strict(False)]
-"""A tuple, or the list that a TOML file has in its stead; its items are as strict as any value."""
+"""A tuple, or the list that a TOML file has instead; its items are as strict as any value."""
 Count = Annotated[int, Field(ge=1, le=MANY)]
 Width = Annotated[int, Field(ge=1, le=10_000_000)]
 
@@ -52,7 +52,7 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     position, value = _position(problem["loc"]), problem["input"]
     inner = problem.get("ctx", {}).get("error")
     if isinstance(inner, InputError):
-        # A section inside this one, or a check across fields, has said it already but for the section's name.
+        # A nested section, or a check across fields, has said it already; only the section's name is missing.
         separator = " " if inner.argument == "key" else "."
         named = inner.argument == position
         argument = position if named else separator.join(filter(None, (position, inner.argument)))
@@ -67,7 +67,7 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
 
 
 def _position(location: tuple[int | str, ...]) -> str:
-    """Return where a problem is, without the members of unions that pydantic adds: nobody wrote those."""
+    """Return where a problem is, without the union members that pydantic adds: the user never wrote those."""
     added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[")
     parts = [str(part) for part in location]
     return ".".join(parts[:1] + [part for part in parts[1:] if not added.match(part)])

@@ -35,7 +35,7 @@ class Corpus:
     Attributes
     ----------
     tokens : ndarray of int32, shape (n,)
-        All documents, one behind the other.
+        All documents, one after another.
     ends : ndarray of int64, shape (n_documents,)
         Where each document ends.
     words : tuple of str
@@ -106,7 +106,7 @@ class Corpus:
         return Corpus(new[self.tokens], self.ends, words)
 
     def cut(self, length: int) -> Corpus:
-        """Return the corpus with every document cut into pieces of at most so many tokens."""
+        """Return the corpus with every document cut into pieces of at most this many tokens."""
         starts = np.concatenate([[0], self.ends[:-1]])
         ends = [np.arange(s + length, e, length) for s, e in zip(starts, self.ends, strict=True)]
         return Corpus(self.tokens, np.unique(np.concatenate([*ends, self.ends])), self.words)
@@ -144,7 +144,7 @@ def build_corpus(
     vocabulary : int, optional
         Keep the most frequent tokens alone; others become ``<other>``.
     context : int, optional
-        Cut documents into pieces of at most so many tokens.
+        Cut documents into pieces of at most this many tokens.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from theory import InputError
 from theory.reading import open_regular
 
 END = "<end>"
-"""The token behind every document."""
+"""The token after every document."""
 PADDING = -1
 """What stands behind a sequence that is shorter than the context."""
 
@@ -50,7 +50,7 @@ class TextDataset(Dataset):
 
 
 def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
-    """Return each corpus as a run has trained on it, a sequence a document, from ``statistics``."""
+    """Return each corpus as a run has trained on it, each sequence as a document, from ``statistics``."""
     words, names = tuple(json.loads(meta["words"])), json.loads(meta["corpora"])
     found = {}
     for name, (start, end) in zip(names, pairwise([0, *arrays["ends"].tolist()]), strict=True):
@@ -127,7 +127,7 @@ def _check_digest(file: str, wanted: str) -> None:
 
 
 def _in_vocabulary(whole: Corpus, size: int) -> Corpus:
-    """Return a corpus in a vocabulary of so many tokens, <end> being the last."""
+    """Return a corpus in a vocabulary of a given size, <end> being the last."""
     distinct = int(np.count_nonzero(whole.counts))
     if size > distinct + 1:
         problem = f"the corpora have {distinct} tokens and {END}"

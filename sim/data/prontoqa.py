@@ -50,7 +50,7 @@ MOST_HOPS = 5
 KEYS = ("question", "query", "chain_of_thought", "answer")
 """The parts of a text, in order: the fields to give where such a file is read as a corpus."""
 _NEGATED = 1 / 3
-"""The share of properties with "not", but for the pair about the query; in the published questions 0.317."""
+"""The share of properties with "not", except for the pair about the query; the published have 0.317."""
 _LONGER = 0.86
 """How much rarer a chain is than one shorter by a concept: fitted to the published questions."""
 
@@ -186,7 +186,7 @@ def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
     Raises
     ------
     InputError
-        If the file cannot be read, or a line, named by its number, is no such question.
+        If the file cannot be read, or a line, named by its number, is not such a question.
     """
     file, found = as_path("path", path), []
     with open_regular(file) as lines:

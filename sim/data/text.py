@@ -27,8 +27,8 @@ def read_documents(
     Parameters
     ----------
     path : path
-        ``.txt`` or ``.md``: text in UTF-8. ``.jsonl`` or ``.ndjson``: one JSON object a line, a document
-        each. ``.parquet``: a document a row; needs pyarrow.
+        ``.txt`` or ``.md``: text in UTF-8. ``.jsonl`` or ``.ndjson``: one JSON object per line, a document
+        each. ``.parquet``: one document per row; needs pyarrow.
     fields : sequence of str, optional
         The keys or columns that hold the text. Several are joined by spaces, and so are lists of texts.
     unit : {"paragraph", "line", "file"}, optional

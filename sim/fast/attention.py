@@ -19,7 +19,7 @@ Projections = RowProjections | QueryNormProjections | TableProjections
 
 
 @dataclass(frozen=True)
-class Attention:
+class LayerAttention:
     """Attention of one layer, with its projections and the pre norm before them.
 
     Attributes
@@ -30,13 +30,23 @@ class Attention:
         M, B and L.
     n_heads : int
         H.
-    projections : RowProjections, QueryNormProjections or TableProjections
-        To queries, keys and values.
     """
 
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
+
+
+@dataclass(frozen=True)
+class Attention(LayerAttention):
+    """Attention with a query at every position.
+
+    Attributes
+    ----------
+    projections : RowProjections, QueryNormProjections or TableProjections
+        To queries, keys and values.
+    """
+
     projections: Projections
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:

@@ -14,32 +14,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.attention import softmax_, softmax_backward
+from sim.fast.attention import LayerAttention, softmax_, softmax_backward
 from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.fast.matmul import small_products
 from sim.models.layers import Parameters, member_product
 
 
 @dataclass(frozen=True)
-class LastPositionAttention:
-    """Attention of the last layer, with its projections and the pre norm before them.
+class LastPositionAttention(LayerAttention):
+    """Attention of the last layer, with a query at the last position alone.
 
     Attributes
     ----------
-    prefix : str
-        The layer's, "0." for the first.
-    sizes : tuple of int
-        M, B and L.
-    n_heads : int
-        H.
     norm : Norm or None
     queries_only : bool
-        Whether the norm is in front of the queries alone.
+        Whether the norm is on the queries alone.
     """
 
-    prefix: str
-    sizes: tuple[int, int, int]
-    n_heads: int
     norm: Norm | None
     queries_only: bool = False
 

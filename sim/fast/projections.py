@@ -41,7 +41,7 @@ class RowProjections:
 
 @dataclass(frozen=True)
 class QueryNormProjections:
-    """The same with the norm in front of the queries alone: Norm(x) W_Q, and x (W_K, W_V).
+    """The same with the norm on the queries alone: Norm(x) W_Q, and x (W_K, W_V).
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ not stand in the way: with a bar for a vector less its own mean it is
 .. math:: r_{si}\, (\bar e_s + \bar p_i) \odot \mathrm{gain} + \mathrm{bias},
     \qquad r_{si} = (\|\bar e_s + \bar p_i\|^2 / d_m + ε)^{-1/2},
 
-linear in tables but for one number a row. The same as ``RowProjections`` up to rounding.
+linear in tables except for one number per row. The same as ``RowProjections`` up to rounding.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def train_associations(
     Raises
     ------
     InputError
-        If the sequences are no such array, or a token is outside the vocabulary.
+        If the sequences are not such an array, or a token is outside the vocabulary.
     """
     array: npt.NDArray[np.int64] = np.asarray(sequences)
     if array.ndim != 2 or not len(array) or array.shape[1] < 2:

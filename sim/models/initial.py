@@ -40,8 +40,8 @@ def gaussian(shape: tuple[int, ...], std: float, generator: torch.Generator) -> 
 def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     """Draw the members' initial parameters, each tensor from a generator of its own.
 
-    A member's draw depends on its seed alone, so that it is the same in any company. Drawn in float64
-    and rounded, so that float32 and float64 runs start at the same point.
+    A member's draw depends on its seed alone, not on the other members. It is made in float64 and rounded,
+    so that float32 and float64 runs start at the same point.
     """
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")

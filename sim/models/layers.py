@@ -1,6 +1,6 @@
 """What models are built from, every tensor with a leading member axis.
 
-One code path serves one member and many: with M members, B sequences a member and L positions, activations
+One code path serves one member and many: with M members, B sequences per member and L positions, activations
 have shape (M, B, L, width) and weights (M, ...).
 """
 

@@ -67,7 +67,7 @@ class InitReport:
         return [tensor.names[0] for tensor in self.tensors if tensor.how == "kept"]
 
     def rows(self) -> list[list[str]]:
-        """Return a line a tensor, as text."""
+        """Return one line per tensor, as text."""
         return [
             [
                 " = ".join(t.names),
@@ -82,7 +82,7 @@ class InitReport:
         ]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary a tensor."""
+        """Return one dictionary per tensor."""
         return [vars(tensor) | {"name": tensor.names[0]} for tensor in self.tensors]
 
     def __str__(self) -> str:

@@ -147,7 +147,7 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     """Return the fan-in of a weight, if its module is one whose products are known."""
     if is_hugging_face_conv1d(owner):
         return weight.shape[0]
-    # torch stores a map from rows to rows transposed; attention packs three of them behind each other.
+    # torch stores a map from rows to rows transposed; attention packs three of them one after another.
     if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
@@ -163,7 +163,7 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
 
 
 def is_hugging_face_conv1d(module: nn.Module) -> bool:
-    """Whether a module is GPT-2's linear map, whose weight has shape (in, out): told by its names alone."""
+    """Whether a module is GPT-2's linear map, whose weight has shape (in, out), by its attribute names."""
     weight = getattr(module, "weight", None)
     if not isinstance(weight, nn.Parameter) or weight.ndim != 2:
         return False

@@ -30,7 +30,7 @@ from theory import InputError
 from theory.paths import as_path, is_folder
 
 FORMAT_VERSION = 2
-"""Folders of version 1 have no manifest: they can be read, but not told from ones that were changed."""
+"""Folders of version 1 have no manifest: they can be read, but changes to them go unnoticed."""
 _REMEDY = "restore it, or move the folder away and train the run again"
 
 
@@ -154,7 +154,7 @@ class RunFolder:
             return read_tensors(self._verified(name))
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """Return one of its JSON objects, unchecked but for its checksum."""
+        """Return one of its JSON objects, unchecked except for its checksum."""
         if not (self.path / name).exists():
             raise incomplete(self.path, name)
         with self.reading(name):

@@ -76,7 +76,7 @@ def _open(file: Path) -> int:
 
 
 def _holder(descriptor: int) -> str | None:
-    """Return the process number in a lock, nothing if it is still empty; None if it is no lock."""
+    """Return the process number in a lock, nothing if it is still empty; None if it is not a lock."""
     content = os.pread(descriptor, 21, 0)
     return content.decode("ascii") if re.fullmatch(rb"[0-9]{0,20}", content) else None
 

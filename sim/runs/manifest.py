@@ -123,7 +123,7 @@ class Manifest:
     def _own_digest(
         self, name: str, listed: dict[str, tuple[str, ...]], content: bytes | None = None
     ) -> str | None:
-        """Return the digest of a file of ours, None if there is no such file; refuse any other.
+        """Return the digest of one of our files, None if there is no such file; refuse any other.
 
         A file that already has this ``content`` counts as ours.
         """

@@ -83,7 +83,7 @@ class Run:
         return html_table(title, ["data set", "accuracy", "loss (nats)"], rows)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one an evaluation and data set."""
+        """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one per evaluation and data set."""
         return metric_records(self.path, self.config, self.metrics)
 
     def to_frame(self) -> Any:
@@ -148,12 +148,12 @@ class Run:
         return counts, int(n_sequences)
 
     def corpora(self) -> dict[str, Corpus]:
-        """Return the corpora that a language model trained on, by name, a sequence a document.
+        """Return the corpora that a language model trained on, by name, each sequence as a document.
 
         Raises
         ------
         InputError
-            If the run is no language model's.
+            If the run is not a language model's.
         """
         from sim.data.language import corpora_of
 

@@ -34,7 +34,7 @@ def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
     Raises
     ------
     DamagedError
-        If it is no such file, or holds a dtype that NumPy does not have.
+        If it is not such a file, or holds a dtype that NumPy does not have.
     """
     try:
         arrays = safetensors.numpy.load(content)

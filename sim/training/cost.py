@@ -18,7 +18,7 @@ from sim.runs.provenance import peak_memory_mib
 from sim.training.device_steps import BLOCK
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels
-from sim.training.session import choose_member_route
+from sim.training.start import choose_member_route
 from sim.training.together import groups_of_members
 from sim.training.trainer import Trainer
 from theory.checked import Size, checked

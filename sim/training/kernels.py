@@ -97,7 +97,7 @@ def check_kernels(kernels: Kernels, device: str) -> None:
 
 
 _OPTIONS: dict[str, Any] = {
-    "compile_threads": 1,  # No pool of compiling processes: training has a process to a core already.
+    "compile_threads": 1,  # No pool of compiling processes: training already has one process per core.
     "cpp_wrapper": True,  # Kernels are called from C++,
     "realize_reads_threshold": 0,  # and compute nothing twice that two of them read: 1.5 % of a step each.
 }

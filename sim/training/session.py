@@ -11,17 +11,16 @@ from typing import Any, Unpack
 
 import torch
 
-from sim.config.run import Kernels, MemberConfig, sources
-from sim.fast.matmul import RouteReport, choose_route, matmul_route
-from sim.models.base import model_of
+from sim.config.run import MemberConfig, sources
+from sim.fast.matmul import RouteReport, matmul_route
 from sim.runs import provenance
-from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
+from sim.training.start import choose_member_route, earlier_kernels, earlier_route, open_folders
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.checked import checked
@@ -128,7 +127,7 @@ class Session:
             folder.write_metrics(self.metrics[m])
 
     def _epoch(self) -> float:
-        """Return the epochs done: a whole number, but for evaluations within one."""
+        """Return the epochs done: a whole number, except for evaluations within one."""
         trainer = self.trainer
         return trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
 
@@ -212,49 +211,14 @@ def train_together(
         folders = open_folders(members, paths, how)
         # A run keeps what it started with, or its numbers would depend on the interruption.
         earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
-        route = _earlier_route(earlier) or choose_member_route(members[0], how.device)
+        route = earlier_route(earlier) or choose_member_route(members[0], how.device)
         with matmul_route(route.route):
-            wanted = _earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
+            wanted = earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
             used = choose_kernels(trainer, wanted)
             recorded = earlier.get("sources", {})
             session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
             _restore(session)
             return session.run(stop)
-
-
-def open_folders(
-    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
-) -> list[RunFolder]:
-    """Return the members' folders, new or as they were left; refuse all before any is changed."""
-    existing = [execution.resume and is_begun(path) for path in paths]
-    for path, exists in zip(paths, existing, strict=True):
-        if not exists:
-            check_free(path, overwrite=execution.overwrite)
-    return [
-        reopen_folder(path, member) if exists else create_folder(path, member, overwrite=execution.overwrite)
-        for path, member, exists in zip(paths, members, existing, strict=True)
-    ]
-
-
-def _earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
-    return RouteReport(**earlier["matmul"]) if earlier.get("matmul") else None
-
-
-def _earlier_kernels(earlier: dict[str, Any]) -> Kernels:
-    if not earlier:
-        return "auto"
-    used: Kernels = earlier["kernels"]["used"] if earlier.get("kernels") else "torch"
-    return used
-
-
-def choose_member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
-    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
-    if member.training.dtype == "float64" or device != "cpu":
-        return RouteReport("default", {}, {})
-    batch = member.training.batch_size
-    rows = 1000 if batch == "full" else int(batch)
-    model, task = model_of(member.model), member.task
-    return choose_route(rows * model.rows(task.length), model.widths(task.vocab_size))
 
 
 def _restore(session: Session) -> None:

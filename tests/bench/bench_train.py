@@ -21,7 +21,7 @@ from sim.config.run import Kernels
 from sim.fast.memory import keep_freed_memory
 from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.launch import default_workers
-from sim.training.session import choose_member_route
+from sim.training.start import choose_member_route
 from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
 from tests.bench.reference import PlainLoop
 

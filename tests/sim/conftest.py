@@ -46,7 +46,7 @@ def forked() -> Any:
 
 @pytest.fixture
 def small() -> Callable[..., RunConfig]:
-    """Make a configuration of a small task; keywords are training options but for the run's own."""
+    """Make a configuration of a small task; keywords are training options except for the run's own."""
     return make_small
 
 

@@ -115,7 +115,7 @@ def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -
     torch.testing.assert_close(pruned, whole, rtol=1e-12, atol=1e-12)
     tensors = list(parameters.values())
     of_pruned, of_whole = (torch.autograd.grad(x.square().sum(), tensors) for x in (pruned, whole))
-    # A bias of the keys shifts all logits of a row alike: its gradient is zero but for the others' rounding.
+    # A bias of the keys shifts all logits of a row alike: its gradient is zero up to the others' rounding.
     largest = max(float(g.abs().max()) for g in of_whole)
     for a, b in zip(of_pruned, of_whole, strict=True):
         assert float((a - b).abs().max()) < 1e-12 * largest

@@ -66,7 +66,7 @@ def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
 
 @pytest.mark.statistical
 def test_first_order_probability_is_not_used_where_the_logits_are_large():
-    """The control: behind a layer norm at γ = 0.3 the logits are of order eight and rows are far from 1/i."""
+    """The control: after a layer norm at γ = 0.3 the logits are of order eight and rows are far from 1/i."""
     rows = sample_attention_rows(200, 64, 0.3, 9, 400, np.random.default_rng(2), source="layer_norm")
     assert attention_logit_std(200, 0.3, source="layer_norm") > 8
     assert np.median(rows.max(axis=1)) > 0.9

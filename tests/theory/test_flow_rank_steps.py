@@ -57,7 +57,7 @@ def test_a_smaller_start_escapes_later_in_proportion():
     initial = parameters()
     whole = rank_steps_from_labels(C, initial, 2)
     small = rank_steps_from_labels(C, initial.scaled(0.01), 2)
-    # The threshold shrinks with the embedding, so that the flow is the same but for its clock.
+    # The threshold shrinks with the embedding, so that the flow is the same except for its clock.
     assert small.times == pytest.approx(100 * whole.times, rel=1e-6)
 
 

@@ -113,7 +113,7 @@ def test_toml_short_form_and_file(tmp_path: Path) -> None:
         ({"keys": [21, 21]}, ["keys = 21", "twice"]),
         ({"keys": 7}, ["keys = 7", "range"]),
         ({"held_out": {(11,)}}, ["held_out = (11,)", "n_anchors = 2"]),
-        ({"held_out": {(11, 5)}}, ["held_out = (11, 5)", "5 is no anchor"]),
+        ({"held_out": {(11, 5)}}, ["held_out = (11, 5)", "5 is not an anchor"]),
         ({"held_out": [11]}, ["held_out = 11", "not a list", "tuple"]),
         ({"reasoning_anchors": None, "held_out": {(1, 2)}}, ["held_out = (1, 2)", "generalise"]),
         ({"reasoning_anchors": None, "memory_anchors": None, "held_out": ()}, ["no mapping"]),
@@ -214,7 +214,7 @@ HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('rule = "shift"\ntable = { "01" = 5, "1" = 6, "2" = 0 }', ["table = '01'", "no integer"]),
+        ('rule = "shift"\ntable = { "01" = 5, "1" = 6, "2" = 0 }', ["table = '01'", "not an integer"]),
         ('rule = "shift"\ntable = { "+1" = 5, "2" = 0 }', ["'+1'"]),
         ('rule = "shift"\ntable = { "1_0" = 5, "2" = 0 }', ["'1_0'"]),
         ('rule = "shift"\ntable = { "1" = true, "2" = 0 }', ["table[1] = True", "not an integer"]),

@@ -1,4 +1,4 @@
-"""A rule of one's own from task to verdict: predicted, trained and compared, from TOML and from Python."""
+"""A rule of your own from task to verdict: predicted, trained and compared, from TOML and from Python."""
 
 from __future__ import annotations
 

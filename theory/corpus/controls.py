@@ -30,7 +30,7 @@ def shuffled_tokens(
     Raises
     ------
     InputError
-        If there is no token, or one is no integer or outside the vocabulary.
+        If there is no token, or one is not an integer or outside the vocabulary.
     """
     found = as_lists(sequences, vocab_size)
     return np.split(rng.permutation(np.concatenate(found)), np.cumsum([len(s) for s in found])[:-1])
@@ -51,7 +51,7 @@ def limited_corpus(
     n_distinct : int
         The number of distinct tokens to keep; of equally frequent ones, those with the lower number.
     n_tokens : int, optional
-        Stop after so many tokens, to match a length as well.
+        Stop after this many tokens, to match a length as well.
 
     Raises
     ------
@@ -127,6 +127,6 @@ def _shares(argument: str, values: ArrayLike) -> FloatArray:
     counts = np.asarray(values)
     if counts.ndim != 1 or not counts.size or counts.min() < 0 or not counts.any():
         raise InputError(
-            argument, values, "not counts of a corpus", "give one count a token, not all of them 0"
+            argument, values, "not counts of a corpus", "give one count per token, not all of them 0"
         )
     return np.asarray(counts / counts.sum(dtype=np.float64), np.float64)

@@ -1,7 +1,7 @@
 r"""How often each token follows each other one: everything the leading order needs of a corpus.
 
 With n pairs of a token and the one that follows it in the same sequence, r_s is the share of s among first
-tokens, P^s the distribution of the token behind s, and C has the rows :math:`r_s (P^s - u)`. It is the matrix
+tokens, P^s the distribution of the token after s, and C has the rows :math:`r_s (P^s - u)`. It is the matrix
 C of eq. (5) for the task "predict the next token", and the bigram map of Im et al. (arXiv 2601.19208).
 """
 
@@ -117,7 +117,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
     Raises
     ------
     InputError
-        If no token follows another, or one is no integer or outside the vocabulary.
+        If no token follows another, or one is not an integer or outside the vocabulary.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
     # Each entry has less than half the pairs of the one before: together they hold at most twice the whole's.
@@ -137,14 +137,14 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
 
 @checked
 def pair_counts(
-    tokens: Integer[ArrayLike, " n"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+    tokens: Integer[ArrayLike, "n *L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> CorpusCounts:
     """Count pairs that are given as they are: a task of labels in place of a corpus.
 
     Parameters
     ----------
     tokens : array_like of int, shape (n,) or (n, L)
-        One token a label, or a sequence of L tokens, each of which is paired with the label.
+        One token per label, or a sequence of L tokens, each of which is paired with the label.
     labels : array_like of int, shape (n,)
     vocab_size : int
         V; tokens and labels are 0..V−1.

@@ -142,7 +142,7 @@ def inner_products(parts: list[Part]) -> list[InnerProducts]:
 def _ratio(products: FloatArray, mass: FloatArray, mass_within: FloatArray) -> FloatArray:
     squares = np.outer(mass, mass)
     pairs = squares - mass_within
-    # The masses of a context are sums of fractions: what rounding leaves of them is no pair of documents.
+    # The masses of a context are sums of fractions: what rounding leaves of them is not a pair of documents.
     enough = pairs > 1e-9 * squares
     return np.where(enough, products / np.where(enough, pairs, 1.0), np.nan)
 

@@ -22,7 +22,7 @@ Sequences = Iterable[npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some whole sequences, one behind the other.
+    """Some whole sequences, one after another.
 
     Attributes
     ----------

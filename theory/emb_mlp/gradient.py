@@ -73,7 +73,7 @@ def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> Float
 
 
 def population_field(population: CountPopulation, activation: Activation) -> Field:
-    r"""Return the exact gradient flow's vector field (Lemma 2, eq. 19, and its like for W1 and W2)."""
+    r"""Return the exact gradient flow's vector field (Lemma 2, eq. 19, and the same for W1 and W2)."""
 
     def field(now: Matrices) -> Matrices:
         n_left, n_right = population.weights.shape

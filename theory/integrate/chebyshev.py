@@ -20,7 +20,7 @@ from theory.arrays import FloatArray
 
 _DAMPING = 2 / 13
 _STEPS_PER_RADIUS = 5
-"""The spectral radius is estimated anew after so many accepted steps."""
+"""The spectral radius is estimated anew after this many accepted steps."""
 _MAX_STAGES = 200
 
 

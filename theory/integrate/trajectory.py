@@ -158,7 +158,7 @@ def check_keep(keep: Sequence[str]) -> tuple[str, ...]:
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     for name in names:
         if name not in KEEPABLE:
-            raise InputError("keep", name, "no matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
+            raise InputError("keep", name, "not a matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
     return names
 
 

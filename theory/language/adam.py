@@ -41,7 +41,7 @@ def signed_cosine(
 @checked_fields
 @dataclass(frozen=True)
 class AdamSettings:
-    """AdamW's settings, torch's defaults but for the rate.
+    """AdamW's settings, torch's defaults except for the rate.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class AdamEmbedding:
     n_absent : int, optional
         How many these are: V − n.
     norm_epsilon : float or None, optional
-        The ε of a layer norm in front of the read-out; None for no norm.
+        The ε of a layer norm before the read-out; None for no norm.
     softmax : {"uniform", "live"}, optional
         p ≡ u, the leading order; or the softmax of the logits, which is this model's training itself, but for
         the absent tokens, whose initial rows are taken for their mean.

@@ -102,7 +102,7 @@ def language_drive(
 def normed_drive(
     C: Real[ArrayLike, "V V"], parameters: LanguageParameters, epsilon: Annotated[float, Between(0)] = 1e-5
 ) -> Float64[FloatArray, "V d"]:
-    r"""Return the leading flow of the embedding with a layer norm in front of the read-out: rung 4.
+    r"""Return the leading flow of the embedding with a layer norm before the read-out: rung 4.
 
     With P, which takes the mean off a row, :math:`v_s = |P w_s|^2/d` and
     :math:`n_s = P w_s/\sqrt{v_s + \epsilon}`,

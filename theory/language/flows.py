@@ -6,7 +6,7 @@ of variance σ² the expected inner products of the embeddings are :math:`\sigma
 
 .. math:: K(t) = e^{2t(C + C^\top)}, \qquad K(t) = \cosh\bigl(2t\sqrt{CC^\top}\bigr).
 
-Growth goes on at the rate of the largest eigenvalue, until the logits are of order one. [derived]
+Growth continues at the rate of the largest eigenvalue, until the logits are of order one. [derived]
 """
 
 from __future__ import annotations

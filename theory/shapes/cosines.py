@@ -22,7 +22,7 @@ def cosine_matrix(
     Parameters
     ----------
     rows : array_like, shape (n, k)
-        One vector a row.
+        One vector per row.
     other : array_like, shape (m, k), optional
         The vectors to compare with; ``rows`` themselves by default.
 
@@ -46,7 +46,7 @@ def cosine_matrix(
 def _unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
     matrix = np.asarray(rows, dtype=np.float64)
     if matrix.ndim != 2:
-        raise InputError(argument, matrix.shape, "not a matrix", "give one vector a row")
+        raise InputError(argument, matrix.shape, "not a matrix", "give one vector per row")
     # Scaled by the largest entry first, so that tiny vectors do not underflow when squared.
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
     scaled = matrix / np.where(largest > 0, largest, np.nan)
@@ -87,18 +87,18 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
     Parameters
     ----------
     rows : array_like, shape (n, k)
-        One vector a row, at least two.
+        One vector per row, at least two.
     n_components : int, optional
         How many directions to keep, at most min(n, k).
 
     Raises
     ------
     InputError
-        If ``rows`` is no matrix of two rows or more, or has fewer directions than asked for.
+        If ``rows`` is not a matrix of two rows or more, or has fewer directions than asked for.
     """
     matrix = np.asarray(rows, dtype=np.float64)
     if matrix.ndim != 2 or len(matrix) < 2:
-        raise InputError("rows", matrix.shape, "not a matrix of two rows or more", "give one vector a row")
+        raise InputError("rows", matrix.shape, "not a matrix of two rows or more", "give one vector per row")
     if not 1 <= n_components <= min(matrix.shape):
         raise InputError(
             "n_components", n_components, f"rows of shape {matrix.shape}", f"give 1 to {min(matrix.shape)}"

@@ -180,7 +180,7 @@ def gaussian_embedding(
     Raises
     ------
     InputError
-        If a token is no reasoning anchor, the vocabulary is too small, or only one of ``init_rate`` and
+        If a token is not a reasoning anchor, the vocabulary is too small, or only one of ``init_rate`` and
         ``rng`` is given.
     """
     if (init_rate is None) != (rng is None):

@@ -90,7 +90,7 @@ def inner_product_bound(
     ------
     InputError
         If the anchors do not share a mapping that adds, the vocabulary is too small for the normal, or
-        the confidence is no probability.
+        the confidence is not a probability.
     """
     _check(task, anchors)
     shapes = [

@@ -86,7 +86,7 @@ def cooccurrence_matrix(
     Raises
     ------
     InputError
-        If there is no sequence, or a token is no integer or outside the vocabulary.
+        If there is no sequence, or a token is not an integer or outside the vocabulary.
     """
     tokens = np.asarray(sequences)
     if tokens.ndim != 2 or len(tokens) == 0:

@@ -144,7 +144,7 @@ def count_sample(
     sequences : array_like of int, shape (n, L)
         Tokens.
     labels : array_like of int, shape (n,)
-        One label a sequence.
+        One label per sequence.
     vocab_size : int
         d; tokens and labels lie in 0..d−1.
 

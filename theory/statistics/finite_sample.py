@@ -69,7 +69,7 @@ def finite_sample_cosine(
     Raises
     ------
     InputError
-        If a token is no anchor or there is less than one sequence to a combination.
+        If a token is not an anchor or there is less than one sequence to a combination.
     """
     k = _per_combination(task, n_sequences, held_out)
     distributions = [

@@ -79,7 +79,7 @@ def label_distribution(
     Returns
     -------
     ndarray of float64, shape (vocab_size,), or list of Fraction
-        For several tokens shape (n, vocab_size), or a list of lists, one row a token. Non-negative,
+        For several tokens shape (n, vocab_size), or a list of lists, one row per token. Non-negative,
         with sum 1. In float64 every entry keeps its relative accuracy.
 
     Raises

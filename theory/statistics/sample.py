@@ -23,7 +23,7 @@ def token_label_counts(
     sequences : array_like of int, shape (n, L)
         Tokens.
     labels : array_like of int, shape (n,)
-        One label a sequence.
+        One label per sequence.
     vocab_size : int
         d; tokens and labels lie in 0..d−1.
 
@@ -84,5 +84,5 @@ def check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -
             argument,
             int(wrong.flat[0]),
             f"outside the vocabulary 0..{vocab_size - 1}",
-            "raise vocab_size or mend the data",
+            "raise vocab_size or correct the data",
         )

@@ -61,7 +61,7 @@ def negative_gradient(loss: sp.Expr, y: sp.Matrix, p: sp.Matrix, logits: sp.Matr
 def average(expression: sp.Expr, varying: Sequence[sp.Basic], means: Mapping[sp.Basic, sp.Basic]) -> sp.Expr:
     """Return the average over sequences of a polynomial in what varies between sequences.
 
-    Every monomial is replaced by its mean; a monomial whose mean is not given is an error of ours.
+    Every monomial is replaced by its mean; a monomial whose mean is not given is a bug.
     """
     averaged = []
     for term in sp.Add.make_args(sp.expand(expression)):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from theory.symbolic.display import Displayed
-from theory.symbolic.parts import Argument, Check, Compare, Step
+from theory.symbolic.parts import Check, Compare
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -46,19 +46,10 @@ class Derivation(Displayed):
         Where ``sympy.lambdify`` looks the statement's functions up.
     """
 
-    name: str
-    equation: str
-    quantity: str
-    quantity_latex: str
-    assumptions: tuple[str, ...]
-    scope: str
-    steps: tuple[Step, ...]
     result: sp.Basic
-    statement: sp.Basic
-    compare: Compare = field(repr=False)
-    arguments: tuple[Argument, ...]
-    further_checks: Callable[[], tuple[Check, ...]] = field(default_factory=lambda: tuple, repr=False)
-    modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = field(default=("numpy",), repr=False)
+    compare: Compare
+    further_checks: Callable[[], tuple[Check, ...]] = field(default_factory=lambda: tuple)
+    modules: tuple[str | Mapping[str, Callable[..., Any]], ...] = ("numpy",)
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ WIDTH = 78
 _LONGEST_LATEX = 220
 
 
+@dataclass(frozen=True, repr=False)
 class Displayed:
-    """What of a derivation is displayed, and the methods that display it."""
+    """The fields of a derivation that are displayed, documented there, and the methods that display them."""
 
     name: str
     equation: str

@@ -109,7 +109,7 @@ def check_held_out(domain: Domain, mapping: Mapping) -> None:
             raise InputError(
                 "held_out",
                 combination,
-                f"{strange[0]} is no anchor of {mapping.name!r}",
+                f"{strange[0]} is not an anchor of {mapping.name!r}",
                 f"use its anchors {list(mapping.anchors)}",
             )
     if len(mapping.held_out) == domain.n_combinations:

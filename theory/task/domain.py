@@ -12,7 +12,7 @@ from theory.errors import InputError, TooManyEntriesError
 
 Combination = tuple[int, ...]
 MAX_ENTRIES = 10_000_000
-"""The most pairs of key and anchor combination for which a rule is evaluated one and all."""
+"""The most pairs of key and anchor combination for which a rule is evaluated exhaustively."""
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,9 @@ def labels_of(
 def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
     """Refuse tables that are not the task's: one of shape (N_Z, N_A^q) for each table mapping, or None."""
     if len(tables) != len(task.mappings):
-        raise InputError("tables", len(tables), "not one a mapping", "give those of draw_tables(task, rng)")
+        raise InputError(
+            "tables", len(tables), "not one for each mapping", "give those of draw_tables(task, rng)"
+        )
     for mapping, table in zip(task.mappings, tables, strict=True):
         if table is None:
             continue

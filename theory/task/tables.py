@@ -20,7 +20,7 @@ _MAX_TABLE = 100_000_000
 
 
 class Table(RuleDefaults):
-    """A rule whose labels are drawn once and fixed for ever after."""
+    """A rule whose labels are drawn once and fixed for good."""
 
     is_table: ClassVar[bool] = True
 

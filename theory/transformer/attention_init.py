@@ -36,9 +36,9 @@ def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedd
     r"""Return the standard deviation of the attention logits at initialisation (Lemma 1).
 
     It is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained position vector of
-    the same scale added, and :math:`d_m^{1-2\gamma}` behind a layer norm, which undoes the small
+    the same scale added, and :math:`d_m^{1-2\gamma}` after a layer norm, which undoes the small
     embedding. Exact for two different tokens; a token with itself has a factor
-    :math:`\sqrt{1 + 2/d_m}` more, except behind a layer norm.
+    :math:`\sqrt{1 + 2/d_m}` more, except after a layer norm.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedd
         γ.
     source : {"embedding", "position", "layer_norm"}, optional
         What the rows of X are: w_x with entries N(0, d_m^-2γ); w_x plus a position vector of the same
-        distribution; or either behind a layer norm, so that \|x\|² = d_m.
+        distribution; or either after a layer norm, so that \|x\|² = d_m.
 
     Raises
     ------
@@ -126,11 +126,11 @@ def smallest_init_rate(
     Returns
     -------
     float
-        :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 behind a layer norm:
+        :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 after a layer norm:
         however small ε is, every γ above that constant will do once the model is wide enough.
     """
     if tolerance >= 1:
-        raise InputError("tolerance", tolerance, "no probability 1 − ε", "give a value below 1")
+        raise InputError("tolerance", tolerance, "not a probability 1 − ε", "give a value below 1")
     if proven:
         largest = 4 * tolerance**1.5 / math.sqrt((length - 1) * (length + 2) * (1 + 2 / d_m))
     else:

@@ -46,7 +46,7 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
     """
     _check_window(length, 1, q)
     if not 0 < mass < 1:
-        raise InputError("mass", mass, "no share of the softmax", "give a value between 0 and 1")
+        raise InputError("mass", mass, "not a share of the softmax", "give a value between 0 and 1")
     outside = length - q - 1
     return max(0.0, math.log(outside / ((q + 1) * mass))) if outside else 0.0
 
@@ -96,7 +96,7 @@ def mass_outside(
     first = np.asarray(p)
     if values.ndim == 0 or first.size == 0 or first.shape != values.shape[:-1]:
         raise InputError(
-            "p", first.shape, f"not one position a row of {values.shape}", "give one for each row"
+            "p", first.shape, f"not one position for each row of {values.shape}", "give one for each row"
         )
     for position in (first.min(), first.max()):
         _check_window(values.shape[-1], int(position), q)
@@ -109,4 +109,4 @@ def _check_window(length: int, p: int, q: int) -> None:
     if q < 1:
         raise InputError("q", q, "a window needs an anchor", "give q >= 1")
     if not 1 <= p <= length - q:
-        raise InputError("p", p, f"no key position of a sequence of {length}", f"give 1..{length - q}")
+        raise InputError("p", p, f"not a key position of a sequence of {length}", f"give 1..{length - q}")

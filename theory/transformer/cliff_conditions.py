@@ -93,7 +93,7 @@ def smallest_drop(construction: Construction) -> float:
 def _rows_by_position(construction: Construction) -> list[tuple[int, FloatArray]]:
     """Return (p, last row) for every key position and reasoning anchor, the anchor repeated q times.
 
-    The other words have to be alike to the read-out, which Assumption 2 sees to: one key stands for all.
+    The other words have to be alike to the read-out, as Assumption 2 ensures: one key stands for all.
     """
     task = construction.task
     rows = []

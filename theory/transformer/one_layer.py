@@ -148,7 +148,7 @@ def lemma3_flow(
     parameters, sequences, activation
         As in ``one_layer_logits``.
     targets : array_like, shape (n, d)
-        Label distributions, one row a sequence: one-hot rows for drawn labels.
+        Label distributions, one row per sequence: one-hot rows for drawn labels.
 
     Raises
     ------
@@ -229,6 +229,9 @@ def _targets(parameters: OneLayerParameters, tokens: IntArray, targets: npt.Arra
     distributions, shape = np.asarray(targets, dtype=np.float64), (len(tokens), len(parameters.W_emb))
     if distributions.shape != shape:
         raise InputError(
-            "targets", distributions.shape, "not one label distribution a sequence", f"give shape {shape}"
+            "targets",
+            distributions.shape,
+            "not one label distribution for each sequence",
+            f"give shape {shape}",
         )
     return distributions

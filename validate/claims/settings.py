@@ -30,10 +30,10 @@ class Setup:
 
 
 GROUP = Setup(
-    "group", "group-2024", "norm behind the sums and schedule as in the group's public code, 200 epochs"
+    "group", "group-2024", "norm after the sums and schedule as in the group's public code, 200 epochs"
 )
-GELU = Setup("GELU", "post-norm-gelu", "norm behind the sums, GELU, 1e-4, 40 epochs")
-POST = Setup("post", "post-norm", "norm behind the sums, ReLU, 3e-4, 5 epochs")
+GELU = Setup("GELU", "post-norm-gelu", "norm after the sums, GELU, 1e-4, 40 epochs")
+POST = Setup("post", "post-norm", "norm after the sums, ReLU, 3e-4, 5 epochs")
 NONE = Setup("none", "no-norm", "no layer norm, which Props. 1-3 speak of, 1e-3, 6 epochs")
 NONE_SEEN = replace(NONE, study="no-norm-all")
 """The same with attention, outputs and every spectrum observed."""

@@ -1,4 +1,4 @@
-"""One module a command: its options, its help with a working example, and what it does."""
+"""One module per command: its options, its help with a working example, and what it does."""
 
 COMMANDS = {
     "demo": "train the Emb-MLP at two scales and judge the theory (two minutes)",

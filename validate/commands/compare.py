@@ -97,7 +97,7 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 
 
 def print_comparison(report: Report) -> None:
-    """Print the early comparison over all pairs, one table a setting."""
+    """Print the early comparison over all pairs, one table per setting."""
     from validate.terminal.tables import print_table
 
     for setting in report.settings:

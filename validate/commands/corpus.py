@@ -31,9 +31,9 @@ class Options(CommandOptions):
     tokenizer: Path | None = None
     """A tokenizer.json of Hugging Face; else words in lower case."""
     vocabulary: int | None = None
-    """Keep so many most frequent tokens; others are <other>."""
+    """Keep this many of the most frequent tokens; others are <other>."""
     context: int | None = None
-    """Cut documents into pieces of so many tokens."""
+    """Cut documents into pieces of at most this many tokens."""
     tokens: tuple[str, ...] = ()
     """The words to compare, instead of the most frequent."""
     top: int = 12
@@ -43,7 +43,7 @@ class Options(CommandOptions):
     nearest: tuple[str, ...] = ()
     """Words whose nearest neighbours are wanted."""
     candidates: int = 500
-    """Neighbours are sought among so many most frequent words."""
+    """Neighbours are sought among this many of the most frequent words."""
     out: Path | None = None
     """Write prediction.json, prediction.html and the figures here."""
 
@@ -89,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def print_prediction(prediction: CorpusPrediction) -> None:
-    """Print what was read, a line a word, the neighbours and the spectrum."""
+    """Print what was read, one line per word, the neighbours and the spectrum."""
     from validate.corpus.prediction import FORMULAS
     from validate.terminal.tables import print_table, tell
 

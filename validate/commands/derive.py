@@ -39,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print or write one derivation, all of them, or their list."""
     options = COMMAND.parse(arguments)
     if options.name is not None and options.all:
-        raise InputError("name, all", options.name, "one and all asked for", "ask for one of the two")
+        raise InputError("name, all", options.name, "a name together with --all", "ask for one of the two")
     from sim.runs.outputs import check_new_file, write_new_file
     from validate.terminal.tables import print_json
 

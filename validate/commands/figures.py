@@ -30,7 +30,7 @@ class Options(CommandOptions):
     out: Path = Path("figures")
     """The folder that receives the figures."""
     format: tuple[Literal["png", "pdf", "svg"], ...] = ("png",)
-    """One file a figure for each."""
+    """The formats; each figure is written in all of them."""
 
 
 COMMAND = Command("figures", Options, "anchorflow figures 3 4 --out figures --format png pdf")

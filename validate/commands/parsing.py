@@ -76,7 +76,7 @@ class Command(Generic[Values]):
         return values, {key: value for key, value in given.items() if key not in names}
 
     def own_options(self) -> list[Option]:
-        """Return the command's options but for its keys, those that all commands have last."""
+        """Return the command's options except for its keys, those that all commands have last."""
         return sorted(options_of(self.options), key=lambda option: option.key in _COMMON)
 
     def parser(self, options: Sequence[Option], *, complete: bool = False) -> argparse.ArgumentParser:

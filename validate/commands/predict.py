@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def print_prediction(prediction: Prediction) -> None:
-    """Print one line a token kind, and the cosines of each mapping's anchors."""
+    """Print one line per kind of token, and the cosines of each mapping's anchors."""
     from validate.terminal.tables import print_table, tell
 
     header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]

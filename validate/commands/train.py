@@ -90,7 +90,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.config and options.resume and is_folder(options.config):
         return _resume(Path(options.config), options, keys)
     members = configuration_of(options, keys).members()
-    # After the configuration: a mistake in it is told without waiting for torch.
+    # After the configuration: a mistake in it is reported without waiting for torch.
     from validate.training import train_members_with_progress
 
     paths = [options.out / member.name for member in members]

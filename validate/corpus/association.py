@@ -82,7 +82,7 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
         return math.nan
     a, b = first - first.mean(), second - second.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
-    # What rounding leaves of a constant is no spread.
+    # What rounding leaves of a constant is not a spread.
     flat = 1e-20 * max(float(first @ first), 1e-300) * max(float(second @ second), 1e-300)
     return float(a @ b) / scale if scale**2 > flat else math.nan
 
@@ -91,7 +91,7 @@ def _ranks(matrix: FloatArray) -> FloatArray:
     """Return a matrix whose upper triangle holds the ranks of the pairs."""
     found = np.zeros_like(matrix)
     above = np.triu_indices(len(matrix), 1)
-    # Cosines that are equal but for rounding share a rank.
+    # Cosines that are equal except for rounding share a rank.
     found[above] = rankdata(matrix[above].round(10))
     return found
 

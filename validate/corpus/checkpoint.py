@@ -34,7 +34,7 @@ def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float
     Raises
     ------
     InputError
-        If the file cannot be read, has no such tensor, or the tensor is no matrix of finite numbers.
+        If the file cannot be read, has no such tensor, or the tensor is not a matrix of finite numbers.
     """
     file = as_path("path", path)
     if not is_file(file):
@@ -65,7 +65,7 @@ def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:
     Raises
     ------
     InputError
-        If it is no matrix of finite real numbers.
+        If it is not a matrix of finite real numbers.
     """
     if isinstance(values, (torch.nn.Embedding, torch.nn.Linear)):
         values = values.weight

@@ -158,7 +158,7 @@ def compare_embedding(
     """
     is_path = isinstance(embedding, (str, os.PathLike))
     if tensor is not None and not is_path:
-        raise InputError("tensor", tensor, "the embedding is no file", "leave it out")
+        raise InputError("tensor", tensor, "the embedding is not a file", "leave it out")
     rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
     _check_settings(predictors, bands, seed)
     rng = np.random.default_rng(seed)

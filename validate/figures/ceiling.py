@@ -66,7 +66,7 @@ def _label_counts(task: Task, mapping: Mapping) -> list[int]:
 
 @cache
 def _most_frequent(draws: int, labels: int) -> float:
-    """Return how often the most frequent of some labels is expected in so many uniform draws.
+    """Return how often the most frequent of some labels is expected in that many uniform draws.
 
     The chance that none comes more than k times is m!/n^m times the coefficient of x^m in
     (sum over j to k of x^j/j!)^n.

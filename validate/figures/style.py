@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 
 from sim.runs.files import write_atomically
 from validate.figures.marks import EACH_SEED, OVER_SEEDS, OVER_SEQUENCES, explain
@@ -119,6 +121,12 @@ def each_seed(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colou
     if len(values) > 1:
         for line in ax.plot(np.asarray(x), values.T, color=colour, linewidth=0.4, alpha=0.6):
             explain(line, "thin curves", EACH_SEED)
+
+
+def whole_ticks(*axes: Axis, most: int = 10) -> None:
+    """Put the ticks of some axes at whole numbers alone, with about ``most`` intervals."""
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(most, integer=True))
 
 
 def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -> None:

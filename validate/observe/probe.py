@@ -15,7 +15,7 @@ from theory.task.population import assemble, draw_tables, labels_of
 SEQUENCES = 512
 """Sequences of the probe, rounded up to equally many for each mapping and place of the key."""
 SEED = 0
-"""The probe has a stream of its own, so that it is no run's data and the same for all."""
+"""The probe has a stream of its own, so that it is not any run's data and the same for all."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def _of_buffers(module: nn.Module, matrices: Sequence[MatrixRate]) -> Iterator[E
             continue
         near = [m for m in tables if m.fan_in == buffer.shape[-1]]
         finite = buffer.detach().double()
-        # A mask of zeros and ones is no table.
+        # A mask of zeros and ones is not a table.
         if near and bool(torch.isfinite(finite).all()) and len(torch.unique(finite)) > 2:
             scale = float(finite.square().mean().sqrt())
             ratio = scale / max(m.std for m in near)

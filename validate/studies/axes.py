@@ -19,7 +19,7 @@ def with_axes(data: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If an axis is no table of tables or is empty, or there are variants besides.
+        If an axis is not a table of tables or is empty, or there are variants besides.
     """
     if "axes" not in data:
         return dict(data)

@@ -74,7 +74,7 @@ def load_study(source: str | Path) -> Study:
     UnknownStudyError
         If there is no such study.
     InputError
-        If its file makes no sense, or a file of one's own has the name of one of
+        If its file makes no sense, or a file of your own has the name of one of
         the package's studies, whose runs it would be taken for.
     """
     file = Path(source)

@@ -92,7 +92,7 @@ def test_the_mean_over_all_tokens_is_that_of_the_plain_rows(predictor: CorpusPre
 
 
 def test_rare_tokens_share_the_read_outs_direction() -> None:
-    """A token with one pair in a large vocabulary has the column −r/V but for one entry."""
+    """A token with one pair in a large vocabulary has the column −r/V except for one entry."""
     frequent = markov(np.random.default_rng(7), TRANSITIONS, 4000, 9)
     rare = [np.array([0, V + i]) for i in range(30)]
     counts = corpus_counts([*frequent, *rare], 200)

@@ -183,7 +183,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("model.safetensors", {"tensor": "b.wieght"}, "did you mean 'b.weight'"),
         ("model.safetensors", {"tensor": "a"}, "not a matrix of numbers"),
-        (NOISE, {"tensor": "a"}, "the embedding is no file"),
+        (NOISE, {"tensor": "a"}, "the embedding is not a file"),
         (NOISE * np.nan, {}, "holds NaN"),
         (NOISE, {"bands": (5, 1)}, "bands = "),
         (NOISE, {"predictors": ()}, "predictors = "),

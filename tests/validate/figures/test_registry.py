@@ -1,4 +1,4 @@
-"""A figure of one's own is one class and one registration, as the page on it says."""
+"""A figure of your own is one class and one registration, as the page on it says."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Make = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Train one run of a model; keywords are training options but for the task and the seed."""
+    """Train one run of a model; keywords are training options except for the task and the seed."""
 
     def build(model: dict[str, Any], task: Any = TASK, seed: int = 0, **options: Any) -> Run:
         training = {

@@ -119,7 +119,7 @@ FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
         "N(0, 1)",
     ),
     "fixed positions": (fixed_positions, "pe", "positions", "times the embedding's"),
-    "positions of one's own": (own_positions, "pos_embed", "positions", "fan-in not known"),
+    "positions of your own": (own_positions, "pos_embed", "positions", "fan-in not known"),
     "a matrix of zeros": (
         lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
         "layers.0.c_proj.weight",

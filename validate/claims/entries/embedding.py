@@ -318,7 +318,7 @@ CLAIMS = (
     ),
     Claim(
         "a normal shape predicts each anchor's row",
-        "Eq. 14 gives the cosines of every reasoning anchor with the others, but for those far apart.",
+        "Eq. 14 gives the cosines of every reasoning anchor with the others, except for those far apart.",
         at(TRANSFORMERS, _shape),
         9,
         "Thm. 1, Fig. 5C, 9",

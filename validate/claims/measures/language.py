@@ -23,7 +23,7 @@ def two_corpora(run: Observations) -> tuple[str, str]:
     Raises
     ------
     InputError
-        If the run is no language model's, or has one corpus.
+        If the run is not a language model's, or has one corpus.
     """
     task = run.config.task
     if not isinstance(task, LanguageTask) or len(task.corpora) < 2:

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.style import OBSERVED, SEQUENTIAL, each_seed, sequential, shade, spread_bars
+from validate.figures.style import (
+    OBSERVED,
+    SEQUENTIAL,
+    each_seed,
+    sequential,
+    shade,
+    spread_bars,
+    whole_ticks,
+)
 from validate.groups import Setting
 from validate.stats import SHARE, Estimate, band, band_text, over_seeds
 
@@ -53,8 +60,7 @@ class AttentionMatrix(BasePanel):
         )
         ax.set_title(f"{self.title}\nmax |A − 1/i|:\n{band_text(self.error)}")
         ax.set(xlabel="attended position j", ylabel="position i")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis, ax.yaxis)
 
 
 @dataclass
@@ -85,15 +91,17 @@ class AttentionRows(BasePanel):
         length = self.rows.shape[1]
         shown = _spread_out(2, length, 3)
         for i, colour in zip(shown, sequential(len(shown)), strict=True):
-            places = np.arange(1, i + 1)
+            positions = np.arange(1, i + 1)
             ax.axhline(1 / i, color=colour, linestyle=":", linewidth=1)
             values = self.rows[:, i - 1, :i]
-            shade(ax, places, values, colour)
-            (self.lines_[i],) = ax.plot(places, values[0], "o-", markersize=3, color=colour, label=f"i = {i}")
-            spread_bars(ax, places, values[0], self.spread[i - 1, :i], colour)
+            shade(ax, positions, values, colour)
+            (self.lines_[i],) = ax.plot(
+                positions, values[0], "o-", markersize=3, color=colour, label=f"i = {i}"
+            )
+            spread_bars(ax, positions, values[0], self.spread[i - 1, :i], colour)
         ax.plot([], [], ":", color="0.4", label="1/i (Lemma 1)")
         ax.set(title=self.title, xlabel="attended position j", ylabel="attention $A_{ij}$", ylim=(0, 1.03))
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis)
 
 
 @dataclass
@@ -117,25 +125,25 @@ class LastLogits(BasePanel):
     def from_runs(cls, setting: Setting, epoch: int, title: str) -> LastLogits:
         """Take the means over probe sequences, by position of the key, at an epoch."""
         logits = setting.array("last_logits", epoch)
-        places = np.arange(logits.shape[1])
-        relative = logits - logits[:, places, places][:, :, None]
+        positions = np.arange(logits.shape[1])
+        relative = logits - logits[:, positions, positions][:, :, None]
         return cls(title, setting.task.n_anchors, relative)
 
     def draw(self, ax: Axes) -> None:
         """Draw means over seeds with the key hollow and the anchors full, each seed thin."""
         _, positions, length = self.logits.shape
         shown = _spread_out(1, positions, 4)
-        places = np.arange(1, length + 1)
+        positions = np.arange(1, length + 1)
         for p, colour in zip(shown, sequential(len(shown)), strict=True):
             seeds = self.logits[:, p - 1]
             mean = seeds.mean(axis=0)
-            each_seed(ax, places, seeds, colour)
-            (self.lines_[p],) = ax.plot(places, mean, color=colour, label=f"key at p = {p}")
+            each_seed(ax, positions, seeds, colour)
+            (self.lines_[p],) = ax.plot(positions, mean, color=colour, label=f"key at p = {p}")
             window = slice(p - 1, p + self.n_anchors)
-            ax.plot(places[window], mean[window], "o", markersize=3.5, color=colour)
+            ax.plot(positions[window], mean[window], "o", markersize=3.5, color=colour)
             ax.plot(p, mean[p - 1], "o", markersize=5.5, markerfacecolor="white", color=colour)
         ax.set(title=self.title, xlabel="position j", ylabel="logit − logit at the key")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis)
 
 
 @dataclass
@@ -188,8 +196,7 @@ class LastAttention(BasePanel):
             ax.add_patch(frame)
         ax.set_title(f"{self.title}\noutside the frames:\n{self.outside}")
         ax.set(xlabel="position j", ylabel="position p of the key")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis, ax.yaxis)
 
 
 @dataclass
@@ -215,13 +222,13 @@ class PositionLogits(BasePanel):
 
     def draw(self, ax: Axes) -> None:
         """Draw the mean over seeds, and each seed thin."""
-        places = np.arange(1, self.logits.shape[1] + 1)
-        each_seed(ax, places, self.logits, "0.4")
-        (self.line_,) = ax.plot(places, self.logits.mean(axis=0), "o-", color=OBSERVED, markersize=4)
+        positions = np.arange(1, self.logits.shape[1] + 1)
+        each_seed(ax, positions, self.logits, "0.4")
+        (self.line_,) = ax.plot(positions, self.logits.mean(axis=0), "o-", color=OBSERVED, markersize=4)
         ax.set(title=self.title, xlabel="position j", ylabel="logit − logit at 1")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        whole_ticks(ax.xaxis)
 
 
 def _spread_out(first: int, last: int, most: int) -> list[int]:
-    """Return at most so many whole numbers from first to last, evenly spread, both ends among them."""
+    """Return at most ``most`` whole numbers from first to last, evenly spread, both ends among them."""
     return sorted({round(x) for x in np.linspace(first, last, min(most, max(last - first + 1, 1)))})

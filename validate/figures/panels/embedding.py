@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from theory import (
     PrincipalComponents,
@@ -21,7 +20,7 @@ from theory import (
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS, Look, predictions
-from validate.figures.style import MARKERS, OBSERVED, PALETTE, sequential, shade
+from validate.figures.style import MARKERS, OBSERVED, PALETTE, sequential, shade, whole_ticks
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import COSINE, SIZE, Estimate, band, over_seeds
@@ -115,7 +114,7 @@ class CosineRows(BasePanel):
             shade(ax, self.tokens, self.observed, OBSERVED)
         ax.set(title=self.title or f"cos({self.token}, ·)", xlabel="token", ylabel="cosine similarity")
         ax.set_ylim(self._lowest() - 0.05, 1.05)
-        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        whole_ticks(ax.xaxis, most=5)
 
     def _lowest(self) -> float:
         shown = [*self.lines.values(), *([] if self.observed is None else [self.observed])]

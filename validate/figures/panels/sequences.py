@@ -57,7 +57,7 @@ class ExampleSequences(BasePanel):
         return found
 
     def draw(self, ax: Axes) -> None:
-        """Draw a line of boxes a sequence."""
+        """Draw one line of boxes per sequence."""
         count, length = self.sequences.shape
         for row in range(count):
             for place in range(length):

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from theory import predict_value_growth
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.style import MARKERS, OBSERVED, PALETTE, seed_bars, sequential, shade
+from validate.figures.style import MARKERS, OBSERVED, PALETTE, seed_bars, sequential, shade, whole_ticks
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
 from validate.stats import COSINE, SHARE, SIZE, Estimate, band, band_text, over_seeds
@@ -54,7 +53,7 @@ class SingularValues(BasePanel):
         ax.set(title=self.title, xlabel="i", ylabel=r"$\sigma_i / \sigma_1$", yscale="log")
         smallest = min(float(np.min(v[0][v[0] > 0])) for v in self.curves.values())
         ax.set_ylim(max(smallest / 2, 1e-4), 1.3)
-        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        whole_ticks(ax.xaxis, most=5)
 
 
 @dataclass
@@ -129,7 +128,7 @@ class EffectiveRank(BasePanel):
         ax.set(title=self.title, xlabel=self.xlabel, ylabel="effective rank")
         ax.set_ylim(0, 1.05 * max(float(np.nanmax(values)) for values in self.curves.values()))
         if self.ordered:
-            ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            whole_ticks(ax.xaxis, most=6)
         else:
             ax.legend(fontsize=6, frameon=False, ncols=2)
 

@@ -86,7 +86,7 @@ def find_figure(number: int) -> PaperFigure:
     """Return a figure by its number, or refuse it with those that there are."""
     if number not in FIGURES:
         known = ", ".join(str(n) for n in FIGURES)
-        raise InputError("figure", number, "no such figure among those drawn here", f"choose one of {known}")
+        raise InputError("figure", number, "not among the figures drawn here", f"choose one of {known}")
     return FIGURES[number]
 
 

@@ -1,0 +1,54 @@
+"""What members in training start with: their folders, the matrix product and the kernels.
+
+A run that continues keeps what it had, or its numbers would depend on the interruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sim.config.run import Kernels, MemberConfig
+from sim.fast.matmul import RouteReport, choose_route
+from sim.models.base import model_of
+from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
+from sim.runs.folder import RunFolder
+from sim.training.execution import Execution
+
+
+def open_folders(
+    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
+) -> list[RunFolder]:
+    """Return the members' folders, new or as they were left; refuse all before any is changed."""
+    existing = [execution.resume and is_begun(path) for path in paths]
+    for path, exists in zip(paths, existing, strict=True):
+        if not exists:
+            check_free(path, overwrite=execution.overwrite)
+    return [
+        reopen_folder(path, member) if exists else create_folder(path, member, overwrite=execution.overwrite)
+        for path, member, exists in zip(paths, members, existing, strict=True)
+    ]
+
+
+def earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
+    """Return the matrix product that a run's provenance names, if it does."""
+    return RouteReport(**earlier["matmul"]) if earlier.get("matmul") else None
+
+
+def earlier_kernels(earlier: dict[str, Any]) -> Kernels:
+    """Return the kernels that a run's provenance names; those of the first version were torch's."""
+    if not earlier:
+        return "auto"
+    used: Kernels = earlier["kernels"]["used"] if earlier.get("kernels") else "torch"
+    return used
+
+
+def choose_member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
+        return RouteReport("default", {}, {})
+    batch = member.training.batch_size
+    rows = 1000 if batch == "full" else int(batch)
+    model, task = model_of(member.model), member.task
+    return choose_route(rows * model.rows(task.length), model.widths(task.vocab_size))
