@@ -137,7 +137,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
 
 @checked
 def pair_counts(
-    tokens: Integer[ArrayLike, "n *L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+    tokens: Integer[ArrayLike, " n *L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> CorpusCounts:
     """Count pairs that are given as they are: a task of labels in place of a corpus.
 
