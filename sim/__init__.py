@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sim.config.language import CorpusSource as CorpusSource
+    from sim.config.language import LanguageTask as LanguageTask
     from sim.config.model import EmbMLPConfig as EmbMLPConfig
     from sim.config.model import GPT2Config as GPT2Config
     from sim.config.model import ModelConfig as ModelConfig
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from sim.data.corpus import build_corpus as build_corpus
     from sim.data.dataset import Dataset as Dataset
     from sim.data.dataset import build_dataset as build_dataset
+    from sim.data.facts import toy_facts as toy_facts
+    from sim.data.language import make_language_task as make_language_task
     from sim.data.prontoqa import ProntoQuestion as ProntoQuestion
     from sim.data.prontoqa import prontoqa_questions as prontoqa_questions
     from sim.data.prontoqa import read_prontoqa as read_prontoqa

@@ -63,7 +63,7 @@ def _main(given: list[str], begin: Callable[[], None]) -> int:
         say(f"anchorflow: {error}")
         return 3
     except KeyboardInterrupt:
-        say(f"anchorflow: stopped{_GO_ON if given[0] in ('train', 'demo') else ''}")
+        say(f"anchorflow: stopped{_GO_ON if {'train', 'demo'} & {*given[:2]} else ''}")
         return 130
 
 

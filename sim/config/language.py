@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -60,16 +61,21 @@ class LanguageTask(Section):
 
     @model_validator(mode="after")
     def _names_differ(self) -> LanguageTask:
-        names = [corpus.name for corpus in self.corpora]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError("corpora", name, "two corpora of that name", "name each differently")
+        check_names(self.corpora)
         return self
 
     @property
     def names(self) -> list[str]:
         """The corpora's names."""
         return [corpus.name for corpus in self.corpora]
+
+
+def check_names(corpora: Sequence[CorpusSource]) -> None:
+    """Refuse two corpora of one name: their losses could not be told apart."""
+    names = [corpus.name for corpus in corpora]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError("corpora", name, "two corpora of that name", "name each differently")
 
 
 def corpus_name(file: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,16 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from sim.config.language import CorpusSource, LanguageTask
+from sim.config.language import CorpusSource, LanguageTask, Layout, check_names
 from sim.data.base import Arrays, Dataset
 from sim.data.corpus import Corpus, IntArray, build_corpus
 from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
+from theory.checked import Size, checked
 from theory.reading import open_regular
 
 END = "<end>"
 """The token after every document."""
+MOST_SEQUENCES = 500
+"""Sequences of each corpus that a task has unless said otherwise."""
 PADDING = -1
 """What stands behind a sequence that is shorter than the context."""
 
@@ -87,10 +90,80 @@ def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
     InputError
         As ``build_text_dataset``.
     """
+    whole, lengths = _read(task.corpora, task.tokenizer)
+    whole = _in_vocabulary(whole, task.vocab_size)
+    bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
+    return {name: _part(whole, *bound) for name, bound in zip(lengths, bounds, strict=True)}
+
+
+@checked
+def make_language_task(
+    corpora: Sequence[CorpusSource],
+    *,
+    length: Size = 128,
+    n_sequences: Size | None = None,
+    vocabulary: Size | None = None,
+    tokenizer: str = "",
+    layout: Layout = "cut",
+) -> LanguageTask:
+    """Return the task of some corpora, whose files are read to see what they have, with their checksums.
+
+    Parameters
+    ----------
+    corpora : sequence of CorpusSource
+    length : int, optional
+        The context.
+    n_sequences : int, optional
+        Sequences of each corpus; by default as many as the smallest has, at most 500.
+    vocabulary : int, optional
+        Tokens to keep, <other> and <end> among them; all by default.
+    tokenizer : str, optional
+        A tokenizer.json of Hugging Face; words and marks without one.
+    layout : {"cut", "pad", "pack"}, optional
+        See ``LanguageTask``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a corpus has no sequence.
+    """
+    check_names(corpora)
+    named = tuple(
+        source.model_copy(update={"sha256": tuple(map(digest_of, source.files))}) for source in corpora
+    )
+    whole, lengths = _read(named, tokenizer)
+    distinct = int(np.count_nonzero(whole.counts))
+    if n_sequences is None:
+        n_sequences = min(MOST_SEQUENCES, *_numbers(whole, lengths, length if layout == "pack" else None))
+    return LanguageTask(
+        corpora=named,
+        n_sequences=n_sequences,
+        length=length,
+        vocab_size=min(vocabulary or distinct + 1, distinct + 1),
+        layout=layout,
+        tokenizer=tokenizer,
+    )
+
+
+def _numbers(whole: Corpus, lengths: dict[str, int], window: int | None) -> list[int]:
+    """Return how many sequences each corpus has: documents, or windows of a length."""
+    if window is None:
+        return list(lengths.values())
+    bounds = np.cumsum([0, *lengths.values()])
+    ends = np.concatenate([[0], whole.ends])[bounds]
+    found = (np.diff(ends) + np.diff(bounds) - 1) // window
+    for name, n in zip(lengths, found.tolist(), strict=True):
+        if not n:
+            raise InputError("length", window, f"corpus {name} is shorter", "give a shorter context")
+    return [int(n) for n in found]
+
+
+def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict[str, int]]:
+    """Return all documents of some corpora as one, and how many each corpus has."""
     lengths: dict[str, int] = {}
 
     def documents() -> Iterator[str]:
-        for source in task.corpora:
+        for source in corpora:
             lengths[source.name] = 0
             for document in _documents(source):
                 lengths[source.name] += 1
@@ -98,13 +171,11 @@ def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
             if not lengths[source.name]:
                 raise InputError("corpus", source.name, "no document holds a word", "give files with text")
 
-    whole = build_corpus(documents(), tokenizer=task.tokenizer or None)
+    whole = build_corpus(documents(), tokenizer=tokenizer or None)
     if len(whole) != sum(lengths.values()):
         problem = "makes no token of some document"
-        raise InputError("tokenizer", task.tokenizer, problem, "leave such documents out")
-    whole = _in_vocabulary(whole, task.vocab_size)
-    bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
-    return {name: _part(whole, *bound) for name, bound in zip(lengths, bounds, strict=True)}
+        raise InputError("tokenizer", tokenizer, problem, "leave such documents out")
+    return whole, lengths
 
 
 def _documents(source: CorpusSource) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
+from sim.data.text import PRONTOQA as KEYS
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.checked import Between, Size, checked
@@ -47,8 +48,6 @@ FAMILIES = (
 )
 """Adjectives; of one family a question uses at most one, so that no two of its properties clash."""
 MOST_HOPS = 5
-KEYS = ("question", "query", "chain_of_thought", "answer")
-"""The parts of a text, in order: the fields to give where such a file is read as a corpus."""
 _NEGATED = 1 / 3
 """The share of properties with "not", except for the pair about the query; the published have 0.317."""
 _LONGER = 0.86

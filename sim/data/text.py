@@ -12,10 +12,12 @@ from sim.config.language import Unit as Unit
 from theory import InputError
 from theory.checked import checked
 from theory.errors import nearest, unknown_name
-from theory.paths import as_path
+from theory.paths import PathLike, as_path
 from theory.reading import open_regular
 
 Fields = Sequence[str]
+PRONTOQA = ("question", "query", "chain_of_thought", "answer")
+"""The keys of a question of PrOntoQA, in order: the fields to give where such a file is read as a corpus."""
 
 
 @checked
@@ -48,6 +50,21 @@ def read_documents(
     if not fields:
         raise InputError("fields", fields, "none", 'name the one with the text, as "text"')
     return (document for document in _READERS[file.suffix](file, fields, unit) if document.strip())
+
+
+def fields_of(path: PathLike) -> tuple[str, ...]:
+    """Return the keys with the text in a file: those of PrOntoQA if its first line has them, or "text".
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    file = as_path("path", path)
+    if file.suffix in (".jsonl", ".ndjson"):
+        for _, line in _lines(file):
+            return PRONTOQA if all(f'"{key}"' in line for key in PRONTOQA) else ("text",)
+    return ("text",)
 
 
 def _read_text(path: Path, _: Fields, unit: Unit) -> Iterator[str]:

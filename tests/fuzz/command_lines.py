@@ -139,6 +139,7 @@ def _options() -> Iterator[Case]:
 
 
 def _first(command: str) -> tuple[str, ...]:
+    """Return what stands before the options: of the actions of ``corpus`` the one that trains nothing."""
     return ("predict", "notes.txt") if command == "corpus" else ()
 
 

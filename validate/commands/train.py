@@ -95,7 +95,8 @@ def run(arguments: Sequence[str]) -> int:
 
     paths = [options.out / member.name for member in members]
     runs = train_members_with_progress(members, paths, _execution(options))
-    return _tell(runs, options.out, as_json=options.as_json)
+    print_runs(runs, f"anchorflow compare {options.out}", as_json=options.as_json)
+    return 0
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
@@ -161,7 +162,8 @@ def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
     paths = find_runs([folder])
     members = [read_config(path) for path in paths]
     runs = train_members_with_progress(members, paths, _execution(options))
-    return _tell(runs, folder, as_json=options.as_json)
+    print_runs(runs, f"anchorflow compare {folder}", as_json=options.as_json)
+    return 0
 
 
 def _execution(options: Options) -> Execution:
@@ -172,8 +174,8 @@ def _execution(options: Options) -> Execution:
     return Execution(workers=process_count(options.workers), **fields)
 
 
-def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
-    """Say where the runs are and how well they do."""
+def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
+    """Say where the runs are, how well they do, and the command that compares them with the theory."""
     from validate.terminal.tables import print_json, print_table
 
     if as_json:
@@ -183,7 +185,7 @@ def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
                 for r in runs
             ]
         )
-        return 0
+        return
     parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
     keys = [(kind, part) for kind in ("accuracy", "loss") for part in parts]
     rows = [
@@ -194,5 +196,4 @@ def _tell(runs: Sequence[Run], out: Path, *, as_json: bool) -> int:
     columns = [f"{kind} {part}" for kind, part in keys]
     losses = columns[len(parts) :]
     print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)
-    print(f"compare them with the theory: anchorflow compare {out}")
-    return 0
+    print(f"compare them with the theory: {compare}")

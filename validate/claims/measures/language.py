@@ -106,6 +106,12 @@ def cosine_correlation(
     return pearson(predicted[pairs], observed[pairs])
 
 
+def cosine_contrast(run: Observations) -> float:
+    """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B)."""
+    first, second = (run.at(f"mean_cosine/{name}", early_epoch(run)) for name in two_corpora(run))
+    return float(second - first)
+
+
 def correlation_gain(
     run: Observations, corpus: str, predictor: str = "tied", *, centred: bool = False
 ) -> float:

@@ -19,6 +19,8 @@ from validate.observe import Observations
 from validate.predict.predictors import Tokens
 from validate.stats import over_seeds
 
+FIGURES_OF_LANGUAGE = (1, 7, 14)
+"""The figures of the paper that this module builds."""
 BAR = "cosine similarity"
 _LEVELS = {"frequencies": "of a token", "pairs": "given the one before"}
 

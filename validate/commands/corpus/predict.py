@@ -1,4 +1,4 @@
-"""anchorflow corpus: what the theory says about the user's own text."""
+"""anchorflow corpus predict: what the theory says about the user's own text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class Options(CommandOptions):
     across two documents; standard errors take documents as independent, and there have to be 40.
     """
 
-    action: Annotated[Literal["predict"], Positional("ACTION")]
-    """What to do: predict."""
     files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
     """The corpus."""
     field: tuple[str, ...] = ("text",)
@@ -48,7 +46,9 @@ class Options(CommandOptions):
     """Write prediction.json, prediction.html and the figures here."""
 
 
-COMMAND = Command("corpus", Options, "anchorflow corpus predict stories.txt --nearest dog --out runs/stories")
+COMMAND = Command(
+    "corpus predict", Options, "anchorflow corpus predict stories.txt --nearest dog --out runs/stories"
+)
 
 
 def run(arguments: Sequence[str]) -> int:

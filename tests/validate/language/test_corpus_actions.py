@@ -1,0 +1,171 @@
+"""anchorflow corpus train, compare and demo: from texts to verdicts; bad input leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from sim import Run, prontoqa_questions, toy_facts
+from tests.toy_text import toy_documents
+from tests.validate.figures.synthetic_language import NAMES, make_language_observations, several_language
+from validate.claims.language import judge_language
+from validate.cli import main
+from validate.corpus.comparison import LanguageComparison
+from validate.groups import group_runs
+
+SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]
+SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "1", "--workers", "1"]
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(40)))
+    Path("toy.txt").write_text("\n".join(toy_documents(50)))
+    return tmp_path
+
+
+def test_train_then_compare(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file is a corpus; defaults come from what the files have; what is compared is what was trained."""
+    train = ["corpus", "train", "questions.txt", "toy.txt", "--documents", "line", "--out", "runs", "--json"]
+    options = ["--context", "24", "--init-rates", "0.3", "0.8", "--seeds", "3"]
+    assert main([*train, *options, *SMALL, *SHORT]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["config"]["init_rate"] for run in found] == [0.3, 0.8]
+    task = found[0]["config"]["task"]
+    assert [corpus["name"] for corpus in task["corpora"]] == ["questions", "toy"]
+    assert (task["n_sequences"], task["length"]) == (40, 24)
+    assert all(len(corpus["sha256"][0]) == 64 for corpus in task["corpora"])
+    run = Run.open("runs/gamma0.8_seed3")
+    assert run.corpora()["toy"].vocab_size == task["vocab_size"]
+    code = main(["corpus", "compare", "runs", "--out", "report"])
+    said = capsys.readouterr().out
+    assert "losses at the end" in said
+    data = json.loads(Path("report/comparison.json").read_text())
+    assert code == any(verdict["verdict"] == "fails" for verdict in data["verdicts"])
+    losses = {(line["init_rate"], line["corpus"]): line["loss"]["mean"] for line in data["losses"]}
+    assert losses[0.8, "toy"] == run.metrics[-1]["loss"]["toy"]
+    written = {file.name for file in Path("report/figures").iterdir()}
+    assert written == {f"fig{n}_language.{kind}" for n in ("01", "07", "14") for kind in ("png", "svg")}
+    assert "data:image/png;base64" in Path("report/comparison.html").read_text()
+    assert main(["compare", "runs"]) == 2
+    assert "anchorflow corpus compare" in capsys.readouterr().err
+
+
+def test_a_run_is_resumed_and_not_replaced(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["corpus", "train", "toy.txt", "--documents", "line", "--context", "16", *SMALL, *SHORT]
+    command += ["--out", "runs", "--init-rates", "0.5", "--seeds", "0"]
+    assert main(command) == 0
+    before = Path("runs/gamma0.5_seed0/metrics.jsonl").read_bytes()
+    assert main(command) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert Path("runs/gamma0.5_seed0/metrics.jsonl").read_bytes() == before
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    """Made-up runs: the gap is γ + seed/10 nats, the entropies differ by one, predictions are exact."""
+    outcomes = judge_language(group_runs(several_language()))
+    found = {(o.claim.name, o.condition.what): o for o in outcomes}
+    first, second = NAMES
+    gap = found[f"{first} is learned first", "gap of losses (nats)"]
+    assert gap.estimate.mean == pytest.approx(0.85)
+    above = found[f"{first} is learned first", "gap above pairs' entropy"]
+    assert above.estimate.mean == pytest.approx(-0.15)
+    assert above.decision == "undecided"
+    assert gap.condition.threshold == 0
+    rise = found["the gap grows with γ", "gap at γ = 0.8 less that at 0.3 (nats)"]
+    assert rise.estimate.mean == pytest.approx(0.5)
+    assert rise.decision == "holds"
+    for name in NAMES:
+        exact = found[f"words of {name}: rows of C", "correlation"]
+        assert exact.estimate.mean == pytest.approx(1.0)
+        assert exact.decision == "holds"
+        assert found[f"words of {name}: rows of C", "above shuffled text's"].estimate.mean > 0.1
+    assert found[f"words of {second} align more", "difference of mean cosines"].decision != "holds"
+
+
+def test_reversed_runs_fail() -> None:
+    """Where the first corpus has the larger loss and the gap falls with γ, the verdicts say so."""
+    runs = [make_language_observations(gamma, seed) for gamma in (0.3, 0.8) for seed in (0, 1, 2)]
+    for run in runs:
+        for line in run.metrics:
+            line["loss"] = dict(zip(NAMES, reversed(line["loss"].values()), strict=True))
+    comparison = LanguageComparison.of(group_runs(runs))
+    decisions = {o.condition.what: o.decision for o in comparison.outcomes}
+    assert decisions["gap of losses (nats)"] == "fails"
+    assert decisions["gap at γ = 0.8 less that at 0.3 (nats)"] == "fails"
+    assert {row[-1] for row in comparison.tables()[-1].rows} >= {"fails", "holds"}
+
+
+def test_one_scale_has_no_comparison_over_scales() -> None:
+    outcomes = judge_language(group_runs([make_language_observations()]))
+    assert not any("grows" in o.claim.name for o in outcomes)
+    assert all(math.isfinite(o.estimate.mean) for o in outcomes)
+
+
+@pytest.mark.long
+def test_the_demo_runs_from_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["corpus", "demo", "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert {line["corpus"] for line in found["losses"]} == {"questions", "toy-facts"}
+    assert Path("runs/corpus-demo/comparison.html").exists()
+    assert {v["verdict"] for v in found["verdicts"]} <= {"holds", "fails", "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "give one file or more"),
+        (["train", "missing.txt"], "no such file"),
+        (["train", "empty.txt"], "no document holds a word"),
+        (["train", "latin.txt"], "not text in UTF-8"),
+        (["train", "broken.jsonl"], "line 2 is not valid JSON"),
+        (["train", "toy.txt", "toy.txt"], "two corpora of that name"),
+        (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
+        (["train", "toy.txt", "--sequences", "9"], "has 1 sequences"),
+        (["train", "toy.txt", "--preset", "cpu"], "choose one of language-cpu"),
+        (["train", "toy.txt", "--model.d-m", "9"], "not divisible by n_heads"),
+        (["train", "toy.txt", "--model.kind", "emb-mlp"], "choose one of gpt2"),
+        (["train", "toy.txt", "--training.epoch", "9"], "did you mean --training.epochs"),
+        (["demo", "toy.txt"], "give a text of 4800 words"),
+        (["demo", "missing.txt"], "no such file"),
+        (["compare", "missing"], "no such folder"),
+        (["compare"], "needs RUN"),
+        (["lean"], "unknown action; choose one of"),
+        ([], "needs an action"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    texts: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    Path("empty.txt").touch()
+    Path("latin.txt").write_bytes("déjà vu".encode("latin-1"))
+    Path("broken.jsonl").write_text('{"text": "a b"}\n{"text": \n')
+    before = set(texts.rglob("*"))
+    assert main(["corpus", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert message in said.err
+    assert set(texts.rglob("*")) == before
+
+
+def test_toy_facts_are_a_table_drawn_once() -> None:
+    """The same person and verb have one fact in all texts, another table by another seed."""
+    texts = toy_facts(400)
+    table: dict[str, str] = {}
+    for sentence in " ".join(texts).rstrip(".").split(". "):
+        words = sentence.split()
+        key = " ".join(words[:-1])
+        assert table.setdefault(key, words[-1]) == words[-1]
+    assert len(table) > 900
+    assert len(set(table.values())) > 500
+    assert toy_facts(3) == texts[:3]
+    assert toy_facts(3, seed=1) != texts[:3]

@@ -1,0 +1,60 @@
+"""anchorflow corpus compare: whether the losses part and the cosines are those that the text predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from validate.corpus.comparison import LanguageComparison
+
+
+class Options(CommandOptions):
+    """Say whether the losses of two corpora part, and whether the text predicts its words' cosines.
+
+    RUN is a run folder of a language model on two corpora, or a folder of these. Runs that differ in nothing
+    but the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
+    Predictions come from the sequences that each run trained on, and the control from the same, shuffled. The
+    exit code is 1 if a condition fails.
+    """
+
+    runs: Annotated[tuple[Path, ...], Positional("RUN")]
+    """Run folders, kept files, or folders that hold them."""
+    out: Path | None = None
+    """Write comparison.html, comparison.json and the figures here."""
+
+
+COMMAND = Command("corpus compare", Options, "anchorflow corpus compare runs/corpus --out runs/corpus-report")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Compare, print, and write the page if asked to."""
+    options = COMMAND.parse(arguments)
+    from sim.runs.outputs import OutputFolder
+    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
+    from validate.groups import group_runs
+
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
+    comparison = LanguageComparison.of(group_runs(options.runs))
+    return tell_and_write(comparison, options.out, as_json=options.as_json)
+
+
+def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json: bool) -> int:
+    """Print a comparison, write it if there is a folder for it, and return the exit code."""
+    from validate.terminal.tables import print_json, print_table
+
+    if out is not None:
+        comparison.write(out)
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        for table in comparison.tables():
+            print_table(table.title, table.header, table.rows, spare=table.spare, notes=table.notes)
+        if out is not None:
+            print(f"page: {out / 'comparison.html'}")
+    return 1 if any(outcome.decision == "fails" for outcome in comparison.outcomes) else 0

@@ -1,0 +1,99 @@
+"""anchorflow corpus demo: two corpora, from their text to verdicts, in a few minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from sim.config.language import CorpusSource, corpus_name
+from theory import InputError
+from validate.commands.corpus.train import configuration_of
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from sim.runs.outputs import OutputFolder
+
+QUESTIONS = "questions.txt"
+TOY = "toy-facts.txt"
+TEXTS = 1200
+"""Questions, and toy texts, that are written."""
+SEQUENCES, FEWEST = 300, 50
+"""Sequences of each corpus that are drawn, and the fewest that a text of the user's may have."""
+CONTEXT = 96
+"""Tokens of a sequence: a window of the text, whatever its documents are."""
+
+
+class Options(CommandOptions):
+    """Train a small GPT-2 on questions by our generator, in the form of PrOntoQA, beside a text, and judge.
+
+    γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
+    one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the
+    cosines of their words, which the text predicts before training. The exit code is 1 if a condition fails.
+    """
+
+    file: Annotated[Path | None, Positional("FILE", is_file=True)] = None
+    """The other text."""
+    out: Path = Path("runs/corpus-demo")
+    """The folder for the texts, the runs and the page."""
+    workers: int = 0
+    """Processes side by side; 0 takes one for each core."""
+    resume: bool = False
+    """Continue or reuse runs that exist."""
+    overwrite: bool = False
+    """Replace runs that exist."""
+
+
+COMMAND = Command("corpus demo", Options, "anchorflow corpus demo --out runs/corpus-demo")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the texts, train, compare, judge."""
+    options = COMMAND.parse(arguments)
+    from sim.data.language import make_language_task
+    from sim.runs.outputs import OutputFolder
+    from validate.commands.corpus.compare import tell_and_write
+    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
+    from validate.groups import group_runs
+    from validate.terminal.tables import say
+    from validate.training import train_with_progress
+
+    if options.file is not None:
+        _check_other(options.file)
+    folder = OutputFolder(options.out)
+    folder.check((*FILES, QUESTIONS, TOY), FOLDERS)
+    corpora = _write_texts(folder, options.file)
+    n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
+    task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
+    config = configuration_of(task, "language-demo", {})
+    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
+    runs = train_with_progress(config, options.out, **how)
+    say("comparing prediction and observation, drawing figures")
+    return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
+
+
+def _check_other(file: Path) -> None:
+    """Refuse, before anything is written, a text that cannot be read or is too short."""
+    from sim.data.language import make_language_task
+
+    task = make_language_task([_source(file)], length=CONTEXT, layout="pack")
+    if task.n_sequences < FEWEST:
+        problem = f"has {task.n_sequences} sequences of {CONTEXT} tokens"
+        raise InputError("file", str(file), problem, f"give a text of {FEWEST * CONTEXT} words or more")
+
+
+def _source(file: Path) -> CorpusSource:
+    from sim.data.text import fields_of
+
+    return CorpusSource(name=corpus_name(str(file)), files=(str(file),), fields=fields_of(file))
+
+
+def _write_texts(folder: OutputFolder, other: Path | None) -> list[CorpusSource]:
+    """Write the questions and, without a file of the user's, the toy text; return the two corpora."""
+    from sim import prontoqa_questions, toy_facts
+
+    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in prontoqa_questions(TEXTS)) + "\n")
+    if other is None:
+        other = folder.write(TOY, "\n\n".join(toy_facts(TEXTS)) + "\n")
+    return [_source(questions), _source(other)]

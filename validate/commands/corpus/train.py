@@ -1,0 +1,121 @@
+"""anchorflow corpus train: GPT-2 on the user's own texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from sim.config.language import CorpusSource, Layout, Unit, corpus_name
+from sim.config.presets import load_preset, merge, preset_names
+from sim.config.run import RunConfig, make_run_config
+from theory import InputError
+from validate.commands.options import CommandOptions, Option, Positional, nested, options_of
+from validate.commands.parsing import Command
+from validate.commands.train import print_runs
+
+if TYPE_CHECKING:
+    from sim import LanguageTask
+
+PRESETS = tuple(name for name in preset_names() if name.startswith("language-"))
+
+
+class Options(CommandOptions):
+    """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
+
+    Each FILE is a corpus with losses of its own, named after it; all have as many sequences. What is trained,
+    how long and how far it is are said as for anchorflow train, and Ctrl-C and --resume work alike.
+    """
+
+    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
+    """Text, JSON Lines or Parquet, a corpus each."""
+    field: tuple[str, ...] = ()
+    """Keys or columns with the text, in every file; else text, or those of PrOntoQA."""
+    documents: Unit = "paragraph"
+    """What a document is in a text file."""
+    tokenizer: Path | None = None
+    """A tokenizer.json of Hugging Face; else words in lower case."""
+    vocabulary: int | None = None
+    """Keep so many most frequent tokens; others are <other>."""
+    context: int = 128
+    """Tokens of a sequence."""
+    sequences: int | None = None
+    """Sequences of each corpus; else what the smallest has, at most 500."""
+    layout: Layout = "cut"
+    """cut documents to the context, pad them and refuse longer ones, or pack them without padding."""
+    preset: str = Field("language-demo", description=f"Start from: {', '.join(PRESETS)}.")
+    out: Path = Path("runs/corpus")
+    """The folder that receives one run folder for each γ and seed."""
+    workers: int = 0
+    """Processes side by side; 0 takes one for each core."""
+    resume: bool = False
+    """Continue runs that exist, skip those that are complete."""
+    overwrite: bool = False
+    """Replace runs that exist."""
+
+
+def configuration_keys() -> list[Option]:
+    """Return an option for every key of a language model's configuration but for task and data."""
+    config = make_run_config(load_preset("language-demo"))
+    return [key for key in options_of(config) if key.key != "task" and not key.key.startswith("data.")]
+
+
+COMMAND = Command(
+    "corpus train",
+    Options,
+    "anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine",
+    configuration_keys,
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Train, and say where the runs are."""
+    options, keys = COMMAND.parse_with_keys(arguments)
+    config = configuration_of(task_of(options), options.preset, nested(keys))
+    from validate.training import train_with_progress
+
+    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
+    runs = train_with_progress(config, options.out, **how)
+    print_runs(runs, f"anchorflow corpus compare {options.out}", as_json=options.as_json)
+    return 0
+
+
+def task_of(options: Options) -> LanguageTask:
+    """Return the task of the files that are named, each a corpus; they are read to see what they have.
+
+    Raises
+    ------
+    InputError
+        If there is no file, or one cannot be read.
+    """
+    from sim.data.language import make_language_task
+    from sim.data.text import fields_of
+
+    if not options.files:
+        raise InputError("FILE", "", "missing", "give one file or more")
+    sources = [
+        CorpusSource(
+            name=corpus_name(str(file)),
+            files=(str(file),),
+            fields=options.field or fields_of(file),
+            documents=options.documents,
+        )
+        for file in options.files
+    ]
+    return make_language_task(
+        sources,
+        length=options.context,
+        n_sequences=options.sequences,
+        vocabulary=options.vocabulary,
+        tokenizer="" if options.tokenizer is None else str(options.tokenizer),
+        layout=options.layout,
+    )
+
+
+def configuration_of(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
+    """Return the configuration of a task: a preset's keys, and others over them."""
+    if preset not in PRESETS:
+        raise InputError("preset", preset, "not a language model's", f"choose one of {', '.join(PRESETS)}")
+    return make_run_config(merge(load_preset(preset), over) | {"task": task.model_dump(mode="json")})
