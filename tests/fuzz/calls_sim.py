@@ -80,7 +80,7 @@ def _texts() -> dict[str, Call]:
 
 
 def _configurations() -> dict[str, Call]:
-    models = (sim.EmbMLPConfig, sim.OneLayerConfig, sim.TransformerConfig)
+    models = (sim.EmbMLPConfig, sim.OneLayerConfig, sim.TransformerConfig, sim.GPT2Config)
     found: dict[str, Call] = {
         section.__name__: (section, {name: getattr(section(), name) for name in section.model_fields})
         for section in (sim.DataConfig, sim.TrainingConfig, *models)

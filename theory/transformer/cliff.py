@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Share, Size, checked
@@ -102,7 +101,9 @@ def mass_outside(
         _check_window(values.shape[-1], int(position), q)
     position = np.arange(1, values.shape[-1] + 1)
     outside = (position < first[..., None]) | (position > first[..., None] + q)
-    return np.asarray(softmax(values, axis=-1).sum(axis=-1, where=outside), dtype=np.float64)
+    # Divided once, after the sums: a softmax would round every weight first.
+    weights = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray((weights * outside).sum(axis=-1) / weights.sum(axis=-1), dtype=np.float64)
 
 
 def _check_window(length: int, p: int, q: int) -> None:
