@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    import torch
 
 
 def stream_seed(seed: int, stream: str) -> int:
@@ -16,6 +19,8 @@ def stream_seed(seed: int, stream: str) -> int:
 
 def torch_stream(seed: int, stream: str) -> torch.Generator:
     """Return a torch generator for a named stream."""
+    import torch  # Kept runs are read, and NumPy's streams drawn, without it.
+
     return torch.Generator().manual_seed(stream_seed(seed, stream))
 
 

@@ -65,7 +65,7 @@ def test_public_names_exist(package: str) -> None:
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 
-def test_help_waits_for_no_library_and_a_mistake_not_for_torch() -> None:
+def test_help_waits_for_no_library_and_torch_is_for_training_alone() -> None:
     code = """
 import sys
 from validate.cli import main
@@ -73,6 +73,8 @@ main(['--help'])
 assert not {'numpy', 'scipy', 'sympy', 'torch', 'matplotlib', 'pydantic'} & set(sys.modules)
 assert main(['train', 'nowhere.toml']) == 2
 assert not {'torch', 'matplotlib'} & set(sys.modules)
+import validate.figures.paper, validate.groups, validate.predict.prediction
+assert 'torch' not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr

@@ -50,7 +50,7 @@ def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: flo
     _assert_stopped(_loading("claims", "2"), number, delay)
 
 
-@pytest.mark.parametrize("module", ["numpy", "validate.commands.claims", "validate.progress"])
+@pytest.mark.parametrize("module", ["pydantic", "validate.commands.claims", "validate.progress"])
 def test_ctrl_c_while_a_module_is_imported(module: str) -> None:
     """Some modules swallow an exception that comes up while they are imported, or make another of it."""
     code = f"""
