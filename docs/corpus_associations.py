@@ -10,6 +10,7 @@ matrices have moved.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,6 +76,9 @@ def run(options: argparse.Namespace, seed: int) -> Iterator[str]:
         first = int(metadata["steps"]) + 1
     for step in range(first, options.steps + 1):
         loss = descend(model, tokens, options.rate)
+        if not math.isfinite(loss):
+            yield f"seed {seed}, step {step}: the loss is no longer finite"
+            return
         arrays = {name: getattr(model, name).detach().numpy() for name in NAMES}
         options.out.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, write_tensors(arrays, {"steps": str(step)}))

@@ -6,13 +6,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from tests.docs_script import load_script
-from theory import as_matrix, bigram_operator, corpus_counts, cosine_matrix, language_gram, off_diagonal
+from theory import (
+    AdamEmbedding,
+    AdamSettings,
+    as_matrix,
+    bigram_operator,
+    corpus_counts,
+    cosine_matrix,
+    language_gram,
+    off_diagonal,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 RUNGS = load_script("corpus_rungs")
+ATTENTION = load_script("corpus_attention")
 V = 90
 TEXTS = [np.random.default_rng(i).zipf(1.5, 40) % (V - 10) for i in range(30)]
 TOY = RUNGS.Mixture(TEXTS, np.unique(np.concatenate(TEXTS[:10])), np.unique(np.concatenate(TEXTS[10:])), V)
@@ -45,6 +56,35 @@ def test_trimmed_texts_have_the_same_tokens() -> None:
     occur = np.unique(np.concatenate(TEXTS))
     assert [occur[text].tolist() for text in small.texts] == [text.tolist() for text in TEXTS]
     assert occur[small.asked].tolist() == TOY.asked.tolist()
+
+
+def test_without_layers_attention_has_the_drive_of_the_counts() -> None:
+    small = TOY.trimmed()
+    n = len(np.unique(np.concatenate(TEXTS)))
+    model = ATTENTION.Averaging(n, V - n, 40, 0)
+    model.P.zero_()
+    for tensor in (model.E, model.absent):
+        tensor.requires_grad_()
+    model.gradients(small.texts)
+    counted = AdamEmbedding(
+        model.E.detach().double().numpy(),
+        AdamSettings(1.0),
+        n_absent=V - n,
+        norm_epsilon=ATTENTION.SCALE**2 * RUNGS.NORM_EPSILON,
+    )
+    expected = counted.drive(corpus_counts(small.texts, n))
+    largest = np.abs(expected).max()
+    assert -model.E.grad.numpy() == pytest.approx(expected[:-1], abs=1e-5 * largest)
+    assert -model.absent.grad.numpy() == pytest.approx(expected[-1], abs=1e-5 * largest)
+
+
+def test_a_position_sees_the_tokens_before_it_alone() -> None:
+    model = ATTENTION.Averaging(5, 2, 6, 2)
+    tokens = torch.tensor([[0, 1, 2, 3], [0, 1, 4, 4]])
+    seen = model.hidden(tokens)
+    assert torch.equal(seen[0, :2], seen[1, :2])
+    assert not torch.allclose(seen[0, 2:], seen[1, 2:])
+    assert not torch.allclose(model.hidden(torch.tensor([[3, 1]]))[0, 1], seen[0, 1])
 
 
 @pytest.mark.long
