@@ -39,8 +39,11 @@ NONE_SEEN = replace(NONE, study="no-norm-all")
 """The same with attention, outputs and every spectrum observed."""
 PRE = Setup("pre", "transformer", "norm in front, 1e-4, 12 epochs: a check of robustness")
 EMB_MLP = Setup("MLP", "emb-mlp", "the Emb-MLP of Definition 1, no noise in a sequence")
+LANGUAGE = Setup(
+    "GPT-2", "language", "GPT-2 with two layers and d_m 128, two corpora of 500 sequences each, 24 epochs"
+)
 THEORY = Setup("theory", "", "computed without any run")
-SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, THEORY)
+SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
 """All of them: the first is the primary one, fixed by where it comes from and not by what it shows."""
 TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)
 SEEN_TRANSFORMERS = (GROUP, GELU, POST, NONE_SEEN, PRE)

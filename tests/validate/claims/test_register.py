@@ -16,7 +16,8 @@ from validate.studies.shared import shared_runs
 # What has no control, and why: a window between two values of γ or on both sides of a number; a bound's
 # constant; the sign of a gain whose opposite another condition excludes; a skill, whose rival is its control;
 # two γ set against each other, of which one is the other's control; a form whose exactness is the claim;
-# tokens that stay apart, beside the rank that has a control.
+# tokens that stay apart, beside the rank that has a control; a gap of losses, whose rivals are the entropies;
+# a correlation, which has to beat that of shuffled text.
 WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     3: ("γ at which the bias changes sign",),
     6: ("skill of P^s − u over",),
@@ -31,14 +32,17 @@ WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     27: ("skill of eq. 14",),
     28: ("Prop. 2", "Prop. 3", "similar result"),
     29: ("mean |cosine|",),
+    32: ("gap of losses",),
+    33: ("gap at γ = 0.8 less", "ΔL at γ = 0.8 less"),
+    35: ("prontoqa: ", "tinystories: "),
 }
 
 
 def test_every_claim_is_there_once_in_order() -> None:
-    assert [claim.number for claim in ledger()] == list(range(1, 32))
+    assert [claim.number for claim in ledger()] == list(range(1, 36))
     assert [claim.number for claim in ledger([7, 3, 7])] == [7, 3]
     with pytest.raises(InputError, match="no such claim"):
-        ledger([32])
+        ledger([36])
 
 
 def test_a_file_of_claims_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tests.validate.claims.synthetic import (
     run,
     world,
 )
+from tests.validate.figures.synthetic_language import make_language_observations
 from theory import Lookup, Mapping, Shift, Task
 from validate.claims.measures.order import scrambled
 from validate.observe import Observations
@@ -162,6 +164,31 @@ def frozen(holds: bool) -> Any:
     return world(lambda v, rate, seed: run(rate, seed, learning(small=(v == "frozen") is holds)))
 
 
+def languages(holds: bool) -> Any:
+    """Small weights set the first corpus apart and align words as counts say; or large ones do."""
+
+    def build(_: str, rate: float, seed: int) -> Observations:
+        small = (rate > 0.55) is holds
+        found = make_language_observations(rate, seed)
+        for number, line in enumerate(found.metrics):
+            gap = 0.0 if number == 0 else 2.0 if small else -0.5
+            first = line["loss"]["prontoqa"]
+            line["loss"] = {"prontoqa": first, "tinystories": first + gap + 0.01 * seed}
+        contrast = 0.01 * seed + (0.5 if small else -0.5)
+        arrays = dict(found.arrays) if small else _swapped(found.arrays)
+        arrays["mean_cosine/tinystories"] = arrays["mean_cosine/prontoqa"] + contrast
+        return replace(found, arrays=arrays)
+
+    return world(build)
+
+
+def _swapped(arrays: Any) -> dict[str, Any]:
+    """Shuffled text predicts what the text itself does not."""
+    names = {"predicted": "control", "control": "predicted"}
+    parts = {name: name.partition("/") for name in arrays}
+    return {f"{names.get(kind, kind)}/{rest}": arrays[name] for name, (kind, _, rest) in parts.items()}
+
+
 WORLDS: dict[int, World] = {
     **dict.fromkeys((1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 14, 17, 25, 26, 29), by_scale()),
     **dict.fromkeys((9, 27), by_scale("eq. 14")),
@@ -175,4 +202,5 @@ WORLDS: dict[int, World] = {
     24: frozen,
     30: noise,
     31: composition,
+    **dict.fromkeys((32, 33, 34, 35), languages),
 }

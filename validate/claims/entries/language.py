@@ -1,0 +1,102 @@
+"""Claims 32-35: a language model on two corpora, PrOntoQA and TinyStories (Figs. 1, 7 and 14).
+
+Conditions and thresholds are those of ``validate.claims.language``, which judges anyone's two corpora; here
+they get controls and the runs that are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from validate.claims.language import language_claims
+from validate.claims.measures.language import cosine_contrast, loss_gap, relative_gap
+from validate.claims.settings import LANGUAGE, of
+from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Seed, each, each_seed, note
+from validate.stats import ANY
+
+_NAMES = ("prontoqa", "tinystories")
+_ORDER, _GROWTH, _CONTRAST, *_PREDICTED = language_claims(SMALL, LARGE, _NAMES, LANGUAGE.study)
+_SMALL = Needs(LANGUAGE.study, (SMALL,))
+
+
+def _before_training(condition: Condition, known: str) -> tuple[Condition, Condition]:
+    """Return a condition on losses with its control: the same before anything is learned."""
+    part = f"{known} known"
+    measure = each(partial(loss_gap, known=known, line=0))
+    reason = "before training both losses are those of guessing"
+    control = replace(
+        condition, what="the same before training", measure=measure, role="control", part=part, reason=reason
+    )
+    return replace(condition, part=part), control
+
+
+def _growth() -> tuple[Condition, ...]:
+    """Return that the gap grows with γ: in nats, relative as in the paper, and above the pairs' entropies."""
+    (plain,) = _GROWTH.conditions
+
+    def rise(seed: Seed, known: str) -> float:
+        return loss_gap(seed["", SMALL], known) - loss_gap(seed["", LARGE], known)
+
+    def relative_rise(seed: Seed) -> float:
+        return relative_gap(seed["", SMALL]) - relative_gap(seed["", LARGE])
+
+    return (
+        plain,
+        replace(plain, what="ΔL at γ = 0.8 less that at 0.3", measure=each_seed(relative_rise)),
+        note(
+            "gap above pairs' entropy at γ = 0.8 less that at 0.3 (nats)",
+            each_seed(partial(rise, known="pairs")),
+            plain.needs,
+            ANY,
+        ),
+    )
+
+
+def _contrast() -> tuple[Condition, ...]:
+    (condition,) = _CONTRAST.conditions
+    at_large = Needs(LANGUAGE.study, (LARGE,))
+    reason = "at γ = 0.3 the paper sees no such contrast (Fig. 14)"
+    control = replace(
+        condition,
+        what="the same at γ = 0.3",
+        measure=each(cosine_contrast),
+        role="control",
+        reason=reason,
+        needs=at_large,
+    )
+    return condition, control
+
+
+def _predicted() -> tuple[Condition, ...]:
+    """Return what is asked of the rows of C + Cᵀ, the prediction for a tied read-out, corpus by corpus."""
+    tied = [claim for claim in _PREDICTED if "C + C^T" in claim.name]
+    return tuple(
+        replace(condition, what=f"{name}: {condition.what}", part=name)
+        for name, claim in zip(_NAMES, tied, strict=True)
+        for condition in claim.conditions
+    )
+
+
+def _claim(claim: Claim, number: int, section: str, conditions: tuple[Condition, ...]) -> Claim:
+    return replace(claim, number=number, section=section, conditions=of(LANGUAGE, conditions))
+
+
+_plain, _tokens, _pairs = _ORDER.conditions
+CLAIMS = (
+    _claim(
+        _ORDER,
+        32,
+        "3.4, Fig. 1",
+        (_plain, *_before_training(_tokens, "frequencies"), *_before_training(_pairs, "pairs")),
+    ),
+    _claim(_GROWTH, 33, "3.4, Fig. 7A", _growth()),
+    _claim(_CONTRAST, 34, "3.4, Figs. 7B, 14", _contrast()),
+    Claim(
+        "counts predict the cosines of words",
+        "Before training, rows of C + C^T predict the cosines of both corpora's words early in training.",
+        of(LANGUAGE, _predicted()),
+        35,
+        "3.4, Fig. 7B, and the theory of a corpus",
+    ),
+)
