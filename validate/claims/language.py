@@ -102,7 +102,11 @@ def _growing(small: float, large: float, study: str) -> Claim:
     what = f"gap at γ = {small:g} less that at {large:g} (nats)"
     needs = Needs(study, (large, small), least_rates=2)
     condition = Condition(what, each_seed(rise), ">", 0.0, ANY, "no change", needs)
-    return Claim("the gap grows with γ", "The smaller the initial weights, the further apart.", (condition,))
+    return Claim(
+        "the gap grows with γ",
+        "The smaller the initial weights, the further the two losses lie apart.",
+        (condition,),
+    )
 
 
 def _gap(known: str) -> RunMeasure:
