@@ -2,7 +2,7 @@
 
 ``anchorflow.theory``, ``anchorflow.sim`` and ``anchorflow.validate`` are the packages ``theory``, ``sim`` and
 ``validate``, loaded at first use. Those short names can belong to a folder of your own as well; then the
-message of the ``ImportError`` says which folder stands in the way.
+message of the ``ImportError`` says which folder is in the way.
 """
 
 from __future__ import annotations

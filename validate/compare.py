@@ -37,7 +37,7 @@ class Row:
     Attributes
     ----------
     setting : str
-        Which runs: γ, and whatever else tells them apart.
+        Which runs: γ, and whatever else distinguishes them.
     epoch : int
     group : str
         Which tokens.

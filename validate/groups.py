@@ -17,7 +17,7 @@ from theory.checked import checked
 from validate.observe import Observations, Source, find_observations
 
 _MOST_NAMED = 3
-"""A label names every key that differs, or if these are more, as many as tell the settings apart."""
+"""A label names every key that differs, or if these are more, as many as distinguish the settings."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Setting:
     Attributes
     ----------
     label : str
-        γ, and whatever else tells this setting from the others it is shown with.
+        γ, and whatever else distinguishes this setting from the others shown.
     runs : tuple of Observations
         Sorted by seed.
     """
@@ -157,7 +157,7 @@ def _differing(flat: list[dict[str, str]]) -> list[str]:
 
 
 def _telling(flat: list[dict[str, str]], keys: list[str]) -> list[str]:
-    """Return few of the keys that still tell all settings apart: the kind of model first, then short ones."""
+    """Return a few keys that still distinguish all settings: the kind of model first, then short ones."""
     chosen = ["init_rate"]
     for key in sorted(keys, key=lambda k: (k != "model.kind", max(len(f.get(k, "")) for f in flat), k)):
         if _distinct(flat, [*chosen, key]) > _distinct(flat, chosen):

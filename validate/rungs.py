@@ -35,14 +35,14 @@ STEPS = (
 )
 """Neighbouring rungs, and the idealisation that lies between them."""
 WHOLE = (
-    ("frozen flow, late", OBSERVED, "the last two together, free of how time is matched"),
+    ("frozen flow, late", OBSERVED, "the last two together, independent of how time is matched"),
     ("P^s - u", OBSERVED, "all of it"),
     ("P^s - mean P", OBSERVED, "all of it, the common part of the labels taken out"),
 )
 """Several steps in one, up to all of them."""
 LEFT_OUT = (
     "Left out: the coupled, linearised and population rungs, which divide the last step further and take "
-    "minutes a run to integrate; docs/theory/flows.md has them for the paper's Emb-MLP. The frozen flow is "
+    "minutes per run to integrate; docs/theory/flows.md has them for the paper's Emb-MLP. The frozen flow is "
     "taken at t = Σ learning rate, the time of plain gradient descent: AdamW takes steps of another size, "
     "so that for it only the last two steps together mean anything. Distances add as the sides of a "
     "polygon do: the whole is at most the sum of its steps, and often less."

@@ -1,4 +1,4 @@
-"""Which model a run trains: one section for each kind, told apart by ``kind``.
+"""Which model a run trains: one section for each kind, distinguished by ``kind``.
 
 Sources as in ``sim.config.run``. What a kind has no choice about is a class constant beside its settings, so
 that code for several kinds may ask any of them. A section of your own joins with ``register_model``.

@@ -1,4 +1,4 @@
-"""Files that name a task: a task alone, or a configuration that holds one, told apart by their content."""
+"""Files that name a task: a task alone, or a configuration that holds one, distinguished by their content."""
 
 from __future__ import annotations
 

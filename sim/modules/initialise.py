@@ -127,7 +127,7 @@ def initialise_(
 
     Recognised are Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent layers and
     MultiheadAttention of torch, whose packed projections have the fan-in of one, and GPT-2's Conv1D of
-    Hugging Face. A tensor with several names is drawn once, an embedding that is the read-out too as an
+    Hugging Face. A tensor with several names is drawn once, an embedding that is also the read-out as an
     embedding. Each tensor has a generator of its own, named after it.
 
     Parameters

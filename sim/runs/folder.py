@@ -41,7 +41,7 @@ class RunFolder:
     path: Path
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", as_path("path", self.path))  # A string serves as well.
+        object.__setattr__(self, "path", as_path("path", self.path))  # A string works as well.
 
     @property
     def manifest(self) -> Manifest:

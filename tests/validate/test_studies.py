@@ -135,7 +135,7 @@ def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('purpose = "Two models on a tiny task."', "", "says no purpose"),
+        ('purpose = "Two models on a tiny task."', "", "has no purpose"),
         ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),

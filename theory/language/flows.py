@@ -69,7 +69,7 @@ def language_gram(C: Real[ArrayLike, "V V"], time: Time, *, tied: bool = True) -
     """
     bigrams = check_shape("C", C, (None, None))
     if bigrams.shape[0] != bigrams.shape[1]:
-        raise InputError("C", bigrams, "not square", "give one row and one column a token")
+        raise InputError("C", bigrams, "not square", "give one row and one column per token")
     if tied:
         rates, vectors = np.linalg.eigh(bigrams + bigrams.T)
         return np.asarray(vectors * _growth(np.exp, 2 * rates * time) @ vectors.T)

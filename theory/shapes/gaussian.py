@@ -92,7 +92,7 @@ def gaussian_shape(
     r"""Return C1, C2, μ_s and σ_P of a reasoning anchor (Theorem 1), computed from the task.
 
     For consecutive keys and anchors μ_s = s + E Z + (q − 1) E A and
-    σ_P² = (N_Z² − 1)/12 + (q − 1)(N_A² − 1)/12; the moments of any other keys or shifts serve as well.
+    σ_P² = (N_Z² − 1)/12 + (q − 1)(N_A² − 1)/12; the moments of any other keys or shifts work as well.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def gaussian_embedding(
     r"""Return w̃^s of eq. 12, :math:`C_1 (C_2 e^{-(j-\mu_s)^2/2\sigma_P^2} - 1/d_m) + \varepsilon_j`.
 
     The paper moves the axis so that μ_s = s; here the coordinate j is the label j, so that the rows can
-    be laid beside ``label_distribution`` and beside embeddings. d_m is the vocabulary size
+    be compared with ``label_distribution`` and with embeddings. d_m is the vocabulary size
     (Definition 2). ``eq14_embedding`` is what the paper plots instead, with a width of its own.
 
     Parameters

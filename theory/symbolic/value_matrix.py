@@ -155,7 +155,7 @@ def theorem_2() -> Derivation:
         arguments=(
             Argument(RATE, "η"),
             LENGTH_ARGUMENT,
-            Argument(TABLE, "the label distributions, one row a token, shape (d, d)"),
+            Argument(TABLE, "the label distributions, one row per token, shape (d, d)"),
             Argument(OCCURRENCES, "r_s of every token, shape (d, 1)"),
             Argument(RIGHT, "the right factor, shape (d, d_k)"),
             SIZE_ARGUMENT,

@@ -54,7 +54,7 @@ def assumption_errors(construction: Construction) -> AssumptionErrors:
 
 @checked
 def smallest_rise(construction: Construction) -> float:
-    """Return the least rise from one position to the next that the positions alone give (our 44).
+    """Return the smallest rise from one position to the next that the positions alone give (our 44).
 
     At least δ is what the increasing segment needs, because nothing before the anchors is tagged.
     """

@@ -25,7 +25,7 @@ _STATES = {"met": "met", "missed": "missed", "open": "not clear"}
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What some runs of one task and model say, and how surely.
+    """What some runs of one task and model say, and with what certainty.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class Options(CommandOptions):
     root: Path = Path("runs/studies")
     """The folder that --run trains into."""
     workers: int = 0
-    """Processes side by side for --run; 0 takes one for each core."""
+    """Parallel processes for --run; 0 means one per core."""
 
 
 COMMAND = Command("claims", Options, "anchorflow claims 1 2 --verbose")

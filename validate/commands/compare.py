@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Options(CommandOptions):
-    """Say whether the theory predicts what training did to the embedding, and how surely.
+    """Say whether the theory predicts what training did to the embedding, and with what certainty.
 
     The verdict is about the anchors' cosines early in training: thresholds are those of the paper's claims,
     large initial weights are the control, and simple guesses are rivals. With --out the report shows the

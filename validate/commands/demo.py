@@ -19,7 +19,7 @@ EPOCHS = 100
 
 
 class Options(CommandOptions):
-    """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and hold it against the theory.
+    """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and compare it with the theory.
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
     is 0 if every claim holds, 1 otherwise.
@@ -28,7 +28,7 @@ class Options(CommandOptions):
     out: Path = Path("runs/demo")
     """The folder for the runs and the report."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     resume: bool = False
     """Continue or reuse runs that exist."""
     overwrite: bool = False

@@ -26,7 +26,7 @@ class Options(CommandOptions):
     run: bool = False
     """Train the missing runs, after saying how long it will take."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     root: Path = Path("runs/studies")
     """The folder of the run folders."""
     kept: Path | None = None

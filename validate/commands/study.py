@@ -1,4 +1,4 @@
-"""anchorflow study: how far the studies are; train what they lack; keep what they have shown."""
+"""anchorflow study: the progress of the studies; train what they lack; keep what they have shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Options(CommandOptions):
-    """Show how far studies are, the named sets of runs that claims and figures need.
+    """Show the progress of studies, the named sets of runs that claims and figures need.
 
     --run trains what is missing, in one pool of processes for all the studies named, and continues what
     was interrupted; --keep writes the observations of complete runs to the folder that claims and figures
@@ -32,7 +32,7 @@ class Options(CommandOptions):
     list: bool = False
     """Show every run, not only how many there are."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     root: Path = Path("runs/studies")
     """The folder of the run folders."""
     kept: Path | None = None
@@ -43,7 +43,7 @@ COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Train and keep as asked, then say how far the studies are."""
+    """Train and keep as asked, then show the progress of the studies."""
     options = COMMAND.parse(arguments)
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, run_study, study_names

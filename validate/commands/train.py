@@ -47,7 +47,7 @@ class Options(CommandOptions):
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
     kernels: Kernels = "auto"

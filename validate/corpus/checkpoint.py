@@ -76,7 +76,7 @@ def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:
     except (ValueError, TypeError, OverflowError, RuntimeError):
         array = np.zeros(0)
     if array.ndim != 2 or array.dtype.kind not in "iuf" or not array.size:
-        raise InputError("embedding", name, "not a matrix of numbers", "give one row a token")
+        raise InputError("embedding", name, "not a matrix of numbers", "give one row per token")
     if not np.isfinite(array).all():
         raise InputError("embedding", name, "holds NaN or infinity", "compare a step before it diverged")
     return np.asarray(array, np.float64)

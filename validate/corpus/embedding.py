@@ -70,7 +70,7 @@ class EmbeddingComparison:
     )
 
     def rows(self) -> list[list[str]]:
-        """Return a line a comparison, as text."""
+        """Return one line per comparison, as text."""
         return [
             [
                 c.predictor + (", mean removed" if c.mean_removed else ""),
@@ -125,12 +125,12 @@ def compare_embedding(
     padded: bool = False,
     seed: int = 0,
 ) -> EmbeddingComparison:
-    """Compare the cosines that a corpus predicts with those of an embedding, trained by whom ever.
+    """Compare the cosines that a corpus predicts with those of an embedding, whoever trained it.
 
     Parameters
     ----------
     embedding : array_like, Tensor, Embedding, or path of a safetensors file
-        One row a token, shape (V, d).
+        One row per token, shape (V, d).
     corpus : Corpus, list of sequences, or tuple (tokens, labels)
         What it was trained on. Tokens of shape (n,) or (n, L) are paired with labels of shape (n,).
     tensor : str, optional

@@ -110,7 +110,7 @@ class CorpusPrediction:
         return [self.corpus.words[token] for token in self.geometry.tokens]
 
     def token_rows(self) -> list[list[str]]:
-        """Return a line a word: its share, when it departs and is distinct, and the word most like it."""
+        """Return one line per word: its share, when it departs and is distinct, and the word most like it."""
         g = self.geometry
         cosines = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
         last = g.distinct_from_all
@@ -129,7 +129,7 @@ class CorpusPrediction:
         return rows
 
     def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
-        """Return a line a neighbour: its count and its cosine."""
+        """Return one line per neighbour: its count and its cosine."""
         return [
             [self.corpus.words[t], str(self.corpus.counts[t]), _cell(geometry.cosine, 0, i)]
             for i, t in enumerate(geometry.tokens)
@@ -137,7 +137,7 @@ class CorpusPrediction:
         ]
 
     def mode_rows(self) -> list[list[str]]:
-        """Return a line a singular value of C."""
+        """Return one line per singular value of C."""
         first = self.singular_values[0]
         return [
             [str(k), f"{value:.3g}", f"{value / first:.3f}", " ".join(words)]

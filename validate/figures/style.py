@@ -62,7 +62,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 class _Figure(Figure):
-    """A figure that shows text as it is where a name of the user's, such as ``$x^$``, is no mathematics."""
+    """A figure that shows text as it is where a name of the user's, such as ``$x^$``, is not mathematics."""
 
     def draw(self, renderer: Any) -> None:
         """Draw everything."""

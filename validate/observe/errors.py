@@ -1,4 +1,4 @@
-"""What may be missing of runs, told apart by class."""
+"""What may be missing from runs, one class each."""
 
 from theory import InputError
 

@@ -43,7 +43,7 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
     ----------
     task : Task
     size : int, optional
-        The least number of sequences.
+        The smallest number of sequences.
     """
     rng = numpy_stream(SEED, "observe/probe")
     n_mappings, n_places = len(task.mappings), task.length - task.n_anchors

@@ -1,4 +1,4 @@
-"""Kept observations: one file a run, with checksums, in the repository or wherever they are wanted."""
+"""Kept observations: one file per run, with checksums, in the repository or wherever they are wanted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write_kept(observations: Observations, file: Path) -> None:
 
 
 def _said(content: bytes) -> tuple[Any, bytes]:
-    """Return the header and the data of a safetensors file; of one that is none, what it holds."""
+    """Return the header and the data of a safetensors file; of any other file, what it holds."""
     size = int.from_bytes(content[:8], "little")
     try:
         return json.loads(content[8 : 8 + size]), content[8 + size :]

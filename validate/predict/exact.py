@@ -65,14 +65,14 @@ class ExactStatistics:
         return cls(task, tokens, cosines)
 
     def token_rows(self) -> list[list[str]]:
-        """Return one line a token: its kind, r_s, and its label distribution in numbers."""
+        """Return one line per token: its kind, r_s, and its label distribution in numbers."""
         return [
             [str(t.token), t.kind, f"{t.ratio:.4g}", f"{t.mean:.2f}", f"{t.std:.2f}", f"{t.norm2:.3g}"]
             for t in self.tokens
         ]
 
     def cosine_rows(self) -> list[list[str]]:
-        """Return one line a group and predictor: mean, extremes, and the mean at each distance."""
+        """Return one line per group and predictor: mean, extremes, and the mean at each distance."""
         rows = []
         for group, matrices in self.cosines.items():
             for name, matrix in matrices.items():

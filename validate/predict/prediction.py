@@ -80,11 +80,11 @@ class Prediction:
         return self.statistics.cosines
 
     def token_rows(self) -> list[list[str]]:
-        """Return one line a token: its kind, r_s, and its label distribution in numbers."""
+        """Return one line per token: its kind, r_s, and its label distribution in numbers."""
         return self.statistics.token_rows()
 
     def cosine_rows(self) -> list[list[str]]:
-        """Return one line a group and predictor: mean, extremes, and the mean at each distance."""
+        """Return one line per group and predictor: mean, extremes, and the mean at each distance."""
         return self.statistics.cosine_rows()
 
     def notes(self) -> list[str]:

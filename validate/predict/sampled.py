@@ -77,7 +77,7 @@ class SampledStatistics:
         return int(self.labels.n_samples.max())
 
     def token_rows(self) -> list[list[str]]:
-        """Return one line a token, every estimate with its standard error."""
+        """Return one line per token, every estimate with its standard error."""
         rows = []
         for t, error in zip(self.tokens, self.token_errors, strict=True):
             cells = [with_error(getattr(t, name), getattr(error, name)) for name in ("mean", "std", "norm2")]
@@ -85,7 +85,7 @@ class SampledStatistics:
         return rows
 
     def cosine_rows(self) -> list[list[str]]:
-        """Return one line a group and predictor, every estimate with its standard error."""
+        """Return one line per group and predictor, every estimate with its standard error."""
         return [
             [group, name, *summary(cosines)]
             for group, found in self.estimates.items()

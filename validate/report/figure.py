@@ -12,7 +12,7 @@ from validate.figures.sheet import Sheet
 from validate.figures.style import rendered
 
 MOST_PIXELS = 1300
-"""The widest picture, in pixels: wide sheets are drawn at fewer pixels an inch."""
+"""The widest picture, in pixels: wide sheets are drawn at fewer pixels per inch."""
 PIXELS_PER_INCH = 96
 """How large a page shows a figure: as CSS has it, at its size in inches."""
 _MOST_LETTERS = 80

@@ -55,7 +55,7 @@ def page(template: str, **context: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of all templates: everything is escaped that is no template's own markup."""
+    """Return the environment of all templates: everything is escaped except the templates' own markup."""
     environment = Environment(
         loader=PackageLoader("validate.report"),
         autoescape=True,

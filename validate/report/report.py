@@ -136,7 +136,7 @@ class Report:
         return next(common_early(s.runs) for s in self.settings if s.label == setting)
 
     def early_table(self, setting: str) -> list[list[str]]:
-        """Return one setting's early comparison over all pairs: group, predictor, and one cell a measure."""
+        """Return a setting's early comparison over all pairs: group, predictor, and one cell per measure."""
         cells: dict[tuple[str, str], dict[str, str]] = {}
         for row in self.early:
             if row.setting == setting and row.anchor is None:

@@ -52,11 +52,11 @@ class Audit:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing escapes; ties alone are no fault."""
+        """Whether nothing escapes; ties alone are not a fault."""
         return all(escape.what == "tied" for escape in self.escapes)
 
     def rows(self) -> list[list[str]]:
-        """Return a line a matrix, as text."""
+        """Return one line per matrix, as text."""
         return [
             [
                 " = ".join(m.role.names),

@@ -114,7 +114,7 @@ def _chosen(data: dict[str, Any]) -> dict[str, Any]:
 def _study(name: str, data: dict[str, Any]) -> Study:
     purpose, keep = data.get("purpose"), data.get("keep", ["*"])
     if not isinstance(purpose, str):
-        raise InputError("study", name, "says no purpose", 'add purpose = "..." to its file')
+        raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
     if not isinstance(keep, list) or not all(isinstance(pattern, str) for pattern in keep):
         raise InputError("keep", keep, "not a list of names of observables", 'write e.g. ["singular/*"]')
     variants = data.get("variants", {})

@@ -38,7 +38,7 @@ def run_study(
     root : Path, optional
         The folder of all studies' run folders.
     workers : int, optional
-        Processes side by side; 0 takes one for each core. More than one needs a script with an
+        Parallel processes; 0 means one per core. More than one needs a script with an
         ``if __name__ == "__main__"`` guard.
     resume : bool, optional
         Continue unfinished runs; otherwise they are refused before any work.

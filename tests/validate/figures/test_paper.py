@@ -299,7 +299,7 @@ def test_costs_come_from_the_provenance() -> None:
     runs = several()
     for i, run in enumerate(runs):
         run.provenance.update(wall_seconds=3600.0, peak_memory_mib=100.0 + i)
-    assert runs_behind(5, runs) == "4 runs, 4.00 hours of training in all, at most 103 MiB a process"
+    assert runs_behind(5, runs) == "4 runs, 4.00 hours of training in all, at most 103 MiB per process"
     assert runs_behind(2) == "no runs: drawn from the task alone"
 
 

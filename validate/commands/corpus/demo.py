@@ -38,7 +38,7 @@ class Options(CommandOptions):
     out: Path = Path("runs/corpus-demo")
     """The folder for the texts, the runs and the page."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     resume: bool = False
     """Continue or reuse runs that exist."""
     overwrite: bool = False

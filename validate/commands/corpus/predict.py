@@ -39,7 +39,7 @@ class Options(CommandOptions):
     predictor: Literal["bigram", "marginal", "tied", "readout", "context"] = "bigram"
     """What is compared: see docs/corpus.md."""
     nearest: tuple[str, ...] = ()
-    """Words whose nearest neighbours are wanted."""
+    """Words whose nearest neighbours to list."""
     candidates: int = 500
     """Neighbours are sought among this many of the most frequent words."""
     out: Path | None = None

@@ -49,7 +49,7 @@ class Options(CommandOptions):
     out: Path = Path("runs/corpus")
     """The folder that receives one run folder for each γ and seed."""
     workers: int = 0
-    """Processes side by side; 0 takes one for each core."""
+    """Parallel processes; 0 means one per core."""
     resume: bool = False
     """Continue runs that exist, skip those that are complete."""
     overwrite: bool = False

@@ -79,7 +79,7 @@ class AverageOverGamma(BasePanel):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw one line an epoch."""
+        """Draw one line per epoch."""
         for (epoch, values), colour in zip(self.curves.items(), PALETTE, strict=False):
             self.lines_[epoch] = seed_bars(
                 ax, self.gammas, values, color=colour, marker="o", markersize=4, label=f"epoch {epoch}"

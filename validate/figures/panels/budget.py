@@ -40,7 +40,7 @@ class ErrorBudget(BasePanel):
         return cls(bound, {rung: sorted(points) for rung, points in found.items()})
 
     def draw(self, ax: Axes) -> None:
-        """Draw one line a rung, hollow where the end was not reached."""
+        """Draw one line per rung, hollow where the end was not reached."""
         for (rung, points), colour in zip(self.horizons.items(), PALETTE, strict=False):
             gammas, times, censored = zip(*points, strict=True)
             (self.lines_[rung],) = ax.plot(gammas, times, "-", color=colour, label=rung)

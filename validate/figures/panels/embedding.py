@@ -28,7 +28,7 @@ from validate.stats import COSINE, SIZE, Estimate, band, over_seeds
 
 @dataclass
 class CosineRows(BasePanel):
-    """cos(s, ·) of one token with its group, one line a prediction or observation (Fig. 5C, 9).
+    """cos(s, ·) of one token with its group, one line per prediction or observation (Fig. 5C, 9).
 
     Attributes
     ----------

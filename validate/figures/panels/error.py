@@ -16,7 +16,7 @@ from validate.stats import Estimate
 
 @dataclass
 class PredictionError(BasePanel):
-    """RMSE of predicted cosines over epochs, one line a predictor.
+    """RMSE of predicted cosines over epochs, one line per predictor.
 
     Attributes
     ----------

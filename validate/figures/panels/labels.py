@@ -39,7 +39,7 @@ class LabelDistributions(BasePanel):
         return cls(title, tokens, np.array(distributions))
 
     def draw(self, ax: Axes) -> None:
-        """Draw one line a token, dark to light in the tokens' order."""
+        """Draw one line per token, dark to light in the tokens' order."""
         ends = {self.tokens[0], self.tokens[-1]}
         for token, row, colour in zip(self.tokens, self.excess, sequential(len(self.tokens)), strict=True):
             ax.plot(row, color=colour, linewidth=1, label=f"s = {token}" if token in ends else None)

@@ -20,7 +20,7 @@ from validate.stats import COSINE, SHARE, SIZE, Estimate, band, band_text, over_
 
 @dataclass
 class SingularValues(BasePanel):
-    """Singular values of one matrix over the largest, one line a setting (Fig. 6C, 13).
+    """Singular values of one matrix over the largest, one line per setting (Fig. 6C, 13).
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class EffectiveRank(BasePanel):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw one line a curve."""
+        """Draw one line per curve."""
         count = len(self.curves)
         colours: list[Any] = sequential(count) if self.ordered else [PALETTE[i % 8] for i in range(count)]
         for i, ((name, values), colour) in enumerate(zip(self.curves.items(), colours, strict=True)):
@@ -185,7 +185,7 @@ class ValueAlignment(BasePanel):
         return f"{self.title}: mean |cosine| with the top direction of W_V, {', '.join(parts)}"
 
     def draw(self, ax: Axes) -> None:
-        """Draw a point an anchor, memory anchors left of the line."""
+        """Draw one point per anchor, memory anchors left of the line."""
         x = np.arange(len(self.anchors))
         for i, (name, values) in enumerate(self.predicted.items()):
             (self.lines_[name],) = ax.plot(

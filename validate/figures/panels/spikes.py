@@ -50,7 +50,7 @@ class LossSpikes(BasePanel):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw one line a γ."""
+        """Draw one line per γ."""
         looks = zip(sequential(len(self.curves)), MARKERS, strict=False)
         for (name, (rates, rises)), (colour, marker) in zip(self.curves.items(), looks, strict=False):
             self.lines_[name] = seed_bars(

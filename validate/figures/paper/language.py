@@ -27,7 +27,7 @@ _LEVELS = {"frequencies": "of a token", "pairs": "given the one before"}
 
 @paper_figure(1, "Loss on two corpora", "language")
 def two_losses(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 1: the two corpora's losses over epochs, a column each γ."""
+    """Fig. 1: the two corpora's losses over epochs, one column per γ."""
     settings = language_settings(observations, "Fig. 1")
     rows = [PanelRow("Loss on each corpus", [_curves(s) for s in settings], share_y="loss", height=2.4)]
     first, second = two_corpora(settings[0].runs[0])

@@ -120,7 +120,7 @@ def runs_behind(number: int, observations: Sequence[Observations] | None = None)
         return "no runs: drawn from the task alone"
     hours = sum(float(run.provenance["wall_seconds"]) for run in runs) / 3600
     memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
-    return f"{len(runs)} runs, {hours:.2f} hours of training in all, at most {memory:.0f} MiB a process"
+    return f"{len(runs)} runs, {hours:.2f} hours of training in all, at most {memory:.0f} MiB per process"
 
 
 def kept_of(

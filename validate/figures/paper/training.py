@@ -56,7 +56,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(17, "Loss over learning rates", "learning-rates", compares="learning rate")
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 17: loss over epochs, a column a learning rate, and the largest rise of each data set's loss."""
+    """Fig. 17: loss over epochs, one column per learning rate, and the largest rises of the losses."""
     settings = attention_settings(observations, "Fig. 17")
     rates = sorted({learning_rate(s) for s in settings})
     by_rate = {(s.init_rate, learning_rate(s)): s for s in settings}
