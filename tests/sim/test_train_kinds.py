@@ -197,7 +197,9 @@ def test_a_diverged_member_stays_frozen_also_after_resuming(model: dict[str, Any
     assert torch.isfinite(resumed.parameters[trainer.model.embedding][1]).all()
 
 
-@pytest.mark.parametrize("kind", ["one-layer", "post", "pre", "none"])
+@pytest.mark.parametrize(
+    "kind", ["one-layer", "post", *(pytest.param(norm, marks=pytest.mark.long) for norm in ("pre", "none"))]
+)
 def test_transformers_learn_and_evaluating_says_so(kind: str, small: Make) -> None:
     """Evaluation against logits computed here; training lowers the loss, a tiny rate leaves it."""
     options = {"model": KINDS[kind], "init_rates": [0.5], "epochs": 60}

@@ -99,7 +99,9 @@ def test_losses_are_those_of_the_real_model(activation, scale):
         assert measured[name] == pytest.approx(truth, rel=1e-12)
 
 
-@pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
+@pytest.mark.parametrize(
+    "activation", [pytest.param(IDENTITY, marks=pytest.mark.long), TANH], ids=lambda a: a.name
+)
 def test_gradient_descent_approaches_the_flow_with_slope_one(activation):
     example = small_example()
     initial, span = parameters(scale=0.2), 20.0

@@ -71,6 +71,7 @@ def test_notebooks_show_tables_and_pictures(runs: list[Run], settings: list[Sett
     assert "<b>" not in shown(risky)
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_strings_are_paths(runs: list[Run], runs_folder: Path, tmp_path: Path) -> None:
     text = str(runs_folder)
     paths = [run.path for run in runs]

@@ -96,7 +96,16 @@ def _nothing_spoilt_is_kept() -> Iterator[None]:
                     clear()
 
 
-SLOW = {"prop 3", "prop 3 exact", "key distribution", "next order", "eq 13"}
+SLOW = {
+    "theorem 1",
+    "eq 38",
+    "gaussian inner product",
+    "prop 3",
+    "prop 3 exact",
+    "key distribution",
+    "next order",
+    "eq 13",
+}
 """Seconds each; the others stand for them outside the long suite."""
 
 

@@ -51,6 +51,7 @@ def test_tables_in_a_terminal_of_80_columns(toy: Path) -> None:
     assert re.search(rf"({'|'.join(set(PLACES) - {'hill'})})\s+\d+\s+\d\.\d{{3}} ± [\d.e-]+", neighbours)
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_a_folder_is_written_and_nothing_else_is_replaced(
     toy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
