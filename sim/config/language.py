@@ -15,6 +15,7 @@ Unit = Literal["paragraph", "line", "file"]
 """What a document is in a text file; a paragraph ends at an empty line."""
 Layout = Literal["pad", "cut", "pack"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+FileName = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class CorpusSource(Section):
@@ -56,7 +57,7 @@ class LanguageTask(Section):
     layout: Layout = "cut"
     """pad: one document per sequence, padded; longer ones are refused; cut: the same, longer ones shortened;
     pack: the documents of a corpus one after another, without padding."""
-    tokenizer: str = ""
+    tokenizer: FileName = ""
     """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
 
     @model_validator(mode="after")

@@ -76,6 +76,23 @@ def _texts() -> dict[str, Call]:
             {"sequences": [[0, 1, 2]], "vocab_size": 3, "n_layers": 1, "steps": 1, "rate": 0.1},
         ),
         "build_corpus": (sim.build_corpus, {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2}),
+    } | _language(file)
+
+
+def _language(file: Path) -> dict[str, Call]:
+    source: dict[str, Any] = {
+        "name": "notes",
+        "files": (str(file),),
+        "fields": ("text",),
+        "documents": "line",
+    }
+    corpora = (sim.CorpusSource(**source),)
+    sizes: dict[str, Any] = {"length": 2, "n_sequences": 2, "tokenizer": "", "layout": "pack"}
+    return {
+        "CorpusSource": (sim.CorpusSource, source | {"sha256": ()}),
+        "LanguageTask": (sim.LanguageTask, {"corpora": corpora, "vocab_size": 4} | sizes),
+        "make_language_task": (sim.make_language_task, {"corpora": corpora, "vocabulary": 4} | sizes),
+        "toy_facts": (sim.toy_facts, {"n": 2, "seed": 1}),
     }
 
 
