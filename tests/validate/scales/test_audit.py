@@ -199,6 +199,17 @@ def test_the_module_is_left_as_it_was() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
 
 
+def test_running_statistics_and_dropout_are_off_while_it_runs() -> None:
+    module = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Dropout(0.5)).train()
+    torch.manual_seed(0)
+    audit(module, inputs=torch.ones(4, 3))
+    assert module[1].running_mean.tolist() == [0.0, 0.0, 0.0]
+    assert module[1].num_batches_tracked == 0
+    after = torch.rand(1)
+    torch.manual_seed(0)
+    assert torch.equal(torch.rand(1), after)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("draw", [torch.randn, torch.rand])
 def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch.Tensor]) -> None:
