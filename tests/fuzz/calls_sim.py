@@ -67,7 +67,7 @@ def _texts() -> dict[str, Call]:
     file.write_text("one\n\ntwo\n")
     questions = file.with_name("questions.jsonl")
     questions.write_text(as_json_line(sim.prontoqa_questions(1)[0]))
-    return {
+    found: dict[str, Call] = {
         "read_documents": (sim.read_documents, {"path": file, "fields": ("text",), "unit": "line"}),
         "prontoqa_questions": (sim.prontoqa_questions, {"n": 2, "seed": 1, "hops": [1, 2]}),
         "read_prontoqa": (sim.read_prontoqa, {"path": questions}),
@@ -76,7 +76,8 @@ def _texts() -> dict[str, Call]:
             {"sequences": [[0, 1, 2]], "vocab_size": 3, "n_layers": 1, "steps": 1, "rate": 0.1},
         ),
         "build_corpus": (sim.build_corpus, {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2}),
-    } | _language(file)
+    }
+    return found | _language(file)
 
 
 def _language(file: Path) -> dict[str, Call]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer
+from sim import MemberConfig, RunConfig, Trainer, label_logits
 from sim.seeds import stream_seed
 from sim.training.schedule import learning_rate
 
@@ -131,6 +131,25 @@ def test_evaluating_changes_no_weight(small: Make) -> None:
     for name in every.parameters:
         assert torch.equal(every.parameters[name], few.parameters[name])
     assert all(torch.equal(few.evaluated[0][name], rows) for name, rows in drawn.items())
+
+
+def test_scores_are_means_over_the_rows_that_are_evaluated(small: Make) -> None:
+    """Of each member by its own weights, here of two that have learned a little."""
+    trainer = Trainer(small(dtype="float64", seeds=[0, 1], evaluation_size=7).members())
+    for _ in range(30):
+        trainer.run_epoch()
+    seen = []
+    for m, (scores, data) in enumerate(zip(trainer.evaluate(), trainer.datasets, strict=True)):
+        own = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
+        for name, rows in trainer.evaluated[m].items():
+            logits = label_logits(own, data.tokens[rows].unsqueeze(0), trainer.model)[0]
+            right = (logits.argmax(dim=1) == data.labels[rows]).double().mean()
+            assert scores[name]["accuracy"] == pytest.approx(float(right))
+            loss = torch.nn.functional.cross_entropy(logits, data.labels[rows])
+            assert scores[name]["loss"] == pytest.approx(float(loss))
+            seen.append(scores[name]["accuracy"])
+    assert max(seen) > 0
+    assert len(set(seen)) > 1
 
 
 def test_every_use_of_randomness_has_a_stream_of_its_own(small: Make) -> None:
