@@ -63,7 +63,7 @@ def cosines(model: AssociationModel, terms: Associations) -> list[float]:
 
 
 def run(options: argparse.Namespace, seed: int) -> Iterator[str]:
-    """Train one seed from where it stands and return a line a step."""
+    """Train one seed from where it stands and return one line per step."""
     array = sequences(options.folder, options.words, options.length, options.sequences, seed)
     terms, tokens = corpus_associations(array, options.words), torch.from_numpy(array)
     model = AssociationModel.zero(options.words, options.layers, options.length)

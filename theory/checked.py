@@ -107,12 +107,12 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = signature.bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
         known = checks()
-        for name, value in given.arguments.items():
+        for name, value in bound.arguments.items():
             if name in known:
-                given.arguments[name] = known[name](name, value)
-        return function(*given.args, **given.kwargs)
+                bound.arguments[name] = known[name](name, value)
+        return function(*bound.args, **bound.kwargs)
 
     return cast("Callable[P, R]", call)
 

@@ -47,15 +47,15 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     return code
 
 
-def _main(given: list[str], begin: Callable[[], None]) -> int:
-    if not given or given[0] in ("-h", "--help"):
+def _main(words: list[str], begin: Callable[[], None]) -> int:
+    if not words or words[0] in ("-h", "--help"):
         print(_HELP)
-        return 0 if given else 2
-    if given[0] == "--version":
+        return 0 if words else 2
+    if words[0] == "--version":
         print(f"anchorflow {version('anchorflow')}")
         return 0
     try:
-        return _run(given[0], given[1:], begin)
+        return _run(words[0], words[1:], begin)
     except InputError as error:
         say(f"anchorflow: {error}")
         return 2
@@ -63,7 +63,7 @@ def _main(given: list[str], begin: Callable[[], None]) -> int:
         say(f"anchorflow: {error}")
         return 3
     except KeyboardInterrupt:
-        say(f"anchorflow: stopped{_GO_ON if {'train', 'demo'} & {*given[:2]} else ''}")
+        say(f"anchorflow: stopped{_GO_ON if {'train', 'demo'} & {*words[:2]} else ''}")
         return 130
 
 

@@ -62,7 +62,7 @@ ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0,
 
 @checked
 def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) -> Estimate:
-    """Return the mean of one value a seed with its interval, leaving undefined values out.
+    """Return the mean of one value per seed with its interval, leaving undefined values out.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 r"""Attention with a query at the last position alone; keys and values are never computed.
 
 A query meets its keys as :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and what it reads is
-:math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query a sequence, mapping the query and the
+:math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query per sequence, mapping the query and the
 weighted sum is L times less work than mapping every position. The same numbers up to rounding.
 """
 

@@ -158,7 +158,7 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["--versoin"], ["unknown option", "did you mean '--version'"]),
         (["predict", "papr"], ["'papr'", "did you mean 'paper'"]),
         (["train", "--seeds"], ["seeds = (): no value; give at least one"]),
-        (["figures", "99"], ["figure = 99: no such figure", "2, 3, 4"]),
+        (["figures", "99"], ["figure = 99: not among the figures", "2, 3, 4"]),
         (["train", "--training.epoch", "3"], ["'--training.epoch'", "did you mean --training.epochs?"]),
         (["train", "--epochs", "3"], ["'--epochs'", "did you mean --training.epochs?"]),
         (["train", "--preset", "cup"], ["unknown preset", "did you mean 'cpu'", "paper"]),

@@ -139,20 +139,12 @@ def count_sample(
 ) -> CountPopulation:
     """Return a data set reduced to its distinct token counts.
 
-    Parameters
-    ----------
-    sequences : array_like of int, shape (n, L)
-        Tokens.
-    labels : array_like of int, shape (n,)
-        One label per sequence.
-    vocab_size : int
-        d; tokens and labels lie in 0..d−1.
+    Parameters are those of ``token_label_counts``.
 
     Raises
     ------
     InputError
-        If shapes disagree, a token or label lies outside the vocabulary, or there are too many distinct
-        count vectors.
+        As ``token_label_counts``, or if there are too many distinct count vectors.
     """
     tokens, targets = check_sample(sequences, labels, vocab_size)
     distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)
