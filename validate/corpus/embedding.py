@@ -131,8 +131,9 @@ def compare_embedding(
     ----------
     embedding : array_like, Tensor, Embedding, or path of a safetensors file
         One row per token, shape (V, d).
-    corpus : Corpus, list of sequences, or tuple (tokens, labels)
-        What it was trained on. Tokens of shape (n,) or (n, L) are paired with labels of shape (n,).
+    corpus : Corpus, list or tuple
+        What it was trained on. A list holds token sequences, a tuple tokens, shape (n,) or (n, L), and their
+        labels, shape (n,).
     tensor : str, optional
         Which tensor of the file.
     predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
