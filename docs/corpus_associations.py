@@ -3,7 +3,7 @@
 Run as ``python docs/corpus_associations.py FOLDER --seeds 0 1 2 --out runs/associations``, the folder with
 tinystories_lower.jsonl. Full-batch gradient descent from zero in float64, three layers. Every step is kept in
 ``--out``: run the same command again to resume, or with more ``--steps`` to continue. A step of the default
-size takes some 40 s on one busy core and 1.5 GiB; a line is printed after each from the third on, when all
+size takes some 15 s of one core and 1.8 GiB; a line is printed after each from the third on, when all
 matrices have moved.
 """
 
