@@ -61,13 +61,17 @@ sphinx_gallery_conf = {
 }
 
 
-def unlink_shapes(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the word "shape" in a type such as "ndarray, shape (n, n)" from linking to an attribute."""
-    for reference in doctree.findall(addnodes.pending_xref):
-        if reference["reftarget"] == "shape":
+WORDS = {"labels", "sequences", "shape", "tokens", "vocab_size"}
+"""Words of types, as in "ndarray, shape (n, vocab_size)", that are names of attributes too."""
+
+
+def unlink_words(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep words of types from linking to attributes of the same name."""
+    for reference in list(doctree.findall(addnodes.pending_xref)):
+        if reference["reftarget"] in WORDS:
             reference.replace_self(reference.children)
 
 
 def setup(app: Sphinx) -> None:
     """Connect what is above with Sphinx."""
-    app.connect("doctree-read", unlink_shapes)
+    app.connect("doctree-read", unlink_words)
