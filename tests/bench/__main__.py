@@ -10,6 +10,7 @@ from sim.runs.provenance import machine, now, software
 from tests.bench import bench_flows
 from tests.bench.bench_corpus import bench_corpus
 from tests.bench.bench_gpu import bench_gpu
+from tests.bench.bench_language import bench_language, language_table
 from tests.bench.bench_scaling import bench_scaling
 from tests.bench.bench_theory import bench_theory
 from tests.bench.bench_train import MODELS, bench_train
@@ -27,6 +28,7 @@ def main() -> None:
         ("gpu", bench_gpu),
         ("theory", bench_theory),
         ("corpus", bench_corpus),
+        ("language", bench_language),
     ):
         results[name] = bench()
         OUT.parent.mkdir(exist_ok=True)
@@ -98,6 +100,7 @@ TABLES = {
     "gpu": gpu_table,
     "theory": plain_table,
     "corpus": plain_table,
+    "language": language_table,
 }
 
 
