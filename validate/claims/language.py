@@ -1,4 +1,4 @@
-"""What is claimed of a language model on two corpora, with thresholds fixed before any of its runs existed.
+"""What is claimed of a language model on two corpora; docs/corpus.md says what was known at the time.
 
 The first corpus is the one that is said to be learned first, PrOntoQA in the paper, the second the other.
 """
