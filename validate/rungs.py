@@ -89,7 +89,8 @@ class RungDistance:
 def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
 
-    Settings of other models than the Emb-MLP have no such ladder and give nothing.
+    Settings of other models than the Emb-MLP have no such ladder and give nothing. A step is left out where a
+    run lacks what its rungs need, as a kept run may that was observed by an older version.
     """
     return [
         distance
@@ -105,6 +106,8 @@ def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list
     rungs = _rungs(setting, epoch, tokens)
     found = []
     for lower, upper, cause in (*STEPS, *WHOLE):
+        if not {lower, upper} <= rungs.keys():
+            continue
         apart = measures(rungs[lower], rungs[upper])
         sizes = (over_seeds(apart[name].tolist(), SIZE) for name in ("rmse", "largest_error"))
         found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
@@ -112,12 +115,12 @@ def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list
 
 
 def _rungs(setting: Setting, epoch: int, tokens: Tokens) -> dict[str, FloatArray]:
-    """Return each rung's off-diagonal cosines, shape (n_seeds, n_pairs)."""
+    """Return the off-diagonal cosines of each rung that all runs know, shape (n_seeds, n_pairs)."""
     wanted = {name for step in (*STEPS, *WHOLE) for name in step[:2]}
-    rungs: dict[str, list[FloatArray]] = {name: [] for name in wanted}
-    for run in setting.runs:
-        for predictor in PREDICTORS:
-            if predictor.name in wanted:
-                rungs[predictor.name].append(off_diagonal(predictor.cosines(run, tokens, epoch)))
-        rungs[OBSERVED].append(off_diagonal(observed_cosines(run, epoch, tokens)))
-    return {name: np.array(pairs) for name, pairs in rungs.items()}
+    matrices = {
+        p.name: [p.cosines(run, tokens, epoch) for run in setting.runs]
+        for p in PREDICTORS
+        if p.name in wanted and all(p.applies(run, tokens) for run in setting.runs)
+    }
+    matrices[OBSERVED] = [observed_cosines(run, epoch, tokens) for run in setting.runs]
+    return {name: np.array([off_diagonal(m) for m in of_runs]) for name, of_runs in matrices.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from validate.groups import Setting, group_runs
 from validate.observe import NotObservedError, find_observations, observe, observe_path, write_kept
 from validate.observe.store import kept_file
 from validate.report import Report
+from validate.rungs import rung_distances
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +118,17 @@ def test_a_missing_array_is_told_by_its_class(runs: list[Run]) -> None:
         with pytest.raises(NotObservedError, match="first_attention"):
             read()
     assert tiny_config().members()[0] == found.config
+
+
+def test_an_observation_without_the_frozen_start_has_the_other_steps_of_the_error_budget(
+    settings: list[Setting],
+) -> None:
+    """Files that were kept before the frozen flow's start was observed can be compared all the same."""
+    setting = settings[0]
+    older = [
+        replace(run, arrays={n: a for n, a in run.arrays.items() if n != "frozen_start"})
+        for run in setting.runs
+    ]
+    whole, part = rung_distances([setting]), rung_distances([replace(setting, runs=tuple(older))])
+    assert part == [d for d in whole if "frozen flow" not in (d.lower, d.upper)]
+    assert 0 < len(part) < len(whole)
