@@ -1,7 +1,11 @@
-"""make bench: every benchmark once, as tables and as runs/bench.json. Benchmarks are not tests."""
+"""make bench: every benchmark once, as tables and as runs/bench.json. Benchmarks are not tests.
+
+``python -m tests.bench language`` runs one of them.
+"""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +20,36 @@ from tests.bench.bench_theory import bench_theory
 from tests.bench.bench_train import MODELS, bench_train
 
 OUT = Path("runs/bench.json")
+BENCHES = {
+    "train": bench_train,
+    "scaling": bench_scaling,
+    "gpu": bench_gpu,
+    "theory": bench_theory,
+    "corpus": bench_corpus,
+    "language": bench_language,
+}
+FLOWS = "flows"
 
 
 def main() -> None:
-    """Run all of them; the slowest last, so that what is done is written by then."""
+    """Run those that are named, or all; the slowest last, so that what is done is written by then."""
+    parser = argparse.ArgumentParser("python -m tests.bench", description="Time the engine and the theory.")
+    known = [*BENCHES, FLOWS]
+    parser.add_argument("name", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; all by default")
+    names = parser.parse_args().name or known
+    if unknown := sorted({*names} - {*known}):
+        parser.error(f"no benchmark {', '.join(unknown)}; choose of {', '.join(known)}")
     results: dict[str, Any] = {"written": now(), **software(), **machine()}
     print(f"{results['processor']}, {results['versions']['torch']}, commit {results['commit']}\n")
-    for name, bench in (
-        ("train", bench_train),
-        ("scaling", bench_scaling),
-        ("gpu", bench_gpu),
-        ("theory", bench_theory),
-        ("corpus", bench_corpus),
-        ("language", bench_language),
-    ):
-        results[name] = bench()
+    for name in (name for name in BENCHES if name in names):
+        results[name] = BENCHES[name]()
         OUT.parent.mkdir(exist_ok=True)
         write_json(OUT, results)
         print("\n".join(TABLES[name](results[name])), flush=True)
-    print(f"\nwritten to {OUT}\n")
-    bench_flows.main([])
+    if OUT.exists():
+        print(f"\nwritten to {OUT}\n")
+    if FLOWS in names:
+        bench_flows.main([])
 
 
 def training_table(found: dict[str, Any]) -> list[str]:
