@@ -12,11 +12,10 @@ that lie beside the project.
 """
 
 from validate.figures.paper import draw_figure, runs_behind
-from validate.observe import NoRunsError
 
-try:
-    sheet = draw_figure(7)
-    # What these runs show, computed when this page is built:
-    print(sheet.caption, runs_behind(7), *sheet.summary(), sep="\n")
-except NoRunsError as missing:
-    print(f"Not drawn yet: {missing}")
+sheet = draw_figure(7)
+
+# %%
+# What these runs show, computed when this page is built:
+
+print(sheet.caption, runs_behind(7), *sheet.summary(), sep="\n")

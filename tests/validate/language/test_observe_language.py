@@ -10,7 +10,10 @@ import pytest
 from sim import Run
 from sim.data.language import END
 from theory import InputError, corpus_counts, off_diagonal
+from validate.claims import judge_claims
+from validate.claims.entries.language import claims_on
 from validate.claims.measures import language
+from validate.claims.statements import Needs, Sample
 from validate.figures.paper import draw_figure
 from validate.observe import Observations, observe_path, write_kept
 
@@ -119,3 +122,13 @@ def test_the_figures_are_drawn(number: int, observed: list[Observations]) -> Non
 def test_figures_about_language_refuse_other_runs() -> None:
     with pytest.raises(InputError, match=r"Fig\. 7"):
         draw_figure(7, [])
+
+
+def test_every_condition_of_the_ledger_can_be_measured(observed: list[Observations]) -> None:
+    def find(needs: Needs) -> Sample:
+        return {("", g): [r for r in observed if r.config.init_rate == g] for g in needs.init_rates}
+
+    found = judge_claims(claims_on(("questions", "toy")), find)
+    assert [finding.claim.number for finding in found] == [32, 33, 34, 35]
+    outcomes = [outcome for finding in found for outcome in finding.outcomes]
+    assert all(outcome.defined and not outcome.missing for outcome in outcomes)

@@ -6,6 +6,7 @@ they get controls and the runs that are kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,9 +16,7 @@ from validate.claims.settings import LANGUAGE, of
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Seed, each, each_seed, note
 from validate.stats import ANY
 
-_NAMES = ("prontoqa", "tinystories")
-_ORDER, _GROWTH, _CONTRAST, *_PREDICTED = language_claims(SMALL, LARGE, _NAMES, LANGUAGE.study)
-_SMALL = Needs(LANGUAGE.study, (SMALL,))
+Names = tuple[str, str]
 
 
 def _before_training(condition: Condition, known: str) -> tuple[Condition, Condition]:
@@ -31,9 +30,8 @@ def _before_training(condition: Condition, known: str) -> tuple[Condition, Condi
     return replace(condition, part=part), control
 
 
-def _growth() -> tuple[Condition, ...]:
+def _growth(plain: Condition) -> tuple[Condition, ...]:
     """Return that the gap grows with γ: in nats, relative as in the paper, and above the pairs' entropies."""
-    (plain,) = _GROWTH.conditions
 
     def rise(seed: Seed, known: str) -> float:
         return loss_gap(seed["", SMALL], known) - loss_gap(seed["", LARGE], known)
@@ -53,8 +51,7 @@ def _growth() -> tuple[Condition, ...]:
     )
 
 
-def _contrast() -> tuple[Condition, ...]:
-    (condition,) = _CONTRAST.conditions
+def _contrast(condition: Condition) -> tuple[Condition, ...]:
     at_large = Needs(LANGUAGE.study, (LARGE,))
     reason = "at γ = 0.3 the paper sees no such contrast (Fig. 14)"
     control = replace(
@@ -68,12 +65,12 @@ def _contrast() -> tuple[Condition, ...]:
     return condition, control
 
 
-def _predicted() -> tuple[Condition, ...]:
+def _predicted(names: Names, claims: Sequence[Claim]) -> tuple[Condition, ...]:
     """Return what is asked of the rows of C + Cᵀ, the prediction for a tied read-out, corpus by corpus."""
-    tied = [claim for claim in _PREDICTED if "C + C^T" in claim.name]
+    tied = [claim for claim in claims if "C + C^T" in claim.name]
     return tuple(
         replace(condition, what=f"{name}: {condition.what}", part=name)
-        for name, claim in zip(_NAMES, tied, strict=True)
+        for name, claim in zip(names, tied, strict=True)
         for condition in claim.conditions
     )
 
@@ -82,21 +79,23 @@ def _claim(claim: Claim, number: int, section: str, conditions: tuple[Condition,
     return replace(claim, number=number, section=section, conditions=of(LANGUAGE, conditions))
 
 
-_plain, _tokens, _pairs = _ORDER.conditions
-CLAIMS = (
-    _claim(
-        _ORDER,
-        32,
-        "3.4, Fig. 1",
-        (_plain, *_before_training(_tokens, "frequencies"), *_before_training(_pairs, "pairs")),
-    ),
-    _claim(_GROWTH, 33, "3.4, Fig. 7A", _growth()),
-    _claim(_CONTRAST, 34, "3.4, Figs. 7B, 14", _contrast()),
-    Claim(
-        "counts predict the cosines of words",
-        "Before training, rows of C + C^T predict the cosines of both corpora's words early in training.",
-        of(LANGUAGE, _predicted()),
-        35,
-        "3.4, Fig. 7B, and the theory of a corpus",
-    ),
-)
+def claims_on(names: Names) -> tuple[Claim, ...]:
+    """Return the claims on two corpora, the one that is said to be learned first in front."""
+    order, growth, contrast, *predicted = language_claims(SMALL, LARGE, names, LANGUAGE.study)
+    plain, tokens, pairs = order.conditions
+    gaps = (plain, *_before_training(tokens, "frequencies"), *_before_training(pairs, "pairs"))
+    return (
+        _claim(order, 32, "3.4, Fig. 1", gaps),
+        _claim(growth, 33, "3.4, Fig. 7A", _growth(*growth.conditions)),
+        _claim(contrast, 34, "3.4, Figs. 7B, 14", _contrast(*contrast.conditions)),
+        Claim(
+            "counts predict the cosines of words",
+            "Before training, rows of C + C^T predict the cosines of both corpora's words early in training.",
+            of(LANGUAGE, _predicted(names, predicted)),
+            35,
+            "3.4, Fig. 7B, and the theory of a corpus",
+        ),
+    )
+
+
+CLAIMS = claims_on(("prontoqa", "tinystories"))

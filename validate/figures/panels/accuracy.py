@@ -40,6 +40,8 @@ class AccuracyCurves(BasePanel):
         Name, colour and line of each data set.
     levels : dict of float
         Horizontal lines that the theory draws.
+    level_looks : dict
+        Legend, colour and line of levels that are not grey and dotted; "_" in front hides a legend.
     """
 
     title: str
@@ -48,6 +50,7 @@ class AccuracyCurves(BasePanel):
     curves: dict[str, FloatArray]
     parts: Mapping[str, Look] = field(default_factory=lambda: PARTS)
     levels: dict[str, float] = field(default_factory=dict)
+    level_looks: Mapping[str, Look] = field(default_factory=dict)
 
     @classmethod
     def from_runs(
@@ -57,6 +60,7 @@ class AccuracyCurves(BasePanel):
         *,
         parts: Mapping[str, Look] = PARTS,
         levels: Mapping[str, float] | None = None,
+        level_looks: Mapping[str, Look] | None = None,
         title: str = "",
     ) -> AccuracyCurves:
         """Take the curves from the metrics of a setting's runs; the title is its label by default.
@@ -73,7 +77,15 @@ class AccuracyCurves(BasePanel):
         epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
         within = SHARE if measure == "accuracy" else SIZE
         curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
-        return cls(title or setting.label, measure, epochs, curves, parts, dict(levels or {}))
+        return cls(
+            title or setting.label,
+            measure,
+            epochs,
+            curves,
+            parts,
+            dict(levels or {}),
+            dict(level_looks or {}),
+        )
 
     def summary(self) -> str:
         """Return each data set's last value."""
@@ -87,7 +99,8 @@ class AccuracyCurves(BasePanel):
             (self.lines_[part],) = ax.plot(self.epochs, values[0], style, color=colour, label=name)
             shade(ax, self.epochs, values, colour)
         for name, level in self.levels.items():
-            self.lines_[name] = ax.axhline(level, color="0.5", linestyle=":", linewidth=1, label=name)
+            label, colour, style = self.level_looks.get(name, (name, "0.5", ":"))
+            self.lines_[name] = ax.axhline(level, color=colour, linestyle=style, linewidth=1, label=label)
         ax.set(title=self.title, xlabel="epoch")
         if self.measure == "accuracy":
             ax.set(ylabel="accuracy", ylim=(-0.03, 1.03))

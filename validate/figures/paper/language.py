@@ -22,7 +22,7 @@ from validate.stats import over_seeds
 FIGURES_OF_LANGUAGE = (1, 7, 14)
 """The figures of the paper that this module builds."""
 BAR = "cosine similarity"
-_LEVELS = {"frequencies": "of a token", "pairs": "given the one before"}
+_LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 
 
 @paper_figure(1, "Loss on two corpora", "language")
@@ -33,8 +33,8 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
     first, second = two_corpora(settings[0].runs[0])
     caption = (
         f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
-        "Dotted: the losses of the best model that knows how often each token occurs, and of the best that "
-        f"knows the token before, on the first seed's sequences. {missing_rates(settings)}"
+        "Dotted and dashed: the losses of the best model that knows how often each token occurs, and of the "
+        f"best that knows the token before, on the first seed's sequences. {missing_rates(settings)}"
     )
     return Sheet("fig01_language", caption.strip(), about(settings), rows)
 
@@ -92,12 +92,14 @@ def language_settings(observations: Sequence[Observations], figure: str) -> list
 def _curves(setting: Setting) -> AccuracyCurves:
     names = two_corpora(setting.runs[0])
     parts: dict[str, Look] = {name: (name, colour, "-") for name, colour in zip(names, PALETTE, strict=False)}
-    levels = {
-        f"{name}: entropy {what}": entropy(setting.runs[0], name, known)
-        for name in names
-        for known, what in _LEVELS.items()
-    }
-    return AccuracyCurves.from_runs(setting, "loss", parts=parts, levels=levels, title=setting.label)
+    levels, looks = {}, {}
+    for (name, colour), hidden in zip(zip(names, PALETTE, strict=False), ("", "_"), strict=True):
+        for known, (what, style) in _LEVELS.items():
+            levels[f"{name}: {what}"] = entropy(setting.runs[0], name, known)
+            looks[f"{name}: {what}"] = (hidden + what, colour, style)
+    return AccuracyCurves.from_runs(
+        setting, "loss", parts=parts, levels=levels, level_looks=looks, title=setting.label
+    )
 
 
 def _tokens(setting: Setting, name: str) -> Tokens:
