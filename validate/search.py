@@ -27,7 +27,6 @@ from validate.observe.errors import NoRunsError
 from validate.studies import Study, run_study
 from validate.times import curve, doublings, has_learned, is_fitted
 
-STUDY = "search"
 State = Literal["met", "not met", "open"]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.validate.claims.synthetic import TIMES, learning, of_embeddings, ramp, run
 from theory import InputError
+from validate import search
 from validate.bounds import Bound
 from validate.cli import main
 from validate.observe import Observations
@@ -192,3 +193,14 @@ def test_the_package_search_is_the_grid_that_its_file_says() -> None:
         c.training.learning_rate * (20 if c.training.schedule != "constant" else 1) for c in configs.values()
     }
     assert sorted(peaks) == pytest.approx([5e-5, 2e-4, 1e-3])
+
+
+def test_ctrl_c_says_how_to_continue(
+    toy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search, "run_search", stop)
+    assert main(["search", str(toy), "--run", "--kept", str(toy.parent / "kept")]) == 130
+    assert "the same command continues" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
+from validate.commands.study import finishes
 
 if TYPE_CHECKING:
     from validate.search import Finding
@@ -42,15 +43,11 @@ def run(arguments: Sequence[str]) -> int:
     from validate.observe import KEPT
     from validate.search import findings, run_search
     from validate.studies import load_study
-    from validate.terminal.tables import print_json, say
+    from validate.terminal.tables import print_json
 
     study, folder = load_study(options.study), options.kept or KEPT
-    if options.run:
-        try:
-            run_search(study, options.root, folder, options.workers)
-        except KeyboardInterrupt:
-            say("anchorflow: stopped; checkpoints are written, the same command continues")
-            return 130
+    if options.run and not finishes(lambda: run_search(study, options.root, folder, options.workers)):
+        return 130
     found = findings(study, options.root, folder)
     if options.as_json:
         print_json([_as_dict(finding) for finding in found])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,22 +47,29 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, run_study, study_names
-    from validate.terminal.tables import say
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
-    if options.run:
-        try:
-            run_study(studies, options.root, options.workers)
-        except KeyboardInterrupt:
-            say("anchorflow: stopped; checkpoints are written, the same command continues")
-            return 130
+    if options.run and not finishes(lambda: run_study(studies, options.root, options.workers)):
+        return 130
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop)
     _show(studies, options, folder)
     return 0
+
+
+def finishes(train: Callable[[], object]) -> bool:
+    """Train; after Ctrl-C say that the same command continues, and return False."""
+    from validate.terminal.tables import say
+
+    try:
+        train()
+    except KeyboardInterrupt:
+        say("anchorflow: stopped; checkpoints are written, the same command continues")
+        return False
+    return True
 
 
 def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
