@@ -65,7 +65,8 @@ class EmbeddingComparison:
     HEADER = ("predictor", "tokens", "n", "Pearson", "Spearman", "control", "gain", "mean", "observed")
     NOTES = (
         "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
-        "control: Pearson's correlation of the prediction from shuffled text; gain: what is above it",
+        "control: Pearson's correlation of the prediction from shuffled text",
+        "gain: Pearson's correlation above the control's",
         "mean, observed: the mean cosine predicted and observed",
     )
 

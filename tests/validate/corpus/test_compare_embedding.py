@@ -157,7 +157,7 @@ def test_printing_and_json() -> None:
     found = compare_embedding(NOISE, CORPUS, controls=1)
     lines = str(found).splitlines()
     assert lines[0].split()[:4] == ["predictor", "tokens", "n", "Pearson"]
-    assert len(lines) == 1 + len(found.comparisons) + 3
+    assert len(lines) == 1 + len(found.comparisons) + len(found.NOTES)
     assert "<td>bigram, mean removed</td>" in found._repr_html_()
     plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert plain["comparisons"][0]["pearson"]["low"] < plain["comparisons"][0]["pearson"]["high"]

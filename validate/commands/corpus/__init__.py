@@ -11,7 +11,7 @@ from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, Option, Positional, union
 from validate.commands.parsing import Command
 
-ACTIONS = ("predict", "train", "compare", "demo")
+ACTIONS = ("predict", "train", "compare", "embedding", "demo")
 """Every action, a module of this package."""
 
 
@@ -24,10 +24,12 @@ class Options(CommandOptions):
 
     compare: do the losses part, and are the cosines those predicted? Verdicts, tables and a page.
 
+    embedding: does a checkpoint of anyone's model have the cosines that its text predicts?
+
     demo: all of it in a few minutes, on questions by our generator and a text of yours or a toy text.
     """
 
-    action: Annotated[Literal["predict", "train", "compare", "demo"], Positional("ACTION")]
+    action: Annotated[Literal["predict", "train", "compare", "embedding", "demo"], Positional("ACTION")]
     """What to do."""
 
 
