@@ -86,7 +86,7 @@ def drive_spectra(task: Task, tables: Sequence[Int64[IntArray, "{len(task.keys)}
 def _columns(task: Task, population: CountPopulation, table: bool) -> npt.NDArray[np.bool_]:
     """Return which anchor bags belong to the mappings of one kind."""
     names = [_training_name(mapping) for mapping in task.mappings if mapping.is_table is table]
-    return np.any([population.data_sets[name].any(axis=0) for name in names], axis=0)
+    return np.asarray(np.any([population.data_sets[name].any(axis=0) for name in names], axis=0))
 
 
 def _training_name(mapping: Mapping) -> str:
