@@ -1,0 +1,142 @@
+r"""What a network without curvature in its hidden layer must answer on combinations it never saw.
+
+With σ the identity the logits are o(X) = c(X) B at every time, whatever B is: the logits on a held-out
+sequence are fixed by those on trained ones wherever its counts are a combination of theirs. What they are is
+known in two cases: on the frozen rung, where B follows from C, and where one mode tells the labels apart.
+docs/theory/held_out.md has the statements and their proofs. [beyond]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+
+from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Real
+from theory.checked import check_shape, checked
+from theory.errors import InputError
+from theory.statistics.counts import CountPopulation
+
+_IN_SPAN = 1e-9
+"""Of a count vector: a larger remainder is no rounding."""
+
+
+@dataclass(frozen=True)
+class OneModeAnswers:
+    r"""The widest-margin answers of logits :math:`m_y + s(X)\, v_y` that are right on the training set.
+
+    Attributes
+    ----------
+    margin : float
+        Half the smallest gap between the scores s of two neighbouring labels, tokens' scores lying in
+        [−1, 1]; 0 if no such logits are right on every trained sequence.
+    scores : ndarray, shape (d,)
+        What each token adds to s; NaN without a solution, and for tokens that never occur.
+    accuracy : dict of str to float
+        The share of each data set that is answered right; NaN without a solution.
+    """
+
+    margin: float
+    scores: Float64[FloatArray, " d"]
+    accuracy: dict[str, float]
+
+
+@checked
+def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> dict[str, float]:
+    """Return the accuracy on every data set of answering with the largest logit of c(X) B.
+
+    On the frozen rung at late times B is C K with K = (W1 W2)ᵀ W1 W2, and in wide networks K is a multiple of
+    the identity: give C.
+    """
+    d = population.vocab_size
+    matrix = np.asarray(check_shape("B", B, (d, d)), np.float64)
+    logits = (population.left @ matrix)[:, None] + population.right @ matrix
+    return _accuracy(population, logits.argmax(axis=2))
+
+
+@checked
+def extended_logits(
+    counts: Real[ArrayLike, "n d"], logits: Real[ArrayLike, "n k"], others: Real[ArrayLike, "m d"]
+) -> Float64[FloatArray, "m k"]:
+    """Return the logits that a linear network has on other sequences, given those on some.
+
+    Parameters
+    ----------
+    counts : array_like, shape (n, d)
+        Token counts of the sequences whose logits are known.
+    logits : array_like, shape (n, k)
+        Their logits. Of a network that is not linear, its nearest sum over tokens is extended.
+    others : array_like, shape (m, d)
+        Token counts of the other sequences.
+
+    Returns
+    -------
+    ndarray, shape (m, k)
+        NaN where the counts are no combination of the known ones, so that nothing follows.
+    """
+    known, other = np.asarray(counts, np.float64), np.asarray(others, np.float64)
+    if known.shape[1] != other.shape[1]:
+        raise InputError("others", other.shape, "another vocabulary", f"give rows of {known.shape[1]} counts")
+    if len(known) != len(np.asarray(logits)):
+        raise InputError("logits", np.shape(logits), "not one row for each row of counts", "give as many")
+    weights = other @ np.linalg.pinv(known)
+    extended = weights @ np.asarray(logits, np.float64)
+    outside = np.abs(weights @ known - other).max(axis=1, initial=0) > _IN_SPAN * np.abs(other).max(initial=1)
+    extended[outside] = np.nan
+    return extended
+
+
+@checked
+def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
+    r"""Return what one mode beside the common part answers, if its margin on the training set is the widest.
+
+    Logits :math:`m_y + s(X) v_y` give each label an interval of the score s = Σ of the tokens' scores. They can
+    be right on all trained sequences if scores exist that sort them by label; here in the order of the labels'
+    numbers. Among those the widest margin is taken: a linear programme, small as the reduced population.
+
+    Raises
+    ------
+    InputError
+        If the training set has fewer than two labels.
+    """
+    counts = (population.left[:, None] + population.right).reshape(-1, population.vocab_size)
+    distributions = population.label_distributions.reshape(counts.shape)
+    trained = population.weights.ravel() > 0
+    labels = np.unique(distributions[trained].argmax(axis=1))
+    if len(labels) < 2:
+        raise InputError("population", len(labels), "fewer than two labels", "give a task with more")
+    margin, scores, bounds = 0.0, np.full(population.vocab_size, np.nan), np.empty(0)
+    if (distributions[trained].max(axis=1) > 1 - _IN_SPAN).all():
+        rank = np.searchsorted(labels, distributions[trained].argmax(axis=1))
+        used = counts[trained].any(axis=0)
+        margin, scores[used], bounds = _widest(counts[trained][:, used], rank, len(labels))
+    if margin <= _IN_SPAN:
+        return OneModeAnswers(0.0, np.full_like(scores, np.nan), dict.fromkeys(population.data_sets, np.nan))
+    answers = labels[np.searchsorted(bounds, counts @ np.nan_to_num(scores))]
+    return OneModeAnswers(margin, scores, _accuracy(population, answers.reshape(population.weights.shape)))
+
+
+def _widest(
+    counts: FloatArray, rank: npt.NDArray[np.integer], n_labels: int
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the widest margin, the scores that reach it and the bounds between neighbouring labels."""
+    n_tokens, n_bounds = counts.shape[1], n_labels - 1
+    below, above = np.flatnonzero(rank < n_bounds), np.flatnonzero(rank > 0)
+    rows = np.zeros((len(below) + len(above), n_tokens + n_bounds + 1))
+    rows[:, -1] = 1
+    rows[: len(below), :n_tokens] = counts[below]
+    rows[np.arange(len(below)), n_tokens + rank[below]] = -1
+    rows[len(below) :, :n_tokens] = -counts[above]
+    rows[len(below) + np.arange(len(above)), n_tokens + rank[above] - 1] = 1
+    limits = [(-1.0, 1.0)] * n_tokens + [(None, None)] * n_bounds + [(0.0, None)]
+    objective = np.zeros(rows.shape[1])
+    objective[-1] = -1
+    solution = linprog(objective, rows, np.zeros(len(rows)), bounds=limits).x
+    return float(solution[-1]), solution[:n_tokens], solution[n_tokens:-1]
+
+
+def _accuracy(population: CountPopulation, answers: IntArray) -> dict[str, float]:
+    right = np.take_along_axis(population.label_distributions, answers[:, :, None], axis=2)[:, :, 0]
+    return {name: float(np.sum(share * right)) for name, share in population.data_sets.items()}
