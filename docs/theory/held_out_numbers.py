@@ -40,7 +40,7 @@ def task(
     """Twelve keys and a few anchors: the label is the sum or another rule."""
     law = Sum() if rule is None else Expression(rule)
     mapping = Mapping(range(1, 1 + n_anchors), law, "rule", {p for c in held_out for p in permutations(c)})
-    return Task(keys=range(20, 32), n_anchors=q, length=q + 1, vocab_size=50, mappings=[mapping])
+    return Task(keys=range(20, 32), n_anchors=q, length=q + 1, vocab_size=60, mappings=[mapping])
 
 
 TASKS = {

@@ -92,9 +92,9 @@ def extended_logits(
 def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
     r"""Return what one mode beside the common part answers, if its margin on the training set is the widest.
 
-    Logits :math:`m_y + s(X) v_y` give each label an interval of the score s = Σ of the tokens' scores. They can
-    be right on all trained sequences if scores exist that sort them by label; here in the order of the labels'
-    numbers. Among those the widest margin is taken: a linear programme, small as the reduced population.
+    Logits :math:`m_y + s(X) v_y` give each label an interval of s, the sum of the tokens' scores. They can be
+    right on all trained sequences if scores exist that sort them by label, here in the order of the labels'
+    numbers. Among those the widest margin is taken, by a linear programme.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _widest(
     limits = [(-1.0, 1.0)] * n_tokens + [(None, None)] * n_bounds + [(0.0, None)]
     objective = np.zeros(rows.shape[1])
     objective[-1] = -1
-    solution = linprog(objective, rows, np.zeros(len(rows)), bounds=limits).x
+    solution = np.asarray(linprog(objective, rows, np.zeros(len(rows)), bounds=limits).x)
     return float(solution[-1]), solution[:n_tokens], solution[n_tokens:-1]
 
 
