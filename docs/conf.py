@@ -7,12 +7,18 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from validate.figures.paper import FIGURES, kept_of
 from validate.observe import NoRunsError
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper.
+
+MATHJAX = ROOT / "docs" / "node_modules" / "mathjax" / "es5" / "tex-svg-full.js"
+"""One file that holds the program and its glyphs; `make docs` installs it as package-lock.json pins it."""
+if not MATHJAX.exists():
+    raise ExtensionError(f"{MATHJAX.relative_to(ROOT)} is missing: build with `make docs`, which installs it")
 
 
 def figures_without_runs() -> list[int]:
@@ -47,7 +53,12 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = "anchorflow"
-exclude_patterns = ["_build", "gallery"]
+html_static_path = [str(MATHJAX), "_static/site.css"]
+html_css_files = ["site.css"]
+mathjax_path = MATHJAX.name
+# The menu would load a speech engine from another host.
+mathjax3_config = {"options": {"enableMenu": False}}
+exclude_patterns = ["_build", "gallery", "node_modules"]
 _absent = "|".join(f"{number:02d}" for number in figures_without_runs())
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
@@ -56,6 +67,8 @@ sphinx_gallery_conf = {
     "image_scrapers": ("sheet_scraper.scrape",),
     "reset_modules": (),
     "show_memory": False,
+    # Its page of times loads a table program from another host.
+    "write_computation_times": False,
     "download_all_examples": False,
     "within_subsection_order": "FileNameSortKey",
 }
