@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from theory.emb_mlp.activation import IDENTITY as IDENTITY
     from theory.emb_mlp.activation import TANH as TANH
     from theory.emb_mlp.activation import Activation as Activation
+    from theory.emb_mlp.adam_steps import adam_steps as adam_steps
+    from theory.emb_mlp.batch_noise import expected_cosine as expected_cosine
     from theory.emb_mlp.coupled import blow_up_bound as blow_up_bound
     from theory.emb_mlp.coupled import coupled_flow as coupled_flow
     from theory.emb_mlp.expansion import GradientExpansion as GradientExpansion
@@ -54,13 +56,13 @@ if TYPE_CHECKING:
     from theory.errors import InputError as InputError
     from theory.errors import IntegrationError as IntegrationError
     from theory.errors import TooManyEntriesError as TooManyEntriesError
+    from theory.integrate.adam import AdamSettings as AdamSettings
     from theory.integrate.solve import EXACT as EXACT
     from theory.integrate.solve import STABILISED as STABILISED
     from theory.integrate.solve import Solver as Solver
     from theory.integrate.trajectory import SolverStatistics as SolverStatistics
     from theory.integrate.trajectory import Trajectory as Trajectory
     from theory.language.adam import AdamEmbedding as AdamEmbedding
-    from theory.language.adam import AdamSettings as AdamSettings
     from theory.language.adam import signed_cosine as signed_cosine
     from theory.language.drives import LanguageParameters as LanguageParameters
     from theory.language.drives import language_drive as language_drive

@@ -13,6 +13,8 @@ import torch
 
 from tests.sim.language_models import PlainLanguageModel
 from theory import (
+    AdamEmbedding,
+    AdamSettings,
     InputError,
     LanguageParameters,
     as_matrix,
@@ -25,7 +27,6 @@ from theory import (
     normed_drive,
     signed_cosine,
 )
-from theory.language.adam import AdamEmbedding, AdamSettings
 
 V, WIDTH = 9, 6
 CORPUS = [np.random.default_rng(i).integers(0, V, size=3 + i % 6).tolist() for i in range(12)]

@@ -15,15 +15,16 @@ divides by its size, entry by entry:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Between, Entries, Positive, Share, check_shape, checked, checked_fields
+from theory.checked import Between, Entries, Positive, check_shape, checked, checked_fields
 from theory.corpus.counts import CorpusCounts
 from theory.errors import InputError
+from theory.integrate.adam import AdamSettings, AdamW
 from theory.language.drives import layer_norm, norm_slope
 
 
@@ -36,26 +37,6 @@ def signed_cosine(
     if (np.abs(rho) > 1 + 1e-9).any():
         raise InputError("cosine", cosine, "outside -1..1", "give cosines")
     return np.asarray(2 / np.pi * np.arcsin(np.clip(rho, -1.0, 1.0)))
-
-
-@checked_fields
-@dataclass(frozen=True)
-class AdamSettings:
-    """AdamW's settings, torch's defaults except for the rate.
-
-    Attributes
-    ----------
-    rate : float
-    betas : tuple of float
-    epsilon : float
-        Beside the root of the second moment.
-    weight_decay : float
-    """
-
-    rate: Positive
-    betas: tuple[Share, Share] = (0.9, 0.999)
-    epsilon: Positive = 1e-8
-    weight_decay: Annotated[float, Between(0)] = 0.01
 
 
 @checked_fields
@@ -88,14 +69,13 @@ class AdamEmbedding:
     n_absent: Annotated[int, Between(0)] = 0
     norm_epsilon: Positive | None = None
     softmax: Literal["uniform", "live"] = "uniform"
-    _steps: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         start = check_shape("initial", self.initial, (None, None))
         width = start.shape[1]
         other = np.zeros(width) if self.absent is None else check_shape("absent", self.absent, (width,))
         self._W = np.concatenate([start, other[None]])
-        self._first, self._second = np.zeros_like(self._W), np.zeros_like(self._W)
+        self._adam = AdamW(self.settings, [self._W])
 
     @property
     def rows(self) -> FloatArray:
@@ -112,14 +92,8 @@ class AdamEmbedding:
         """
         if batch.vocab_size != len(self.rows):
             raise InputError("batch", batch.vocab_size, f"{len(self.rows)} rows", "count the rows' tokens")
-        self._steps += 1
-        s, gradient = self.settings, -self.drive(batch)
-        b1, b2 = s.betas
-        self._first += (1 - b1) * (gradient - self._first)
-        self._second += (1 - b2) * (gradient**2 - self._second)
-        root = np.sqrt(self._second / (1 - b2**self._steps)) + s.epsilon
-        self._W *= 1 - s.rate * s.weight_decay
-        self._W -= s.rate / (1 - b1**self._steps) * self._first / root
+        gradient = -self.drive(batch)
+        self._adam.step([gradient], [gradient**2])
 
     def drive(self, batch: CorpusCounts) -> FloatArray:
         """Return the flow of all rows, that of one absent token last, shape (n + 1, d)."""

@@ -1,0 +1,146 @@
+r"""What batches do to a gradient and to a displacement: variances, without replacement within an epoch.
+
+A batch of B out of n sequences, drawn without replacement, has a mean gradient of variance
+:math:`s^2 = \frac{\operatorname{Var} g}{B}\frac{n - B}{n - 1}`. The K = n/B batches of an epoch add up to the
+whole, so two of them have the covariance :math:`-s^2/(K - 1)`. A displacement :math:`\sum_i a_i \xi_i` over
+some of them has therefore the variance
+
+.. math:: \frac{K}{K - 1} \Big[\sum_i (a_i s)^2 - \frac1K \Big(\sum_i a_i s\Big)^2\Big],
+
+which returns to zero at the end of an epoch if a s does not change: most of the noise cancels there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from theory.arrays import ArrayLike, FloatArray, Real
+from theory.checked import check_shape, checked
+from theory.errors import InputError
+
+_FORGOTTEN = 1e-9
+"""Of a batch's effect, momentum withholds less than this: its epoch's sums no longer change."""
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How batches are drawn; ``size`` None is the full batch, ``n_sequences`` None draws with replacement."""
+
+    size: int | None
+    n_sequences: int | None
+
+    def __post_init__(self) -> None:
+        n, size = self.n_sequences, self.size
+        if n is not None and size is not None and size > n:
+            raise InputError("batch_size", size, f"an epoch has {n} sequences", "give a smaller batch")
+
+    @property
+    def factor(self) -> float:
+        """The variance of a batch's mean gradient over that of one sequence's."""
+        if self.size is None:
+            return 0.0
+        n = self.n_sequences
+        rest = 1.0 if n is None else (n - self.size) / max(n - 1, 1)
+        return rest / self.size
+
+    @property
+    def per_epoch(self) -> int | None:
+        """K, the number of batches in an epoch; None where batches are independent."""
+        if self.size is None or self.n_sequences is None:
+            return None
+        return -(-self.n_sequences // self.size)
+
+
+class Scatter:
+    """The variance of a displacement over the order of batches, each entry by itself.
+
+    A batch's effect on later gradients is left out.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    per_epoch : int or None
+        K; None where batches are independent.
+    momentum : float
+        β1: of a batch's whole effect, the share 1 − β1^k is there after k steps.
+    """
+
+    def __init__(self, shape: tuple[int, ...], per_epoch: int | None, momentum: float = 0.0) -> None:
+        self._per_epoch, self._momentum = per_epoch, momentum
+        self._fixed = np.zeros(shape)
+        self._epochs = [_Epoch(shape)]
+
+    def add(self, spread: FloatArray) -> None:
+        """Add a step; ``spread`` is the standard deviation of its batch's whole effect."""
+        if self._epochs[-1].steps == self._per_epoch:
+            self._epochs.append(_Epoch(spread.shape))
+        for epoch in self._epochs:
+            epoch.age(self._momentum)
+        self._epochs[-1].add(spread, self._momentum)
+        if len(self._epochs) > 1 and self._momentum ** self._epochs[-1].steps < _FORGOTTEN:
+            self._fixed += self._epochs.pop(0).variance(self._per_epoch)
+
+    @property
+    def variance(self) -> FloatArray:
+        """The variance so far."""
+        return np.asarray(self._fixed + sum(epoch.variance(self._per_epoch) for epoch in self._epochs))
+
+
+class _Epoch:
+    """Sums over an epoch's steps, of the whole effects a and of what momentum withholds, a β^k."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.steps = 0
+        self._sum, self._withheld = np.zeros(shape), np.zeros(shape)
+        self._squares, self._cross, self._withheld_squares = (np.zeros(shape) for _ in range(3))
+
+    def age(self, momentum: float) -> None:
+        """Let a step pass."""
+        self._withheld *= momentum
+        self._cross *= momentum
+        self._withheld_squares *= momentum**2
+
+    def add(self, spread: FloatArray, momentum: float) -> None:
+        self.steps += 1
+        square = spread**2
+        self._sum += spread
+        self._withheld += momentum * spread
+        self._squares += square
+        self._cross += momentum * square
+        self._withheld_squares += momentum**2 * square
+
+    def variance(self, per_epoch: int | None) -> FloatArray:
+        squares = self._squares - 2 * self._cross + self._withheld_squares
+        if per_epoch is None:
+            return squares
+        mean_square = (self._sum - self._withheld) ** 2 / per_epoch
+        return np.maximum(squares - mean_square, 0.0) * per_epoch / max(per_epoch - 1, 1)
+
+
+@checked
+def expected_cosine(mean: Real[ArrayLike, "n d_m"], variance: Real[ArrayLike, "n d_m"]) -> float:
+    r"""Return the cosine between a mean displacement and one that noise scatters about it.
+
+    :math:`|\mu| / \sqrt{|\mu|^2 + \sum \text{variance}}`: no prediction of the mean can do better on a
+    single run.
+
+    Parameters
+    ----------
+    mean, variance : array_like, shape (n, d_m)
+        Of the same entries.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, a variance is negative or both are zero.
+    """
+    mu = np.asarray(mean, np.float64)
+    spread = check_shape("variance", variance, mu.shape)
+    if (spread < 0).any():
+        raise InputError("variance", float(spread.min()), "negative", "give variances")
+    signal, noise = float(np.sum(mu**2)), float(np.sum(spread))
+    if signal + noise == 0:
+        raise InputError("mean", 0.0, "no displacement and no noise", "give a displacement")
+    return float(np.sqrt(signal / (signal + noise)))

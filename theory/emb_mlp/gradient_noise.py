@@ -1,0 +1,152 @@
+r"""The gradient of one sequence drawn at random: its mean and its mean square, entry by entry.
+
+With c the counts of a sequence, y its label, :math:`x = cW_{emb}`, :math:`h = xW_1`, p the softmax and
+:math:`\delta_y = (p - y) W_2^\top \odot \sigma'(h)`, its loss has the gradients
+
+.. math::
+    c^\top (\delta_y W_1^\top), \quad x^\top \delta_y, \quad \sigma(h)^\top (p - y),
+
+all of rank one, so that the square of an entry is a product of two squares and its mean over all sequences
+and labels is a product of matrices again. Only :math:`\delta_y` needs every pair of counts and label by
+itself: one row more for each further label that the same counts may have.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import softmax
+
+from theory.arrays import FloatArray, IntArray
+from theory.emb_mlp.activation import Activation
+from theory.emb_mlp.parameters import Matrices
+from theory.errors import InputError
+from theory.statistics.counts import CountPopulation
+
+_BLOCK_PAIRS = 2048
+"""Pairs of counts and label are taken in blocks that stay in a processor's cache."""
+
+
+class GradientMoments(NamedTuple):
+    """Mean and mean square of every entry of one sequence's gradient."""
+
+    mean: Matrices
+    square: Matrices
+
+    @property
+    def variance(self) -> Matrices:
+        """The variance of every entry; rounding below zero is cut off."""
+        pairs = zip(self.square, self.mean, strict=True)
+        return Matrices(*(np.maximum(square - mean**2, 0.0) for square, mean in pairs))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some rows l_i + r_j that occur, and their labels as pairs (row, label)."""
+
+    left: IntArray
+    """i of each row."""
+    right: IntArray
+    """j of each row."""
+    weights: FloatArray
+    """Shape (n_rows, 1)."""
+    labels: FloatArray
+    """Label distributions, shape (n_rows, d)."""
+    row: IntArray
+    """The row of each pair."""
+    label: IntArray
+    """The label of each pair."""
+    share: csr_array
+    """Shape (n_rows, n_pairs): the share of each pair in the training set, in its row."""
+
+
+class GradientNoise:
+    """The first two moments of one sequence's gradient over a population.
+
+    Parameters
+    ----------
+    population : CountPopulation
+        Its keys' and anchors' counts have no token in common, or squares of sums would not separate.
+
+    Raises
+    ------
+    InputError
+        If they have.
+    """
+
+    def __init__(self, population: CountPopulation) -> None:
+        shared = (population.left != 0).any(axis=0) & (population.right != 0).any(axis=0)
+        if shared.any():
+            token = int(np.flatnonzero(shared)[0])
+            problem = "occurs in the counts of keys and of anchors"
+            raise InputError("population", f"token {token}", problem, "use count_population or count_sample")
+        self._left, self._right = population.left, population.right
+        self._blocks = list(_blocks(population))
+
+    def moments(self, now: Matrices, activation: Activation, *, uniform: bool = False) -> GradientMoments:
+        """Return E g and E g² of one sequence's gradient, exactly; ``uniform`` takes p ≡ u."""
+        mean, square = (_Sums.zeros(self._left, self._right, now) for _ in range(2))
+        inputs = self._left @ now.W_emb, self._right @ now.W_emb
+        readout = np.ascontiguousarray(now.W2.T)
+        for block in self._blocks:
+            x = inputs[0][block.left] + inputs[1][block.right]
+            h = x @ now.W1
+            value, slope = activation.value(h), activation.derivative(h)
+            labels = block.labels
+            p = np.full_like(labels, 1 / labels.shape[1]) if uniform else softmax(value @ now.W2, axis=1)
+            mean.W2 += value.T @ (block.weights * (p - labels))
+            square.W2 += (value**2).T @ (block.weights * (labels * (1 - 2 * p) + p**2))
+
+            delta = ((p @ readout)[block.row] - readout[block.label]) * slope[block.row]
+            per_token = delta @ now.W1.T
+            for sums, power in ((mean, 1), (square, 2)):
+                sums.W1 += (x**power).T @ (block.share @ delta**power)
+                sums.add(block, block.share @ per_token**power)
+        return GradientMoments(
+            mean.matrices(self._left, self._right), square.matrices(self._left**2, self._right**2)
+        )
+
+
+@dataclass
+class _Sums:
+    """The blocks' gradients added up; those of the embedding by rows of keys and of anchors."""
+
+    left: FloatArray
+    right: FloatArray
+    W1: FloatArray
+    W2: FloatArray
+
+    @classmethod
+    def zeros(cls, left: FloatArray, right: FloatArray, now: Matrices) -> _Sums:
+        d_m = now.W_emb.shape[1]
+        parts = np.zeros((len(left), d_m)), np.zeros((len(right), d_m))
+        return cls(*parts, np.zeros_like(now.W1), np.zeros_like(now.W2))
+
+    def add(self, block: _Block, per_row: FloatArray) -> None:
+        """Add what falls on every token of the block's rows, shape (n_rows, d_m)."""
+        np.add.at(self.left, block.left, per_row)
+        np.add.at(self.right, block.right, per_row)
+
+    def matrices(self, left: FloatArray, right: FloatArray) -> Matrices:
+        """Return the sums for the tokens' counts, or their squares."""
+        return Matrices(left.T @ self.left + right.T @ self.right, self.W1, self.W2)
+
+
+def _blocks(population: CountPopulation) -> Iterator[_Block]:
+    left, right = np.nonzero(population.weights)
+    n_labels = np.count_nonzero(population.label_distributions[left, right], axis=1)
+    ends = np.cumsum(n_labels)
+    cuts = np.flatnonzero(np.diff(ends // _BLOCK_PAIRS, prepend=0)) + 1
+    bounds = np.unique([0, *cuts[cuts < len(left)], len(left)])
+    for start, end in itertools.pairwise(bounds):
+        i, j = left[start:end], right[start:end]
+        labels, weights = population.label_distributions[i, j], population.weights[i, j]
+        row, label = np.nonzero(labels)
+        shares = weights[row] * labels[row, label]
+        share = csr_array((shares, (row, np.arange(len(row)))), shape=(len(i), len(row)))
+        yield _Block(i, j, weights[:, None], labels, row, label, share)

@@ -1,0 +1,67 @@
+"""AdamW's settings and its moments: one recursion for every model that theory trains by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from theory.arrays import FloatArray
+from theory.checked import Between, Positive, Share, checked_fields
+
+
+@checked_fields
+@dataclass(frozen=True)
+class AdamSettings:
+    """AdamW's settings, torch's defaults except for the rate.
+
+    Attributes
+    ----------
+    rate : float
+    betas : tuple of float
+    epsilon : float
+        Beside the root of the second moment.
+    weight_decay : float
+        Decoupled: a step multiplies the weights by 1 − rate · weight_decay. 0 is Adam.
+    """
+
+    rate: Positive
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    epsilon: Positive = 1e-8
+    weight_decay: Annotated[float, Between(0)] = 0.01
+
+
+class AdamW:
+    """AdamW's steps on some arrays, in place.
+
+    Parameters
+    ----------
+    settings : AdamSettings
+    weights : sequence of ndarray
+        Float64, changed by every step.
+    """
+
+    def __init__(self, settings: AdamSettings, weights: Sequence[FloatArray]) -> None:
+        self.settings, self.weights = settings, weights
+        self.steps = 0
+        self.first = [np.zeros_like(weight) for weight in weights]
+        self.second = [np.zeros_like(weight) for weight in weights]
+
+    def step(self, gradients: Sequence[FloatArray], squares: Sequence[FloatArray]) -> list[FloatArray]:
+        """Take one step and return what each entry's mean gradient was divided by, √v̂ + ε.
+
+        The squares are given by themselves: under noise they are not the squares of mean gradients.
+        """
+        self.steps += 1
+        s, (b1, b2), roots = self.settings, self.settings.betas, []
+        for weight, m, v, g, square in zip(
+            self.weights, self.first, self.second, gradients, squares, strict=True
+        ):
+            m += (1 - b1) * (g - m)
+            v += (1 - b2) * (square - v)
+            roots.append(np.sqrt(v / (1 - b2**self.steps)) + s.epsilon)
+            weight *= 1 - s.rate * s.weight_decay
+            weight -= s.rate / (1 - b1**self.steps) * m / roots[-1]
+        return roots
