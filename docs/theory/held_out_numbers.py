@@ -109,12 +109,12 @@ def observed(run: Run, population: CountPopulation) -> dict[str, float]:
     shares = {name: population.data_sets[name].ravel() for name in (TRAIN, TEST)}
     labels = population.label_distributions.reshape(counts.shape).argmax(axis=1)
     rows: dict[str, float] = {}
-    for epoch in run.epochs:
+    for epoch in run.snapshot_epochs:
         tensors = run.snapshot(epoch)
         logits = np.tanh(counts @ tensors["W_emb"] @ tensors["W1"]) @ tensors["W2"]
         right = {name: float(share @ (logits.argmax(axis=1) == labels)) for name, share in shares.items()}
         reached = [text for text, level in (("half", 0.5), ("all", 0.99)) if right[TRAIN] >= level]
-        for text in ["half", "all"] if epoch == run.epochs[-1] else reached:
+        for text in ["half", "all"] if epoch == run.snapshot_epochs[-1] else reached:
             if f"{text}, test" not in rows:
                 known, new = shares[TRAIN] > 0, shares[TEST] > 0
                 guess = extended_logits(counts[known], logits[known], counts[new]).argmax(axis=1)

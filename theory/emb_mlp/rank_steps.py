@@ -69,7 +69,7 @@ def measured_rank_steps(
     n_modes : int
         How many modes to follow.
     """
-    _check_modes(n_modes, trajectory.W_emb.shape[1:], threshold)
+    check_modes(n_modes, trajectory.W_emb.shape[1:], threshold)
     values = np.array([np.linalg.svd(W, compute_uv=False)[:n_modes] for W in trajectory.W_emb])
     return np.array([first_passage(trajectory.times, column, threshold, np.log) for column in values.T])
 
@@ -100,7 +100,7 @@ def rank_steps_from_labels(
     """
     matrix = check_statistic("C", C, initial)
     level = escape_threshold(initial) if threshold is None else threshold
-    _check_modes(n_modes, initial.W_emb.shape, level)
+    check_modes(n_modes, initial.W_emb.shape, level)
     u, s, w = np.linalg.svd(matrix)
     doses = np.array([escape_dose(initial, u[:, k], w[k], level) for k in range(n_modes)])
     with np.errstate(divide="ignore"):
@@ -166,7 +166,8 @@ def _one_mode(
     return (u @ initial.W_emb)[None], initial.W1 @ basis, basis.T @ beta
 
 
-def _check_modes(n_modes: int, shape: tuple[int, ...], threshold: float) -> None:
+def check_modes(n_modes: int, shape: tuple[int, ...], threshold: float) -> None:
+    """Refuse more modes than W_emb has, or a threshold that nothing has to pass."""
     if not 1 <= n_modes <= min(shape):
         raise InputError("n_modes", n_modes, f"W_emb has {min(shape)} modes", "ask for 1 up to that")
     if not threshold > 0:

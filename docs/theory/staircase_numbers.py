@@ -1,0 +1,101 @@
+"""Print the numbers of docs/theory/staircase.md: ``python docs/theory/staircase_numbers.py [TASK ...]``.
+
+The tasks, the scales, the draws and the bound (every ratio within 1 % of 1 at the smallest scale) were
+committed before any task but the first had been run.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from theory import (
+    EmbMLPParameters,
+    Expression,
+    Lookup,
+    Mapping,
+    Solver,
+    Sum,
+    Task,
+    count_population,
+    draw_tables,
+    escape_threshold,
+    linearised_flow,
+    measured_rank_steps,
+    rank_steps_from_labels,
+)
+from theory.emb_mlp.staircase import saddle_staircase
+
+SCALES = (6e-2, 6e-3, 6e-4, 6e-5, 6e-6)
+LIMIT = 6e-9
+N_MODES = 4
+MEASURED = Solver(rtol=1e-5, atol=1e-6)
+MEMORY = Mapping([1, 2], Lookup(), "memory")
+
+
+def task(n_keys: int, q: int, vocab_size: int, *mappings: Mapping) -> Task:
+    return Task(
+        keys=range(8, 8 + n_keys), n_anchors=q, length=q + 1, vocab_size=vocab_size, mappings=mappings
+    )
+
+
+TASKS = {
+    "small": Task(
+        keys=range(5, 10),
+        reasoning_anchors=(3, 4),
+        memory_anchors=(1, 2),
+        n_anchors=2,
+        length=3,
+        vocab_size=20,
+        held_out={(3, 4)},
+    ),
+    "q1": task(6, 1, 20, Mapping([3, 4, 5], Sum(), "sum"), MEMORY),
+    "q3": task(5, 3, 26, Mapping([3, 4], Sum(), "sum", [(3, 4, 4), (4, 3, 4)]), MEMORY),
+    "modular": task(
+        6,
+        2,
+        16,
+        Mapping([3, 4, 5], Expression("8 + (key + a1 + a2) % 6"), "modular", [(3, 5), (5, 3)]),
+        MEMORY,
+    ),
+    "product": task(5, 2, 30, Mapping([2, 3, 4], Expression("key + a1 * a2"), "product", [(2, 2)])),
+    "two rules": task(
+        5,
+        2,
+        24,
+        Mapping([1, 2, 3], Sum(), "sum", [(1, 3), (3, 1)]),
+        Mapping([4, 5, 6], Expression("key + max(a1, a2)"), "larger"),
+    ),
+    "memory alone": task(6, 2, 16, Mapping([1, 2, 3], Lookup(), "table")),
+}
+
+
+def report(name: str) -> None:
+    rng = np.random.default_rng(0)
+    population = count_population(TASKS[name], draw_tables(TASKS[name], rng))
+    C, S = population.token_label_matrix(), population.cooccurrence()
+    d = len(C)
+    rng = np.random.default_rng(1)
+    start = EmbMLPParameters(*(rng.standard_normal(shape) for shape in ((d, 12), (12, 20), (20, d))))
+    limit = LIMIT * saddle_staircase(C, S, start.scaled(LIMIT), N_MODES).times
+    print(f"== {name}: limit of time × scale {limit.round(3)}", flush=True)
+    for scale in SCALES:
+        initial = start.scaled(scale)
+        predicted = saddle_staircase(C, S, initial, N_MODES)
+        rival = np.sort(rank_steps_from_labels(C, initial, N_MODES).times)
+        times = np.linspace(0, 1.3 * max(predicted.times[-1], rival[-1]), 1201)
+        flow = linearised_flow(C, S, initial, times, solver=MEASURED)
+        measured = measured_rank_steps(flow, escape_threshold(initial), N_MODES)
+        print(
+            f"{scale:g}: measured × scale {(measured * scale).round(3)}; predicted / measured: staircase "
+            f"{(predicted.times / measured).round(4)}, limit {(limit / scale / measured).round(3)}, "
+            f"from labels {(rival / measured).round(3)}; at saddles {predicted.slow_share:.3f}; evaluations "
+            f"{predicted.n_evaluations}, flow {flow.solver.n_evaluations}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or list(TASKS):
+        report(chosen)
