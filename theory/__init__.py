@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from theory.emb_mlp.expansion import gradient_orders as gradient_orders
     from theory.emb_mlp.frozen import frozen_direction as frozen_direction
     from theory.emb_mlp.frozen import frozen_flow as frozen_flow
+    from theory.emb_mlp.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
+    from theory.emb_mlp.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
     from theory.emb_mlp.linearised import linearised_flow as linearised_flow
     from theory.emb_mlp.parameters import EmbMLPParameters as EmbMLPParameters
     from theory.emb_mlp.population_flow import population_flow as population_flow
@@ -160,6 +162,11 @@ if TYPE_CHECKING:
     from theory.transformer.drives import sample_last_position_matrix as sample_last_place_matrix
     from theory.transformer.drives import sample_last_position_matrix as sample_last_position_matrix
     from theory.transformer.drives import transformer_drive as transformer_drive
+    from theory.transformer.layer_norm import BranchGains as BranchGains
+    from theory.transformer.layer_norm import branch_gains as branch_gains
+    from theory.transformer.layer_norm import epsilon_init_rate as epsilon_init_rate
+    from theory.transformer.layer_norm import initial_norm_share as initial_norm_share
+    from theory.transformer.layer_norm import normed_transformer_drive as normed_transformer_drive
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow
     from theory.transformer.one_layer import lemma4_flow as lemma4_flow

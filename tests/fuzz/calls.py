@@ -45,6 +45,7 @@ SQUARE = np.random.default_rng(1).standard_normal((D, D)) / 4
 ONE_LAYER = OneLayerParameters(  # type: ignore[call-arg]
     SQUARE, *(SQUARE[:, :3] for _ in range(3)), SQUARE[:3], SQUARE[:, :4], SQUARE[:4]
 )
+NORMED: dict[str, Any] = {"sequences": SEQUENCES, "labels": SMALL_LABELS, "epsilon": 0.1}
 ROWS = np.random.default_rng(2).standard_normal((5, 4))
 CORPUS = [[0, 1, 2, 3], [1, 0, 3]] * 20
 BIGRAMS = theory.bigram_operator(theory.corpus_counts(CORPUS, 4))
@@ -54,6 +55,7 @@ RESULTS = frozenset(
     {
         "Associations",
         "AssumptionErrors",
+        "BranchGains",
         "Construction",
         "CorpusCounts",
         "CorpusGeometry",
@@ -110,6 +112,7 @@ def _arguments() -> dict[str, dict[str, Any]]:
         | _language()
         | _attention()
         | _transformer()
+        | _layer_norm()
     )
 
 
@@ -247,6 +250,8 @@ def _flows() -> dict[str, dict[str, Any]]:
         },
         "expected_cosine": {"mean": ROWS, "variance": ROWS**2},
         "blow_up_bound": {"C": C, "initial": INITIAL},
+        "normed_emb_mlp_drive": {"parameters": INITIAL} | NORMED,
+        "wide_normed_emb_mlp_drive": {"C": C, "parameters": INITIAL, "n_tokens": 2, "epsilon": 0.1},
         "gradient_orders": {"population": COUNTS, "parameters": INITIAL, "activation": theory.TANH},
         "escape_threshold": {"initial": INITIAL},
         "escape_dose": {"initial": INITIAL, "u": SQUARE[0], "w": SQUARE[1], "threshold": 0.5},
@@ -354,6 +359,24 @@ def _attention() -> dict[str, dict[str, Any]]:
         "query_spread": construction,
         "smallest_drop": construction,
         "smallest_rise": construction,
+    }
+
+
+def _layer_norm() -> dict[str, dict[str, Any]]:
+    start: dict[str, Any] = {"d_m": 8, "init_rate": 0.8, "positions": True, "epsilon": 0.1}
+    return {
+        "normed_transformer_drive": {
+            "C_last": C,
+            "W_E": SQUARE[:, :3],
+            "W_U": SQUARE[:3],
+            "position": SQUARE[0, :3],
+            "norm": "post",
+            "epsilon": 0.1,
+            "n_layers": 2,
+        },
+        "initial_norm_share": start | {"norm": "post", "n_norms": 2},
+        "epsilon_init_rate": {"d_m": 8, "positions": True, "epsilon": 0.1},
+        "branch_gains": start | {"d_k": 3, "d_f": 5, "length": 4, "norm": "pre", "activation": "linear"},
     }
 
 

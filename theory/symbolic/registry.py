@@ -34,6 +34,8 @@ _BUILDERS = {
     "rho anchor": "last_position.rho_anchor",
     "rho key": "last_position.rho_key",
     "all small": "propositions.all_small",
+    "layer norm": "layer_norm.layer_norm",
+    "normed drive": "layer_norm.normed_drive",
     "lemma 4": "value_matrix.lemma_4",
     "eq 38": "value_matrix.eq_38",
     "theorem 2": "value_matrix.theorem_2",

@@ -21,6 +21,8 @@ TITLES = {
     "rho anchor": "The share of an anchor's occurrences that stand in the last position",
     "rho key": "The share of a key token's occurrences that stand in the last position, always as noise",
     "all small": "With all matrices small only the residual path from the last position is left",
+    "layer norm": "The derivative of a layer norm",
+    "normed drive": "The leading flow of an embedding with a norm before the read-out",
     "lemma 4": "The gradient flow of the value matrix, exactly",
     "eq 38": "The value matrix's flow at small embeddings",
     "theorem 2": "The value matrix grows along the anchors' shared direction",
