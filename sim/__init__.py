@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from sim.training.cost import estimate as estimate
     from sim.training.cost import seconds_per_epoch as seconds_per_epoch
     from sim.training.execution import Execution as Execution
-    from sim.training.launch import default_workers as default_workers
+    from sim.training.execution import default_workers as default_workers
     from sim.training.launch import train as train
     from sim.training.launch import train_members as train_members
     from sim.training.session import Progress as Progress

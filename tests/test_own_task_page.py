@@ -48,7 +48,7 @@ def test_every_command_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("validate.training.default_workers", lambda: 1)
+    monkeypatch.setattr("validate.cost.default_workers", lambda: 1)
     said = {}
     for kind, block in BLOCKS:
         if kind in ("toml", "python"):

@@ -24,7 +24,7 @@ from validate.claims.measures.geometry import mean_cosine
 from validate.claims.statements import LARGE, SMALL
 from validate.observe import KEPT, RUNS, Observations, kept
 from validate.observe.errors import NoRunsError
-from validate.studies import Study, run_study
+from validate.studies import Study
 from validate.times import curve, doublings, has_learned, is_fitted
 
 State = Literal["met", "not met", "open"]
@@ -127,7 +127,7 @@ class Finding:
         return "found" if set(self.states) == {"met"} else "open"
 
     @property
-    def goes_on(self) -> bool:
+    def is_promising(self) -> bool:
         """Whether γ = 0.8 is worth its run: γ = 0.3 fitted its training sums and fails no condition."""
         run = self.runs.get(LARGE)
         return run is not None and is_fitted(run, "rsn_train") and self.verdict != "no"
@@ -172,9 +172,11 @@ def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, workers: in
     KeyboardInterrupt
         After Ctrl-C, with a checkpoint of every run; call again to continue.
     """
+    from validate.studies import run_study  # Which loads torch.
+
     every = [finding.setting for finding in findings(study, root, folder) if LARGE not in finding.runs]
     run_study(_part(study, every, LARGE), root, workers)
-    left = [f for f in findings(study, root, folder) if f.goes_on and SMALL not in f.runs]
+    left = [f for f in findings(study, root, folder) if f.is_promising and SMALL not in f.runs]
     run_study(_part(study, [f.setting for f in left], SMALL), root, workers)
 
 

@@ -8,12 +8,13 @@ from typing import Unpack
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.runs.run import Run
-from sim.training.cost import Cost, cost_of_runs
+from sim.training.cost import cost_of_runs
 from sim.training.execution import Execution, Options
 from sim.training.kernels import check_kernels
-from sim.training.launch import check_device, default_workers, epochs_left, pending_runs, train_members
+from sim.training.launch import check_device, epochs_left, pending_runs, train_members
 from theory import InputError
 from theory.paths import PathLike, as_path
+from validate.cost import cost_text, process_count
 from validate.progress import training_progress
 from validate.terminal.tables import say
 
@@ -50,21 +51,3 @@ def train_members_with_progress(
     with training_progress(total) as report:
         train_members(members, paths, execution, report=report)
     return [Run.open(path) for path in paths]
-
-
-def process_count(workers: int) -> int:
-    """Return how many processes to use: 0 asks for one for each core."""
-    if workers < 0:
-        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
-    return workers or default_workers()
-
-
-def cost_text(cost: Cost) -> str:
-    """Return what is said of a cost before the work."""
-    time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
-    return f"processes: {cost.processes}; about {time} and {memory} a process"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -54,3 +55,8 @@ class Options(TypedDict, total=False):
 def execution_of(execution: Execution | None, options: Options) -> Execution:
     """Return an execution, the default if there is none, with some of its fields replaced."""
     return replace(execution or Execution(), **options)
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -124,11 +123,6 @@ def train_members(
                     statuses.append(train_together(together, folders, how, report=report, stop=stop))
     if "interrupted" in statuses:
         raise KeyboardInterrupt
-
-
-def default_workers() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pending_runs(

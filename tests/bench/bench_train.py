@@ -19,8 +19,8 @@ import torch
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
 from sim.config.run import Kernels
 from sim.fast.memory import keep_freed_memory
+from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels
-from sim.training.launch import default_workers
 from sim.training.start import choose_member_route
 from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
 from tests.bench.reference import PlainLoop

@@ -99,10 +99,10 @@ def test_the_picture_needs_all_four_conditions() -> None:
 
 
 def test_the_second_run_is_for_settings_that_the_first_leaves_possible() -> None:
-    assert finding(learning(small=False), None).goes_on
-    assert not finding(learning(small=True), None).goes_on  # Its test accuracy does not lag.
-    assert not finding({"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}, None).goes_on
-    assert not Finding("made up", {}).goes_on
+    assert finding(learning(small=False), None).is_promising
+    assert not finding(learning(small=True), None).is_promising  # Its test accuracy does not lag.
+    assert not finding({"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}, None).is_promising
+    assert not Finding("made up", {}).is_promising
 
 
 TOY = """purpose = "toy"

@@ -46,18 +46,24 @@ def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     options = COMMAND.parse(arguments)
     from validate.observe import KEPT
-    from validate.studies import check_kept, keep, load_study, run_study, study_names
+    from validate.studies import check_kept, keep, load_study, study_names
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
-    if options.run and not finishes(lambda: run_study(studies, options.root, options.workers)):
+    if options.run and not finishes(lambda: _run(studies, options)):
         return 130
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop)
     _show(studies, options, folder)
     return 0
+
+
+def _run(studies: Sequence[Study], options: Options) -> None:
+    from validate.studies import run_study
+
+    run_study(studies, options.root, options.workers)
 
 
 def finishes(train: Callable[[], object]) -> bool:
@@ -73,9 +79,9 @@ def finishes(train: Callable[[], object]) -> bool:
 
 
 def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
+    from validate.cost import process_count
     from validate.studies import members_of, states_of
     from validate.terminal.tables import print_json, print_table
-    from validate.training import process_count
 
     states = {s.name: states_of(s, members_of(s, options.root), folder) for s in studies}
     count = process_count(options.workers)
@@ -114,7 +120,7 @@ _STATES = ("complete", "unfinished", "diverged", "missing")
 
 def _summary(study: Study, states: Sequence[MemberState], count: int, measure: bool) -> dict[str, Any]:
     """Return a study's counts and the time that its missing runs will take, as far as it is known."""
-    from validate.studies import cost_of, counts_of
+    from validate.studies import counts_of
 
     counts = counts_of(states)
     left = [state.member for state in states if state.state in ("missing", "unfinished")]
@@ -125,6 +131,8 @@ def _summary(study: Study, states: Sequence[MemberState], count: int, measure: b
     elif known:
         seconds = -(-len(left) // count) * sum(known) / len(known)
     elif measure:
+        from validate.studies import cost_of
+
         seconds = cost_of(left, count).seconds
     numbers = {key: counts[key] for key in ("kept", *_STATES)} | {"total": len(states)}
     return {"name": study.name, "purpose": study.purpose, **numbers, "seconds_left": seconds}
@@ -145,6 +153,6 @@ def _line(state: MemberState) -> dict[str, Any]:
 
 
 def _time(seconds: float | None) -> str:
-    from validate.training import duration
+    from validate.cost import duration
 
     return "name the study" if seconds is None else "" if seconds == 0 else duration(seconds)

@@ -168,7 +168,7 @@ def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
 
 def _execution(options: Options) -> Execution:
     from sim.training.execution import Execution
-    from validate.training import process_count
+    from validate.cost import process_count
 
     fields = {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
     return Execution(workers=process_count(options.workers), **fields)

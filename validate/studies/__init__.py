@@ -1,16 +1,26 @@
-"""Studies: the named sets of runs that claims and figures need, and what is kept of them."""
+"""Studies: the named sets of runs that claims and figures need, and what is kept of them.
 
-from validate.studies.state import MemberState as MemberState
-from validate.studies.state import cost_of as cost_of
-from validate.studies.state import counts_of as counts_of
-from validate.studies.state import run_state as run_state
-from validate.studies.state import states_of as states_of
-from validate.studies.study import Study as Study
-from validate.studies.study import StudyMember as StudyMember
-from validate.studies.study import UnknownStudyError as UnknownStudyError
-from validate.studies.study import load_study as load_study
-from validate.studies.study import members_of as members_of
-from validate.studies.study import study_names as study_names
-from validate.studies.training import check_kept as check_kept
-from validate.studies.training import keep as keep
-from validate.studies.training import run_study as run_study
+Names are loaded at first use: what a study consists of, and how far it is, can be read without torch.
+"""
+
+from typing import TYPE_CHECKING
+
+from theory.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from validate.studies.keeping import check_kept as check_kept
+    from validate.studies.keeping import keep as keep
+    from validate.studies.state import MemberState as MemberState
+    from validate.studies.state import counts_of as counts_of
+    from validate.studies.state import run_state as run_state
+    from validate.studies.state import states_of as states_of
+    from validate.studies.study import Study as Study
+    from validate.studies.study import StudyMember as StudyMember
+    from validate.studies.study import UnknownStudyError as UnknownStudyError
+    from validate.studies.study import load_study as load_study
+    from validate.studies.study import members_of as members_of
+    from validate.studies.study import study_names as study_names
+    from validate.studies.training import cost_of as cost_of
+    from validate.studies.training import run_study as run_study
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -1,4 +1,4 @@
-"""How far a study is: which runs are complete, which are kept, and what the others will cost."""
+"""How far a study is: which of its runs are complete, and which are kept."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from sim.runs.beginning import is_begun
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.provenance import commit_text
 from sim.runs.run import Run
-from sim.training.cost import Cost, cost_of_runs
-from sim.training.execution import Execution
-from sim.training.launch import epochs_left
 from theory import InputError
 from validate.observe import KEPT
 from validate.observe.store import kept_file, read_header
@@ -102,9 +99,3 @@ def run_state(member: StudyMember) -> State:
         Run.open(member.path)
         return "complete"
     return "diverged" if status == "diverged" else "unfinished"
-
-
-def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:
-    """Return what training some runs will cost, from a few steps on throw-away state on this machine."""
-    runs = [(m.config, epochs_left(m.config, m.path)) for m in members]
-    return cost_of_runs(runs, Execution(workers=workers))
