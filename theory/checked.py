@@ -81,6 +81,8 @@ Size = Annotated[int, Between(1)]
 Positive = Annotated[float, Between(0, open=True)]
 Share = Annotated[float, Between(0, 1, open=True)]
 """A probability or a part of a whole, neither 0 nor 1."""
+Decay = Annotated[float, Between(0, 1e6)]
+"""Weight decay: far beyond what any network is trained with, and safe as an exponent's factor."""
 Rate = Annotated[float, Between(0, 5)]
 """γ: far beyond what any network is started with, and safe as an exponent."""
 

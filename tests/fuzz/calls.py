@@ -217,6 +217,7 @@ def _samples() -> dict[str, dict[str, Any]]:
 
 def _flows() -> dict[str, dict[str, Any]]:
     flow: dict[str, Any] = {"initial": INITIAL, "times": TIMES, "keep": ("W_emb", "B")}
+    flow |= {"weight_decay": 0.1}
     losses: dict[str, Any] = {"population": COUNTS, "activation": theory.TANH}
     modes: dict[str, Any] = {"C": C, "initial": INITIAL, "n_modes": 2, "threshold": 2.0}
     return {
@@ -249,9 +250,13 @@ def _flows() -> dict[str, dict[str, Any]]:
             "keep": ("W_emb", "B"),
         },
         "expected_cosine": {"mean": ROWS, "variance": ROWS**2},
+<<<<<<< HEAD
         "blow_up_bound": {"C": C, "initial": INITIAL},
         "normed_emb_mlp_drive": {"parameters": INITIAL} | NORMED,
         "wide_normed_emb_mlp_drive": {"C": C, "parameters": INITIAL, "n_tokens": 2, "epsilon": 0.1},
+=======
+        "blow_up_bound": {"C": C, "initial": INITIAL, "weight_decay": 0.1},
+>>>>>>> cce0e4f (Weight decay on all four rungs: the coupled flow only changes its clock, what was conserved decays twice as fast)
         "gradient_orders": {"population": COUNTS, "parameters": INITIAL, "activation": theory.TANH},
         "escape_threshold": {"initial": INITIAL},
         "escape_dose": {"initial": INITIAL, "u": SQUARE[0], "w": SQUARE[1], "threshold": 0.5},

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.special import elliprf
 
 from theory.arrays import ArrayLike, FloatArray, Real
-from theory.checked import checked
+from theory.checked import Decay, checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
-from theory.integrate.solve import EXACT, Field, Solver, integrate
+from theory.integrate.solve import EXACT, Field, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
@@ -27,6 +27,7 @@ def coupled_flow(
     initial: EmbMLPParameters,
     times: Real[ArrayLike, "*n_times"],
     *,
+    weight_decay: Decay = 0.0,
     solver: Solver = EXACT,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
@@ -36,12 +37,16 @@ def coupled_flow(
 
     :math:`\dot W_{emb} = C W_2^\top W_1^\top,\; \dot W_1 = W_{emb}^\top C W_2^\top,\;
     \dot W_2 = W_1^\top W_{emb}^\top C`. A larger initialisation only runs faster: θ(t) started from εθ
-    is ε times the flow from θ at the time εt.
+    is ε times the flow from θ at the time εt. Under weight decay λ it is the same flow once more,
+    :math:`e^{-\lambda t}\theta(T)` at the time :math:`T = (1 - e^{-\lambda t})/\lambda`, which never passes
+    1/λ: if the flow without decay blows up later than that, the one with decay ends at zero.
 
     Parameters
     ----------
     C, initial, times, keep, population, activation
         As in ``frozen_flow``.
+    weight_decay : float, optional
+        λ of plain gradient descent: λθ is added to the gradient.
     solver : Solver, optional
         Integrator and tolerances.
 
@@ -61,9 +66,11 @@ def coupled_flow(
     matrix = check_statistic("C", C, initial)
     checked = check_times(times)
     losses = loss_function(population, initial, activation)
-    recorder = Recorder(keep, losses, (EMBEDDING_BALANCE, HIDDEN_BALANCE))
+    recorder = Recorder(keep, losses, (EMBEDDING_BALANCE, HIDDEN_BALANCE), weight_decay)
     field = product_field(lambda _: matrix)
-    return integrate("coupled_flow", field, initial, checked, solver, recorder, may_blow_up=True)
+    return integrate(
+        "coupled_flow", decaying(field, weight_decay), initial, checked, solver, recorder, may_blow_up=True
+    )
 
 
 def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
@@ -82,12 +89,15 @@ def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
 
 
 @checked
-def blow_up_bound(C: Real[ArrayLike, "d d"], initial: EmbMLPParameters) -> float:
+def blow_up_bound(
+    C: Real[ArrayLike, "d d"], initial: EmbMLPParameters, *, weight_decay: Decay = 0.0
+) -> float:
     r"""Return the time before which ``coupled_flow`` cannot blow up, from C's spectrum in closed form.
 
     With s the largest singular value of C and a, b, c the spectral norms of the three matrices,
     :math:`t^* \ge R_F(a^2, b^2, c^2)/s`, where R_F is Carlson's symmetric elliptic integral; for
     a = b = c this is 1/(sa). Equality holds if the matrices lie along C's top singular pair. [derived]
+    Under weight decay λ the bound T becomes :math:`-\ln(1 - \lambda T)/\lambda`, infinite from λ = 1/T on.
 
     Returns
     -------
@@ -104,4 +114,7 @@ def blow_up_bound(C: Real[ArrayLike, "d d"], initial: EmbMLPParameters) -> float
     a, b, c = (float(np.linalg.norm(m, 2)) ** 2 for m in initial.matrices)
     if largest == 0 or (a == 0) + (b == 0) + (c == 0) > 1:
         return float("inf")
-    return float(elliprf(a, b, c)) / largest
+    bound = float(elliprf(a, b, c)) / largest
+    if weight_decay == 0:
+        return bound
+    return float(-np.log1p(-weight_decay * bound) / weight_decay) if weight_decay * bound < 1 else np.inf

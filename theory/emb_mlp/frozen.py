@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import checked
+from theory.checked import Decay, checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
@@ -22,6 +24,7 @@ def frozen_flow(
     initial: EmbMLPParameters,
     times: Real[ArrayLike, "*n_times"],
     *,
+    weight_decay: Decay = 0.0,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
     activation: ActivationLike = IDENTITY,
@@ -29,7 +32,9 @@ def frozen_flow(
     r"""Return :math:`w_s(t) = w_s(0) + t\, r_s (P^s - u) W_2^\top W_1^\top` (eq. 5, rung 1).
 
     Only the embedding moves, the softmax stays uniform and σ'(0) = 1: the closed form of the leading
-    order in the initial scale.
+    order in the initial scale. Under weight decay λ the embedding, which alone moves, is
+
+    .. math:: e^{-\lambda t} w_s(0) + \frac{1 - e^{-\lambda t}}{\lambda}\, r_s (P^s - u) W_2^\top W_1^\top.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ def frozen_flow(
         The matrices at t = 0.
     times : array_like, shape (n_times,)
         Non-negative and increasing; in units of Σ learning rate.
+    weight_decay : float, optional
+        λ of plain gradient descent: λθ is added to the gradient.
     keep : sequence of str, optional
         Which matrices the trajectory keeps: "W_emb", "W1", "W2", "B" (their product).
     population : CountPopulation, optional
@@ -56,8 +63,14 @@ def frozen_flow(
     drive = frozen_direction(C, initial)
     recorder = Recorder(keep, loss_function(population, initial, activation), ())
     for t in checked:
-        recorder.add(Matrices(initial.W_emb + t * drive, initial.W1, initial.W2))
+        left, driven = np.exp(-weight_decay * t), decayed_time(t, weight_decay)
+        recorder.add(Matrices(left * initial.W_emb + driven * drive, initial.W1, initial.W2))
     return recorder.trajectory(checked, SolverStatistics("closed form"))
+
+
+def decayed_time(t: float, weight_decay: float) -> float:
+    r"""Return :math:`\int_0^t e^{-\lambda s} ds`, the time that a drive has had under decay."""
+    return float(-np.expm1(-weight_decay * t) / weight_decay) if weight_decay > 0 else t
 
 
 @checked

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import ArrayLike, FloatArray, Real
-from theory.checked import checked
+from theory.checked import Decay, checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
-from theory.integrate.solve import STABILISED, Solver, integrate
+from theory.integrate.solve import STABILISED, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
@@ -26,6 +26,7 @@ def linearised_flow(
     initial: EmbMLPParameters,
     times: Real[ArrayLike, "*n_times"],
     *,
+    weight_decay: Decay = 0.0,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),
     population: CountPopulation | None = None,
@@ -45,6 +46,8 @@ def linearised_flow(
     S : array_like, shape (d, d)
         E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample or that of a
         ``CountPopulation``; from the same distribution as C.
+    weight_decay : float, optional
+        λ of plain gradient descent: λθ is added to the gradient.
     solver : Solver, optional
         Integrator and tolerances.
 
@@ -58,9 +61,9 @@ def linearised_flow(
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     checked = check_times(times)
     losses = loss_function(population, initial, activation)
-    recorder = Recorder(keep, losses, (EMBEDDING_BALANCE, HIDDEN_BALANCE))
+    recorder = Recorder(keep, losses, (EMBEDDING_BALANCE, HIDDEN_BALANCE), weight_decay)
     field = product_field(lambda B: linearised_drive(label, token, B))
-    return integrate("linearised_flow", field, initial, checked, solver, recorder)
+    return integrate("linearised_flow", decaying(field, weight_decay), initial, checked, solver, recorder)
 
 
 def linearised_drive(C: FloatArray, S: FloatArray, B: FloatArray) -> FloatArray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory.arrays import ArrayLike, Real
-from theory.checked import checked
+from theory.checked import Decay, checked
 from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import loss_function, population_field, token_gradient
 from theory.emb_mlp.parameters import EmbMLPParameters
-from theory.integrate.solve import STABILISED, Solver, integrate
+from theory.integrate.solve import STABILISED, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
@@ -22,6 +22,7 @@ def population_flow(
     times: Real[ArrayLike, "*n_times"],
     *,
     activation: ActivationLike = IDENTITY,
+    weight_decay: Decay = 0.0,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),
 ) -> Trajectory:
@@ -37,6 +38,8 @@ def population_flow(
         Non-negative and increasing; in units of Σ learning rate.
     activation : Activation, optional
         σ; with the identity a far cheaper, equally exact form of the gradient is used.
+    weight_decay : float, optional
+        λ of plain gradient descent: λθ is added to the gradient.
     solver : Solver, optional
         Integrator and tolerances.
     keep : sequence of str, optional
@@ -64,5 +67,5 @@ def population_flow(
     else:
         conserved = (EMBEDDING_BALANCE,)
         field = population_field(population, sigma)
-    recorder = Recorder(keep, losses, conserved)
-    return integrate("population_flow", field, initial, checked, solver, recorder)
+    recorder = Recorder(keep, losses, conserved, weight_decay)
+    return integrate("population_flow", decaying(field, weight_decay), initial, checked, solver, recorder)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
 from theory.arrays import FloatArray
-from theory.checked import Between, Positive, Share, checked_fields
+from theory.checked import Decay, Positive, Share, checked_fields
 
 
 @checked_fields
@@ -30,7 +29,7 @@ class AdamSettings:
     rate: Positive
     betas: tuple[Share, Share] = (0.9, 0.999)
     epsilon: Positive = 1e-8
-    weight_decay: Annotated[float, Between(0)] = 0.01
+    weight_decay: Decay = 0.01
 
 
 class AdamW:

@@ -63,6 +63,17 @@ EXACT = Solver(rtol=1e-9, atol=1e-9, method="DOP853")
 """For smooth flows, and as the reference that other settings are judged by."""
 
 
+def decaying(field: Field, weight_decay: float) -> Field:
+    """Return the field of the same flow under weight decay λ: field(θ) − λθ."""
+    if weight_decay == 0:
+        return field
+
+    def decayed(now: Matrices) -> Matrices:
+        return Matrices(*(v - weight_decay * w for v, w in zip(field(now), now, strict=True)))
+
+    return decayed
+
+
 def integrate(
     flow: str,
     field: Field,
@@ -150,7 +161,7 @@ def _record(
         return pending
     inside = stepper.dense_output()
     while pending < len(times) and times[pending] <= stepper.t:
-        recorder.add(initial.unpack(inside(times[pending])))
+        recorder.add(initial.unpack(inside(times[pending])), times[pending])
         pending += 1
     return pending
 

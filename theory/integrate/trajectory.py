@@ -61,7 +61,8 @@ class Trajectory:
     losses : mapping of str to ndarray, shape (n_times,)
         Mean cross entropy of each data set, if the population was given.
     invariants : mapping of str to ndarray, shape (n_times,)
-        The relative drift of each conserved matrix: ‖Q(t) − Q(0)‖ over the norms of its two parts.
+        The relative drift of each conserved matrix: ‖Q(t) − Q(0)‖ over the norms of its two parts. With
+        weight decay λ it is e^{2λt} Q that is conserved, and ‖Q(t) − e^{−2λt} Q(0)‖ that is meant.
     solver : SolverStatistics
     blow_up : float or None
         The time at which the flow leaves every bound, if that lies before the last time asked for.
@@ -175,27 +176,38 @@ def check_times(times: npt.ArrayLike) -> FloatArray:
 class Recorder:
     """Collects what a trajectory keeps, one time after another."""
 
-    def __init__(self, keep: Sequence[str], losses: Losses | None, conserved: Sequence[str]) -> None:
+    def __init__(
+        self,
+        keep: Sequence[str],
+        losses: Losses | None,
+        conserved: Sequence[str],
+        weight_decay: float = 0.0,
+    ) -> None:
         self._kept: dict[str, list[FloatArray]] = {name: [] for name in check_keep(keep)}
         self._losses: list[dict[str, float]] = []
         self._loss_of = losses
         self._drift: dict[str, list[float]] = {name: [] for name in conserved}
         self._initial: dict[str, FloatArray] = {}
+        self._decay = weight_decay
         self._count = 0
 
     def start(self, initial: Matrices) -> None:
         """Note the conserved matrices' values at t = 0."""
         self._initial = {name: _balance(name, initial)[0] for name in self._drift}
 
-    def add(self, now: Matrices) -> None:
-        """Keep what is asked for of the matrices at the next time."""
+    def add(self, now: Matrices, time: float = 0.0) -> None:
+        """Keep what is asked for of the matrices at the next time.
+
+        Under weight decay λ what was conserved decays as exp(−2λ · time).
+        """
         self._count += 1
         for name, values in self._kept.items():
             matrix = now.W_emb @ now.W1 @ now.W2 if name == "B" else getattr(now, name)
             values.append(np.array(matrix))
         for name, drifts in self._drift.items():
             value, size = _balance(name, now)
-            change = float(np.linalg.norm(value - self._initial[name]))
+            expected = self._initial[name] * np.exp(-2 * self._decay * time)
+            change = float(np.linalg.norm(value - expected))
             drifts.append(change / size if size > 0 else change)
         if self._loss_of is not None:
             self._losses.append(self._loss_of(now))
