@@ -250,13 +250,9 @@ def _flows() -> dict[str, dict[str, Any]]:
             "keep": ("W_emb", "B"),
         },
         "expected_cosine": {"mean": ROWS, "variance": ROWS**2},
-<<<<<<< HEAD
-        "blow_up_bound": {"C": C, "initial": INITIAL},
+        "blow_up_bound": {"C": C, "initial": INITIAL, "weight_decay": 0.1},
         "normed_emb_mlp_drive": {"parameters": INITIAL} | NORMED,
         "wide_normed_emb_mlp_drive": {"C": C, "parameters": INITIAL, "n_tokens": 2, "epsilon": 0.1},
-=======
-        "blow_up_bound": {"C": C, "initial": INITIAL, "weight_decay": 0.1},
->>>>>>> cce0e4f (Weight decay on all four rungs: the coupled flow only changes its clock, what was conserved decays twice as fast)
         "gradient_orders": {"population": COUNTS, "parameters": INITIAL, "activation": theory.TANH},
         "escape_threshold": {"initial": INITIAL},
         "escape_dose": {"initial": INITIAL, "u": SQUARE[0], "w": SQUARE[1], "threshold": 0.5},
