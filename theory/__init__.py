@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from theory.emb_mlp.activation import TANH as TANH
     from theory.emb_mlp.activation import Activation as Activation
     from theory.emb_mlp.adam_steps import adam_steps as adam_steps
+    from theory.emb_mlp.adaptive import adaptive_flow as adaptive_flow
     from theory.emb_mlp.batch_noise import expected_cosine as expected_cosine
     from theory.emb_mlp.coupled import blow_up_bound as blow_up_bound
     from theory.emb_mlp.coupled import coupled_flow as coupled_flow

@@ -22,18 +22,15 @@ import numpy as np
 
 from theory.checked import Between, Size, checked
 from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
+from theory.emb_mlp.batch_gradient import BatchGradient, Softmax
 from theory.emb_mlp.batch_noise import Batching, Scatter
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import check_population, loss_function, population_field, token_gradient
-from theory.emb_mlp.gradient_noise import GradientNoise
+from theory.emb_mlp.gradient import check_population, loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
 from theory.integrate.adam import AdamSettings, AdamW
-from theory.integrate.solve import Field
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
 from theory.statistics.counts import CountPopulation
 
-Softmax = Literal["live", "uniform"]
 Matrix = Literal["W_emb", "W1", "W2"]
 _MOST_STEPS = 10**8
 ALL: tuple[Matrix, ...] = ("W_emb", "W1", "W2")
@@ -152,11 +149,7 @@ class PopulationAdam:
         self.scatter = Scatter(initial.W_emb.shape, batching.per_epoch, settings.betas[0])
         self._moving = [k for k, name in enumerate(Matrices._fields) if name in moving]
         self._adam = AdamW(settings, [self.weights[k] for k in self._moving])
-        self._factor, self._noise_every, self._due = batching.factor, noise_every, 0
-        self._noise = GradientNoise(population) if self._factor > 0 else None
-        self._activation, self._uniform = activation, softmax == "uniform"
-        self._field = population_gradient(population, activation, uniform=self._uniform)
-        self._spread = Matrices(*(np.zeros_like(matrix) for matrix in self.weights))
+        self._gradient = BatchGradient(population, batching, activation, softmax, noise_every)
 
     @property
     def steps(self) -> int:
@@ -165,34 +158,12 @@ class PopulationAdam:
 
     def step(self) -> None:
         """Take one step."""
-        gradient, spread = self._field(self.weights), self._spread_now()
-        chosen = [(-gradient[k], gradient[k] ** 2 + spread[k]) for k in self._moving]
+        gradient = self._gradient.mean(self.weights)
+        spread = self._gradient.variance(self.weights, self.steps)
+        chosen = [(gradient[k], gradient[k] ** 2 + spread[k]) for k in self._moving]
         roots = self._adam.step([g for g, _ in chosen], [square for _, square in chosen])
         if 0 in self._moving:
             self.scatter.add(self._adam.settings.rate * np.sqrt(spread.W_emb) / roots[0])
-
-    def _spread_now(self) -> Matrices:
-        """Return the variance of a batch's gradient, computed anew where that is due."""
-        if self._noise is not None and self.steps >= self._due:
-            found = self._noise.moments(self.weights, self._activation, uniform=self._uniform)
-            self._spread = Matrices(*(self._factor * variance for variance in found.variance))
-            self._due = self.steps + min(self._noise_every, 1 + self.steps // 20)
-        return self._spread
-
-
-def population_gradient(population: CountPopulation, activation: Activation, *, uniform: bool) -> Field:
-    """Return the flow of the whole population's gradient by the cheapest exact form."""
-    if activation.is_linear:
-        C = population.token_label_matrix()
-        return product_field((lambda _: C) if uniform else (lambda B: token_gradient(population, B)))
-    if not uniform:
-        return population_field(population, activation)
-    noise = GradientNoise(population)
-
-    def field(now: Matrices) -> Matrices:
-        return Matrices(*(-g for g in noise.moments(now, activation, uniform=True).mean))
-
-    return field
 
 
 def _check_finite(model: PopulationAdam) -> None:

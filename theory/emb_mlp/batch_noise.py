@@ -72,15 +72,19 @@ class Scatter:
         self._fixed = np.zeros(shape)
         self._epochs = [_Epoch(shape)]
 
-    def add(self, spread: FloatArray) -> None:
-        """Add a step; ``spread`` is the standard deviation of its batch's whole effect."""
-        if self._epochs[-1].steps == self._per_epoch:
-            self._epochs.append(_Epoch(spread.shape))
-        for epoch in self._epochs:
-            epoch.age(self._momentum)
-        self._epochs[-1].add(spread, self._momentum)
-        if len(self._epochs) > 1 and self._momentum ** self._epochs[-1].steps < _FORGOTTEN:
-            self._fixed += self._epochs.pop(0).variance(self._per_epoch)
+    def add(self, spread: FloatArray, count: float = 1.0) -> None:
+        """Add some steps; ``spread`` is the standard deviation of one batch's whole effect."""
+        while count > 0:
+            if self._epochs[-1].steps == self._per_epoch:
+                self._epochs.append(_Epoch(spread.shape))
+            now = self._epochs[-1]
+            taken = count if self._per_epoch is None else min(count, self._per_epoch - now.steps)
+            for epoch in self._epochs:
+                epoch.age(self._momentum**taken)
+            now.add(spread, taken, self._momentum)
+            count -= taken
+            if len(self._epochs) > 1 and self._momentum**now.steps < _FORGOTTEN:
+                self._fixed += self._epochs.pop(0).variance(self._per_epoch)
 
     @property
     def variance(self) -> FloatArray:
@@ -92,24 +96,24 @@ class _Epoch:
     """Sums over an epoch's steps, of the whole effects a and of what momentum withholds, a β^k."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.steps = 0
+        self.steps = 0.0
         self._sum, self._withheld = np.zeros(shape), np.zeros(shape)
         self._squares, self._cross, self._withheld_squares = (np.zeros(shape) for _ in range(3))
 
-    def age(self, momentum: float) -> None:
-        """Let a step pass."""
-        self._withheld *= momentum
-        self._cross *= momentum
-        self._withheld_squares *= momentum**2
+    def age(self, left: float) -> None:
+        """Let steps pass in which momentum keeps back this share of what it withheld."""
+        self._withheld *= left
+        self._cross *= left
+        self._withheld_squares *= left**2
 
-    def add(self, spread: FloatArray, momentum: float) -> None:
-        self.steps += 1
-        square = spread**2
-        self._sum += spread
-        self._withheld += momentum * spread
-        self._squares += square
-        self._cross += momentum * square
-        self._withheld_squares += momentum**2 * square
+    def add(self, spread: FloatArray, count: float, momentum: float) -> None:
+        self.steps += count
+        square, tail = spread**2, _geometric(momentum, count)
+        self._sum += count * spread
+        self._withheld += tail * spread
+        self._squares += count * square
+        self._cross += tail * square
+        self._withheld_squares += _geometric(momentum**2, count) * square
 
     def variance(self, per_epoch: int | None) -> FloatArray:
         squares = self._squares - 2 * self._cross + self._withheld_squares
@@ -117,6 +121,11 @@ class _Epoch:
             return squares
         mean_square = (self._sum - self._withheld) ** 2 / per_epoch
         return np.maximum(squares - mean_square, 0.0) * per_epoch / max(per_epoch - 1, 1)
+
+
+def _geometric(ratio: float, count: float) -> float:
+    """Return ratio + ratio² + … over ``count`` terms."""
+    return float(ratio * (1 - ratio**count) / (1 - ratio))
 
 
 @checked

@@ -1,0 +1,103 @@
+"""AdamW in continuous time: against its equations in SciPy, and AdamW's own steps as they get shorter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+
+from tests.theory.flow_reference import parameters, relative, slope, small_example
+from theory import IDENTITY, AdamSettings, InputError, IntegrationError, adam_steps, adaptive_flow
+from theory.emb_mlp.adaptive import _memory
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.gradient import token_gradient
+from theory.emb_mlp.gradient_noise import GradientNoise
+from theory.emb_mlp.parameters import Matrices
+
+SETTINGS = AdamSettings(rate=1e-3, weight_decay=0.1)
+BATCH = 14
+KEEP = ("W_emb", "W1", "W2")
+
+
+def by_scipy(population, initial, end):
+    """Return θ after ``end`` steps of the flow, with its noise, from its three equations."""
+    s, size = SETTINGS, sum(m.size for m in initial.matrices)
+    field, noise = product_field(lambda B: token_gradient(population, B)), GradientNoise(population)
+
+    def sources(vector):
+        now = initial.unpack(vector)
+        variance = noise.moments(now, IDENTITY).variance
+        gradient = -field(now).packed()
+        return gradient, gradient**2 + Matrices(*variance).packed() / BATCH
+
+    def velocity(t, vector):
+        weights, m, v = np.split(vector, [size, 2 * size])
+        g, square = sources(weights)
+        rates = [-np.log(beta) / (1 - beta**t) for beta in s.betas]
+        moved = -s.rate * (m / (np.sqrt(v) + s.epsilon) + s.weight_decay * weights)
+        return np.concatenate([moved, rates[0] * (g - m), rates[1] * (square - v)])
+
+    start = initial.matrices.packed()
+    began = 1e-2
+    found = solve_ivp(
+        velocity, (began, end), np.concatenate([start, *sources(start)]), method="LSODA", rtol=1e-5, atol=1e-8
+    )
+    return initial.unpack(found.y[:size, -1])
+
+
+def test_the_flow_solves_its_equations(record_error):
+    example, initial, end = small_example(), parameters(), 100
+    truth = by_scipy(example.population, initial, end)
+    options = {"batch_size": BATCH, "keep": KEEP, "noise_every": 1, "rtol": 1e-5}
+    flow = adaptive_flow(example.population, initial, [end * SETTINGS.rate], SETTINGS, **options)
+    for name, matrix, start in zip(KEEP, truth, initial.matrices, strict=True):
+        error = relative(flow[name][0] - start, matrix - start)
+        record_error("Adam's flow", error)
+        # Var g is that of a stretch's start, here of one step's; 30 stretches have an error of 1e-5 each.
+        assert error < 3e-3
+
+
+def test_shorter_steps_with_longer_memories_approach_the_flow():
+    example, initial, end = small_example(), parameters(), 0.1
+    errors, numbers = [], [1, 2, 4]
+    for n in numbers:
+        short = replace(SETTINGS, rate=4e-3 / n, betas=(0.656 ** (1 / n), 0.996 ** (1 / n)))
+        steps = adam_steps(example.population, initial, [25 * n], short)
+        flow = adaptive_flow(example.population, initial, [end], short, rtol=1e-5)
+        errors.append(relative(steps.W_emb[0] - initial.W_emb, flow.W_emb[0] - initial.W_emb))
+    assert errors[0] < 1 / 25
+    assert slope(numbers, errors) == pytest.approx(-1, abs=0.15)
+
+
+def test_the_variance_is_that_of_the_steps():
+    example, initial = small_example(), parameters()
+    n = int(example.trains.sum())
+    options = {"batch_size": BATCH, "n_sequences": n}
+    steps = adam_steps(example.population, initial, [33, 150], SETTINGS, **options)
+    flow = adaptive_flow(example.population, initial, steps.times, SETTINGS, **options)
+    assert flow["variance"].sum(axis=(1, 2)) == pytest.approx(steps["variance"].sum(axis=(1, 2)), rel=0.05)
+    assert flow.solver.n_evaluations < 150
+
+
+@pytest.mark.parametrize("t", [1e-3, 3.0, 200.0, 1e4])
+def test_a_moments_weight_over_a_stretch(t):
+    beta, h = 0.9, 7.0
+    truth, _ = quad(lambda s: beta**s * (1 - beta**t) / (1 - beta ** (t + s)), 0, h)
+    assert _memory(beta, t, h) == pytest.approx(truth, rel=1e-6)
+
+
+def test_what_does_not_move_stays():
+    example, initial = small_example(), parameters()
+    flow = adaptive_flow(example.population, initial, [0.01], SETTINGS, moving=("W2",), keep=KEEP)
+    assert (flow.W_emb[0] == initial.W_emb).all()
+    assert (flow["W2"][0] != initial.W2).all()
+
+
+def test_what_is_refused_and_what_overflows():
+    example, initial = small_example(), parameters()
+    with pytest.raises(InputError, match="times"):
+        adaptive_flow(example.population, initial, [1.0, 0.5], SETTINGS)
+    with pytest.raises(IntegrationError, match="overflow"):
+        adaptive_flow(example.population, initial.scaled(1e200), [1.0], SETTINGS)

@@ -1,0 +1,198 @@
+r"""AdamW in continuous time: the moments are averages over the past, the weights follow their quotient.
+
+Time τ counts steps. With :math:`\lambda_i = -\ln\beta_i` the moments after bias correction obey
+
+.. math::
+    \dot m = \frac{\lambda_1}{1 - \beta_1^\tau} (\bar g - m), \qquad
+    \dot v = \frac{\lambda_2}{1 - \beta_2^\tau} (E\hat g^2 - v), \qquad
+    \dot\theta = -\eta\Big(\frac{m}{\sqrt v + \epsilon} + \lambda\theta\Big),
+
+from m = ḡ and v = E ĝ² on. Between two gradients m and v relax in closed form, so that the step length is set
+by how fast the gradient changes, not by the ten steps over which m averages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+
+from theory.arrays import ArrayLike, FloatArray, Real
+from theory.checked import Between, Size, checked
+from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
+from theory.emb_mlp.adam_steps import ALL, Matrix
+from theory.emb_mlp.batch_gradient import BatchGradient, Softmax
+from theory.emb_mlp.batch_noise import Batching, Scatter
+from theory.emb_mlp.gradient import loss_function
+from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.errors import IntegrationError
+from theory.integrate.adam import AdamSettings
+from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
+from theory.statistics.counts import CountPopulation
+
+_MOST_STEPS = 1_000_000
+_LONGEST = 0.1
+"""No stretch is longer than this share of v's memory 1/(1 − β2), over which v itself may change."""
+
+
+@checked
+def adaptive_flow(
+    population: CountPopulation,
+    initial: EmbMLPParameters,
+    times: Real[ArrayLike, "*n_times"],
+    settings: AdamSettings,
+    *,
+    batch_size: Size | None = None,
+    n_sequences: Size | None = None,
+    activation: ActivationLike = IDENTITY,
+    softmax: Softmax = "live",
+    moving: Sequence[Matrix] = ALL,
+    rtol: Annotated[float, Between(1e-8, 0.1)] = 1e-3,
+    noise_every: Size = 50,
+    keep: Sequence[str] = ("W_emb",),
+) -> Trajectory:
+    r"""Return AdamW's flow on a population: ``adam_steps`` in continuous time, for far fewer gradients.
+
+    Parameters
+    ----------
+    population, initial, settings, batch_size, n_sequences, activation, softmax, moving, noise_every, keep
+        As in ``adam_steps``.
+    times : array_like, shape (n_times,)
+        Non-negative and increasing; in units of Σ learning rate, so that step k is at k · rate.
+    rtol : float, optional
+        Error of a stretch, relative to the root mean square of each matrix.
+
+    Returns
+    -------
+    Trajectory
+        As that of ``adam_steps``.
+
+    Raises
+    ------
+    InputError
+        If vocabularies disagree, the times are negative or unsorted, or a batch exceeds ``n_sequences``.
+    IntegrationError
+        If the weights overflow or a million stretches do not reach the last time.
+    """
+    checked = check_times(times)
+    sigma = as_activation(activation)
+    recorder = Recorder(keep, loss_function(population, initial, sigma), ())
+    batching = Batching(batch_size, n_sequences)
+    gradient = BatchGradient(population, batching, sigma, softmax, noise_every)
+    moves, variances = [name in moving for name in ALL], []
+    with np.errstate(over="ignore", invalid="ignore"):
+        flow = _Flow(gradient, initial, settings, batching, moves, rtol)
+        for t in checked:
+            flow.advance(float(t) / settings.rate)
+            recorder.add(Matrices(*flow.state.weights))
+            variances.append(flow.scatter.variance)
+    statistics = SolverStatistics("exponential Heun", flow.n_steps, flow.n_evaluations, rtol)
+    path = recorder.trajectory(checked, statistics)
+    return replace(path, kept={**path.kept, "variance": np.array(variances)})
+
+
+@dataclass(frozen=True)
+class _State:
+    """Weights and moments of the matrices; those that do not move have no moments."""
+
+    weights: list[FloatArray]
+    first: list[FloatArray]
+    second: list[FloatArray]
+
+
+class _Flow:
+    """The flow's state, and how it goes from one time to the next."""
+
+    def __init__(
+        self,
+        gradient: BatchGradient,
+        initial: EmbMLPParameters,
+        settings: AdamSettings,
+        batching: Batching,
+        moves: list[bool],
+        rtol: float,
+    ) -> None:
+        self._gradient, self._settings, self._moves, self._rtol = gradient, settings, moves, rtol
+        self.scatter = Scatter(initial.W_emb.shape, batching.per_epoch, settings.betas[0])
+        self.time, self.n_steps, self.n_evaluations = 0.0, 0, 0
+        self._length = 1.0
+        weights = [matrix.copy() for matrix in initial.matrices]
+        self._g, self._spread = self._at(weights), gradient.variance(Matrices(*weights), 0.0)
+        squares = [g**2 + s for g, s in zip(self._g, self._spread, strict=True)]
+        self.state = _State(weights, self._g, squares)
+
+    def _at(self, weights: list[FloatArray]) -> list[FloatArray]:
+        self.n_evaluations += 1
+        return list(self._gradient.mean(Matrices(*weights)))
+
+    def advance(self, end: float) -> None:
+        """Go on to a time, counted in steps."""
+        while self.time < end:
+            if self.n_steps == _MOST_STEPS:
+                raise IntegrationError("adaptive_flow", "too many stretches.", self.time, "Loosen rtol")
+            rest = end - self.time
+            h = min(self._length, rest)
+            reached, error = self._attempt(h)
+            if not np.isfinite(error):
+                remedy = "Lower the rate, or start from smaller weights"
+                raise IntegrationError("adaptive_flow", "the weights overflow.", self.time, remedy)
+            if error <= 1 or h <= 1e-3:
+                self._accept(reached, h, end if h == rest else self.time + h)
+            longest = _LONGEST / (1 - self._settings.betas[1])
+            self._length = min(h * min(2.0, 0.9 / np.sqrt(max(error, 0.05))), longest, 1 + self.time / 4)
+
+    def _attempt(self, h: float) -> tuple[_State, float]:
+        """Return the state after h steps by Heun's rule, and its error over the tolerance."""
+        predicted = self._relaxed(self._g, h)
+        later = self._at(predicted.weights)
+        mean = [(a + b) / 2 for a, b in zip(self._g, later, strict=True)]
+        reached = self._relaxed(mean, h)
+        errors = [
+            np.sqrt(np.mean((a - b) ** 2) / max(float(np.mean(b**2)), 1e-300))
+            for a, b in zip(predicted.weights, reached.weights, strict=True)
+        ]
+        return reached, float(np.max(errors)) / self._rtol
+
+    def _accept(self, reached: _State, h: float, time: float) -> None:
+        if self._moves[0]:
+            root = np.sqrt(reached.second[0]) + self._settings.epsilon
+            self.scatter.add(self._settings.rate * np.sqrt(self._spread.W_emb) / root, h)
+        self.state, self.time = reached, time
+        self.n_steps += 1
+        self._g = self._at(reached.weights)
+        self._spread = self._gradient.variance(Matrices(*reached.weights), time)
+
+    def _relaxed(self, gradient: list[FloatArray], h: float) -> _State:
+        """Return the state after h steps in which the gradient's moments stay as they are."""
+        s, t = self._settings, self.time
+        shares = [_share(beta, t, h) for beta in s.betas]
+        memory = _memory(s.betas[0], t, h)
+        left, half = (np.exp(-s.rate * s.weight_decay * x) for x in (h, h / 2))
+        found = _State([], [], [])
+        for k, g in enumerate(gradient):
+            weight, m, v = self.state.weights[k], self.state.first[k], self.state.second[k]
+            after = v + shares[1] * (g**2 + self._spread[k] - v)
+            over = 0.5 / (np.sqrt(v) + s.epsilon) + 0.5 / (np.sqrt(after) + s.epsilon)
+            moved = left * weight - half * s.rate * (h * g + memory * (m - g)) * over
+            found.weights.append(moved if self._moves[k] else weight)
+            found.first.append(m + shares[0] * (g - m))
+            found.second.append(after)
+        return found
+
+
+def _share(beta: float, t: float, h: float) -> float:
+    """Return how far a bias-corrected moment goes towards its source from t to t + h."""
+    return float((1 - beta**h) / (1 - beta ** (t + h)))
+
+
+def _memory(beta: float, t: float, h: float) -> float:
+    r"""Return :math:`\int_0^h` of the weight that the moment at t has at t + s."""
+    before, after = beta**t, beta ** (t + h)
+    if before < 1e-10:
+        return float((1 - beta**h) / -np.log(beta))
+    if t == 0:
+        return 0.0
+    scale = (1 - before) / (before * -np.log(beta))
+    return float(scale * (np.log1p(-after) - np.log1p(-before)))

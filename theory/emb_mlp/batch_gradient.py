@@ -1,0 +1,74 @@
+"""The gradient of a batch: its mean, which is that of the whole population, and its variance."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from theory.emb_mlp.activation import Activation
+from theory.emb_mlp.batch_noise import Batching
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.gradient import population_field, token_gradient
+from theory.emb_mlp.gradient_noise import GradientNoise
+from theory.emb_mlp.parameters import Matrices
+from theory.integrate.solve import Field
+from theory.statistics.counts import CountPopulation
+
+Softmax = Literal["live", "uniform"]
+
+
+class BatchGradient:
+    """Mean and variance of a batch's gradient of the loss.
+
+    Parameters
+    ----------
+    population : CountPopulation
+    batching : Batching
+    activation : Activation
+    softmax : {"live", "uniform"}
+    noise_every : int
+        The variance is computed anew after at most so many steps, or a twentieth of those taken.
+    """
+
+    def __init__(
+        self,
+        population: CountPopulation,
+        batching: Batching,
+        activation: Activation,
+        softmax: Softmax,
+        noise_every: int,
+    ) -> None:
+        self._factor, self._noise_every, self._due = batching.factor, noise_every, 0.0
+        self._activation, self._uniform = activation, softmax == "uniform"
+        self._noise = GradientNoise(population) if self._factor > 0 else None
+        self._variance: Matrices | None = None
+        self._field = _flow(population, activation, uniform=self._uniform)
+
+    def mean(self, now: Matrices) -> Matrices:
+        """Return the gradient of the whole population, by the cheapest exact form."""
+        return Matrices(*(-flow for flow in self._field(now)))
+
+    def variance(self, now: Matrices, step: float) -> Matrices:
+        """Return the variance of a batch's gradient, computed anew where that is due."""
+        if self._noise is None:
+            return Matrices(*(np.zeros_like(matrix) for matrix in now))
+        if self._variance is None or step >= self._due:
+            found = self._noise.moments(now, self._activation, uniform=self._uniform)
+            self._variance = Matrices(*(self._factor * variance for variance in found.variance))
+            self._due = step + min(self._noise_every, 1 + step // 20)
+        return self._variance
+
+
+def _flow(population: CountPopulation, activation: Activation, *, uniform: bool) -> Field:
+    if activation.is_linear:
+        C = population.token_label_matrix()
+        return product_field((lambda _: C) if uniform else (lambda B: token_gradient(population, B)))
+    if not uniform:
+        return population_field(population, activation)
+    noise = GradientNoise(population)
+
+    def field(now: Matrices) -> Matrices:
+        return Matrices(*(-g for g in noise.moments(now, activation, uniform=True).mean))
+
+    return field
