@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from theory import InputError
+
+
+class BusyError(InputError):
+    """Another process is writing there."""
+
+
+class UnwritableError(InputError):
+    """The system did not write: a full disk, a folder that may only be read."""
+
 
 class UnfinishedRunsError(RuntimeError):
     """Some runs did not finish, because their processes were killed; the others did.

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from theory import InputError
+from sim.errors import UnwritableError
 
 _LEFTOVER = re.compile(r"\..+\.(json|jsonl|safetensors)\.\w{8}")
 """How the temporary names of ``write_atomically`` look."""
@@ -26,7 +26,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(
+        raise UnwritableError(
             "out",
             str(path),
             f"cannot be written ({error.strerror or error})",

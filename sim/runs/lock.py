@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sim.errors import BusyError
 from sim.runs.files import writing
 from theory import InputError
 
@@ -24,7 +25,7 @@ def only_writer(path: Path) -> Iterator[None]:
 
     Raises
     ------
-    InputError
+    BusyError
         If another process holds the lock.
     """
     file = path.with_name(f".{path.name}.lock")
@@ -39,6 +40,18 @@ def only_writer(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_being_written(path: Path) -> bool:
+    """Return whether another process holds the lock of a run folder."""
+    file = path.with_name(f".{path.name}.lock")
+    if not file.exists():
+        return False
+    try:
+        with only_writer(path):
+            return False
+    except BusyError:
+        return True
+
+
 def _acquire(file: Path, path: Path) -> int:
     while True:
         descriptor = _open(file)
@@ -47,7 +60,7 @@ def _acquire(file: Path, path: Path) -> int:
         except BlockingIOError:
             holder = _holder(descriptor) or "another"
             os.close(descriptor)
-            raise InputError(
+            raise BusyError(
                 "out",
                 str(path),
                 f"process {holder} is writing it",

@@ -16,6 +16,7 @@ from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.data.corpus import Corpus
 from sim.runs.folder import RunFolder, read_config
+from sim.runs.long_table import long_records
 from sim.runs.names import snapshot_name
 from sim.runs.table import COLUMNS, frame, metric_records
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
@@ -86,15 +87,23 @@ class Run:
         """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one per evaluation and data set."""
         return metric_records(self.path, self.config, self.metrics)
 
-    def to_frame(self) -> Any:
+    def to_frame(self, *, long: bool = False) -> Any:
         """Return ``to_records`` as a pandas DataFrame.
+
+        Parameters
+        ----------
+        long : bool, optional
+            One row for each statistic instead, as ``sim.runs.long_table`` has them.
 
         Raises
         ------
         ImportError
             Without pandas, which the extra ``anchorflow[table]`` installs.
         """
-        return frame(self.to_records(), COLUMNS)
+        if not long:
+            return frame(self.to_records(), COLUMNS)
+        records = long_records([(str(self.path), self.config, self.metrics)])
+        return frame(records, records[0])
 
     @property
     def task(self) -> Task:
@@ -181,6 +190,15 @@ class Run:
         every = epoch == 0 or self.config.training.snapshot_tensors == "all"
         specs = tensor_specs(self.config, self.config.task.vocab_size)
         return {name: (s.shape, dtype) for name, s in specs.items() if every or name == model.embedding}
+
+
+def is_complete(path: Path) -> bool:
+    """Return whether a folder holds a complete run."""
+    try:
+        Run.open(path)
+    except InputError:
+        return False
+    return True
 
 
 @checked

@@ -11,7 +11,8 @@ from typing import Any
 import safetensors.numpy
 import torch
 
-from sim.config.run import Kernels, MemberConfig, RunConfig
+from sim.config.run import Kernels, MemberConfig, RunConfig, steps_in_epoch
+from sim.data.dataset import build_dataset
 from sim.fast.matmul import matmul_route
 from sim.fast.memory import keep_freed_memory
 from sim.runs.provenance import peak_memory_mib
@@ -78,6 +79,18 @@ def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
         # Each run goes to the process that is free first, as in the pool.
         loads[loads.index(min(loads))] += timed[key] * epochs
     return Cost(max(loads), peak_memory_mib(), len(loads))
+
+
+def steps_of_runs(runs: Sequence[Remaining]) -> int:
+    """Return how many steps runs still take, all together."""
+    sizes: dict[str, int] = {}
+    n_steps = 0
+    for member, epochs in runs:
+        key = member.model_dump_json(include={"task", "data"})
+        if key not in sizes:
+            sizes[key] = len(build_dataset(member).train)
+        n_steps += epochs * steps_in_epoch(sizes[key], member.training.batch_size)
+    return n_steps
 
 
 def _cost_key(member: MemberConfig) -> str:

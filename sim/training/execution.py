@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
 
 from sim.config.run import Kernels
 from theory.checked import Size, checked_fields
@@ -28,6 +29,14 @@ class Execution:
         ``if __name__ == "__main__"`` guard, as always in Python.
     resume, overwrite : bool
         Continue or replace runs that exist; without either they are refused before any work starts.
+    shared : bool
+        Whether other processes may be training the same runs: a run that another one is writing is waited
+        for, and continued if that process dies, instead of refused. Goes with ``resume``.
+    engine : str
+        What runs the processes, one of ``sim.training.engines.ENGINES``: "local" for this machine and
+        nothing besides, "dask" for Dask distributed, "slurm" for SLURM through submitit.
+    engine_options : mapping
+        What the engine takes besides: the ``scheduler`` of a Dask cluster, submitit's parameters for SLURM.
 
     Raises
     ------
@@ -40,6 +49,9 @@ class Execution:
     workers: Size = 1
     resume: bool = False
     overwrite: bool = False
+    shared: bool = False
+    engine: str = "local"
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Options(TypedDict, total=False):
@@ -50,6 +62,9 @@ class Options(TypedDict, total=False):
     workers: int
     resume: bool
     overwrite: bool
+    shared: bool
+    engine: str
+    engine_options: Mapping[str, Any]
 
 
 def execution_of(execution: Execution | None, options: Options) -> Execution:

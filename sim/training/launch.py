@@ -1,35 +1,35 @@
-"""Several runs in one call: one single-threaded process per core, members spread over them."""
+"""Several runs in one call: checked, then given to an engine that trains them."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Unpack
 
-import torch
-
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import UnfinishedRunsError
-from sim.fast.memory import keep_freed_memory
 from sim.runs.beginning import check_free, check_resumable, is_begun
 from sim.runs.folder import RunFolder
-from sim.runs.run import Run
+from sim.runs.lock import is_being_written
+from sim.runs.run import Run, is_complete
 from sim.training.device import check_device as check_device
+from sim.training.engines.registry import engine_of
 from sim.training.execution import Execution, Options, execution_of
+from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
-from sim.training.session import Report, train_together
+from sim.training.session import Report
 from sim.training.size import check_size
-from sim.training.together import groups_of_members
-from sim.training.workers import SIGNALS, Ended, WorkerDiedError, train_in_processes
+from sim.training.workers import SIGNALS
 from theory import InputError
 from theory.checked import checked
 from theory.paths import PathLike, as_path, paths_of
 
-Pending = tuple[MemberConfig, Path]
-"""A run that is left to train, and its folder."""
+_OTHERS_EVERY = 0.5
+"""Seconds between looks at runs that other processes train."""
 
 
 @checked
@@ -108,21 +108,31 @@ def train_members(
     how = execution_of(execution, options)
     check_device(how.device)
     check_kernels(how.kernels, how.device)
-    left = pending_runs(members, paths_of(paths), how)
+    if how.shared and not how.resume:
+        raise InputError("shared", True, "continues what others have begun", "ask for resume too")
+    folders, engine = paths_of(paths), engine_of(how.engine)
+    left = pending_runs(members, folders, how)
+    statuses: list[str] = []
     with _stop_on_signals() as stop:
-        if how.device == "cpu" and how.workers > 1 and len(left) > 1:
-            statuses = _statuses(left, train_in_processes(left, how, stop, report))
-        else:
-            statuses = []
-            with _one_thread(how.device):
-                for group in _groups(left, how.device):
-                    if stop():
-                        statuses.append("interrupted")
-                        break
-                    together, folders = zip(*group, strict=True)
-                    statuses.append(train_together(together, folders, how, report=report, stop=stop))
-    if "interrupted" in statuses:
+        while left and not stop():
+            jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
+            statuses = _statuses(jobs, engine(jobs, how, stop, report), how)
+            ended = zip(jobs, statuses, strict=True)
+            busy = [run for job, status in ended if status == "busy" for run in job]
+            left = _await_others(busy, stop)
+    if "interrupted" in statuses or left:
         raise KeyboardInterrupt
+
+
+def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
+    """Wait until other processes have finished some runs, or one of those is gone; return what is left."""
+    left = list(busy)
+    while left and not stop():
+        left = [(member, path) for member, path in left if not is_complete(path)]
+        if not all(is_being_written(path) for _, path in left):
+            break
+        time.sleep(_OTHERS_EVERY)
+    return left
 
 
 def pending_runs(
@@ -136,7 +146,7 @@ def pending_runs(
     for member, path in zip(members, paths, strict=True):
         if execution.resume and is_begun(path):
             check_resumable(path, member)
-            if _is_complete(path):
+            if is_complete(path):
                 continue
         else:
             check_free(path, overwrite=execution.overwrite)
@@ -159,41 +169,17 @@ def epochs_left(member: MemberConfig, path: Path) -> int:
     return max(member.training.epochs - RunFolder(path).epochs_done(), 0)
 
 
-def _is_complete(path: Path) -> bool:
-    try:
-        Run.open(path)
-    except InputError:
-        return False
-    return True
-
-
-def _groups(pending: Sequence[Pending], device: str) -> list[list[Pending]]:
-    """Return runs that train together: on a GPU those that may share a trainer, on a CPU each by itself."""
-    if device == "cpu":
-        return [[run] for run in pending]
-    return [[pending[i] for i in group] for group in groups_of_members([member for member, _ in pending])]
-
-
-@contextmanager
-def _one_thread(device: str) -> Iterator[None]:
-    """Train on one thread inside the block, in memory that the process keeps; a GPU needs neither."""
-    if device != "cpu":
-        yield
-        return
-    keep_freed_memory()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _statuses(pending: Sequence[Pending], ended: Sequence[Ended]) -> list[str]:
-    """Return how runs ended; raise what went wrong, once all of them have."""
-    errors = {str(path): end.error for (_, path), end in zip(pending, ended, strict=True) if end.error}
+def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution) -> list[str]:
+    """Return how jobs ended; raise what went wrong, once all of them have."""
+    errors = {
+        str(path): end.error
+        for job, end in zip(jobs, ended, strict=True)
+        for _, path in job
+        if end.error and not (end.status == "busy" and execution.shared)
+    }
     if errors and all(isinstance(error, WorkerDiedError) for error in errors.values()):
-        raise UnfinishedRunsError({path: str(error) for path, error in errors.items()}, len(pending))
+        n_runs = sum(map(len, jobs))
+        raise UnfinishedRunsError({path: str(error) for path, error in errors.items()}, n_runs)
     for error in errors.values():
         if not isinstance(error, WorkerDiedError):
             raise error
@@ -201,7 +187,7 @@ def _statuses(pending: Sequence[Pending], ended: Sequence[Ended]) -> list[str]:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[Callable[[], bool]]:
+def _stop_on_signals() -> Iterator[Stop]:
     """Turn Ctrl-C and the other signals that ask a process to stop into a flag, read after each step."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -17,6 +17,7 @@ from sim.runs import provenance
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
+from sim.runs.run import is_complete
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
@@ -208,6 +209,8 @@ def train_together(
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
+        if how.resume and all(map(is_complete, paths)):
+            return "complete"  # By another process, since this one looked.
         folders = open_folders(members, paths, how)
         # A run keeps what it started with, or its numbers would depend on the interruption.
         earlier = folders[0].read_provenance() if folders[0].has_provenance else {}

@@ -1,4 +1,4 @@
-"""Processes that train one run after another, and what happens to the runs if one of them dies.
+"""Processes that train one job after another, and what happens to the runs if one of them dies.
 
 Each worker has a pipe to the process that started it. A worker whose pipe closes, because that process was
 killed, writes a checkpoint and ends; the parent learns from a closed pipe that the worker was killed. Neither
@@ -11,62 +11,46 @@ import multiprocessing
 import queue
 import signal
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from sim.config.run import MemberConfig
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import Execution
-from sim.training.session import Progress, Report, train_together
+from sim.training.jobs import Ended, Job, WorkerDiedError, train_job
+from sim.training.session import Progress, Report
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
 _CONTEXT = multiprocessing.get_context("spawn")
-Run = tuple[MemberConfig, Path]
-"""A run's configuration and its folder."""
-Work = tuple[MemberConfig, Path, Execution]
-"""What a worker is sent: a run, its folder and how to train it."""
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a run ended: its status, or what went wrong."""
-
-    status: str
-    error: BaseException | None = None
+Work = tuple[Job, Execution]
+"""What a worker is sent: runs that train together, and how to train them."""
 
 
 @dataclass
 class _Worker:
-    """A process and the run that it was sent; ``begun`` once it trains that."""
+    """A process and the job that it was sent; ``begun`` once it trains that."""
 
     process: Any
     pipe: connection.Connection
-    run: int | None = None
+    job: int | None = None
     begun: bool = False
 
 
-class WorkerDiedError(RuntimeError):
-    """A process was killed, or failed to start, while it had a run."""
-
-
 def train_in_processes(
-    runs: Sequence[Run], execution: Execution, stop: Callable[[], bool], report: Report
+    jobs: Sequence[Job], execution: Execution, stop: Callable[[], bool], report: Report
 ) -> list[Ended]:
-    """Train every run in one of several processes; return how each ended, in their order.
+    """Train every job in one of several processes; return how each ended, in their order.
 
-    A process that dies takes one run with it; another process is started for those that are left.
+    A process that dies takes one job with it; another process is started for those that are left.
     """
-    pool = _Pool(runs, execution, report)
+    pool = _Pool(jobs, execution, report)
     try:
-        for _ in range(min(execution.workers, len(runs))):
+        for _ in range(min(execution.workers, len(jobs))):
             pool.start()
         while pool.workers:
             if stop():
@@ -74,19 +58,19 @@ def train_in_processes(
             pool.wait()
     finally:
         pool.close()
-    return [pool.ended.get(index, Ended("interrupted")) for index in range(len(runs))]
+    return [pool.ended.get(index, Ended("interrupted")) for index in range(len(jobs))]
 
 
 class _Pool:
-    def __init__(self, runs: Sequence[Run], execution: Execution, report: Report) -> None:
-        self.runs, self.execution, self.report = runs, execution, report
-        self.left = list(reversed(range(len(runs))))
+    def __init__(self, jobs: Sequence[Job], execution: Execution, report: Report) -> None:
+        self.jobs, self.execution, self.report = jobs, execution, report
+        self.left = list(reversed(range(len(jobs))))
         self.stopping = False
         self.workers: dict[connection.Connection, _Worker] = {}
         self.ended: dict[int, Ended] = {}
 
     def start(self) -> None:
-        """Start a worker and give it a run."""
+        """Start a worker and give it a job."""
         pipe, theirs = _CONTEXT.Pipe()
         # Before signals are blocked, since it unblocks them.
         resource_tracker.ensure_running()
@@ -110,7 +94,7 @@ class _Pool:
             self._handle(worker, message)
 
     def stop(self) -> None:
-        """Send out no more runs and end those that have begun; the others have nothing to lose."""
+        """Send out no more jobs and end those that have begun; the others have nothing to lose."""
         if self.stopping:
             return
         self.stopping, self.left = True, []
@@ -136,17 +120,17 @@ class _Pool:
             self._note(worker, "was asked to stop (SIGTERM)")
             _tell(worker, None)
         else:
-            assert worker.run is not None
-            self.ended[worker.run] = message
+            assert worker.job is not None
+            self.ended[worker.job] = message
             self._send_next(worker)
 
     def _send_next(self, worker: _Worker) -> None:
-        """Send a worker the next run, or tell it to end."""
-        worker.run = self.left.pop() if self.left else None
-        _tell(worker, None if worker.run is None else (*self.runs[worker.run], self.execution))
+        """Send a worker the next job, or tell it to end."""
+        worker.job = self.left.pop() if self.left else None
+        _tell(worker, None if worker.job is None else (self.jobs[worker.job], self.execution))
 
     def _replace(self, worker: _Worker) -> None:
-        """Note the run that a worker died with, and replace the worker if runs are left."""
+        """Note the job that a worker died with, and replace the worker if jobs are left."""
         del self.workers[worker.pipe]
         worker.pipe.close()
         worker.process.join()
@@ -155,11 +139,11 @@ class _Pool:
             self.start()
 
     def _note(self, worker: _Worker, what: str) -> None:
-        """Note that a worker's process ended before its run did, unless it was told to."""
-        if worker.run is not None and not self.stopping:
+        """Note that a worker's process ended before its job did, unless it was told to."""
+        if worker.job is not None and not self.stopping:
             error = WorkerDiedError(f"its process, {worker.process.pid}, {what}")
-            self.ended[worker.run] = Ended("died", error)
-        worker.run = None
+            self.ended[worker.job] = Ended("died", error)
+        worker.job = None
 
 
 def _tell(worker: _Worker, message: Work | None) -> None:
@@ -182,7 +166,7 @@ def signals_blocked() -> Iterator[None]:
 
 
 def _work(pipe: connection.Connection) -> None:
-    """Train the runs received through the pipe, until told to end or the pipe closes."""
+    """Train the jobs received through the pipe, until told to end or the pipe closes."""
     stop = threading.Event()
     # A terminal sends these to all its processes; the parent handles them and tells the workers.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -202,7 +186,7 @@ def _work(pipe: connection.Connection) -> None:
 def _listen(
     pipe: connection.Connection, queued: queue.SimpleQueue[Work | None], stop: threading.Event
 ) -> None:
-    """Queue the runs received through the pipe; when that ends or closes, ask training to stop."""
+    """Queue the jobs received through the pipe; when that ends or closes, ask training to stop."""
     with suppress(EOFError, OSError):
         while (work := pipe.recv()) is not None:
             queued.put(work)
@@ -211,14 +195,8 @@ def _listen(
 
 
 def _train(work: Work, pipe: connection.Connection, stop: threading.Event) -> Ended:
-    member, path, execution = work
-
     def report(progress: Progress) -> None:
         with suppress(OSError):
             pipe.send(progress)
 
-    try:
-        return Ended(train_together([member], [path], execution, report=report, stop=stop.is_set))
-    except Exception as error:
-        error.add_note(traceback.format_exc())
-        return Ended("failed", error)
+    return train_job(*work, report, stop.is_set)

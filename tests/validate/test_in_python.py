@@ -154,6 +154,10 @@ def test_the_table_of_runs_as_csv(
     assert main(["table", str(runs_folder), "--csv", str(file)]) == 0
     assert file.read_text() == text
     capsys.readouterr()
+    assert main(["table", str(runs_folder), "--long", "--csv", "-"]) == 0
+    long = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    losses = [row["value"] for row in long if row["statistic"] == "loss"]
+    assert losses == [row["loss"] for row in rows]
     assert main(["table", str(runs_folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [r for run in runs for r in run.to_records()]
     assert main(["table", str(runs_folder)]) == 0

@@ -155,8 +155,8 @@ def test_axes_multiply_and_the_later_axis_decides(toy: Path) -> None:
     ("old", "new", "named"),
     [
         ("[axes.decay]", "[variants.plain]\n[axes.decay]", "variants"),
-        ("[axes.decay]", "[axes.empty]\n[axes.decay]", "tables of overrides"),
-        ("none = { training = { weight_decay = 0.0 } }", "none = 3", "tables of overrides"),
+        ("[axes.decay]", "[axes.empty]\n[axes.decay]", "table of overrides"),
+        ("none = { training = { weight_decay = 0.0 } }", "none = 3", "table of overrides"),
     ],
 )  # fmt: skip
 def test_axes_that_make_no_sense_are_refused(toy: Path, old: str, new: str, named: str) -> None:

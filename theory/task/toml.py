@@ -39,10 +39,10 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
         if key not in data:
             raise InputError("task", sorted(data), f"the key {key!r} is missing", f"add {key} = ...")
     arguments: dict[str, Any] = {key: data[key] for key in _SCALARS}
-    arguments["keys"] = _tokens("keys", data["keys"])
+    arguments["keys"] = tokens_of("keys", data["keys"])
     for key in _SHORT:
         if key in data:
-            arguments[key] = _tokens(key, data[key])
+            arguments[key] = tokens_of(key, data[key])
     if "held_out" in data:
         arguments["held_out"] = _combinations(data["held_out"])
     if "mappings" in data:
@@ -60,7 +60,7 @@ def _mapping(data: object) -> Mapping:
             raise InputError("mappings", data, f"the key {key!r} is missing", f"add {key} = ...")
     parameters = {k: v for k, v in data.items() if k not in MAPPING_KEYS}
     return Mapping(
-        anchors=_tokens("anchors", data["anchors"]),
+        anchors=tokens_of("anchors", data["anchors"]),
         rule=make_rule(data["rule"], parameters),
         name=data.get("name", ""),
         held_out=_combinations(data.get("held_out", [])),
@@ -77,7 +77,7 @@ def _combinations(value: object) -> list[list[int]]:
     return [_list("held_out", combination) for combination in _list("held_out", value)]
 
 
-def _tokens(argument: str, value: object) -> list[int]:
+def tokens_of(argument: str, value: object) -> list[int]:
     """Read "21..120" (both ends included) or a list of integers."""
     if not isinstance(value, str):
         return _list(argument, value)

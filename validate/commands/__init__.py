@@ -6,6 +6,7 @@ COMMANDS = {
     "corpus": "a language model on your own text: predict, train, compare, demo",
     "train": "train every γ and seed of a configuration into run folders",
     "study": "the runs behind claims and figures: status, training, keeping",
+    "sweep": "many runs over axes, on this machine or a cluster, and one table",
     "search": "at which settings the picture of Fig. 3A appears",
     "derive": "a statement of the paper derived step by step, in text or LaTeX",
     "claims": "the paper's claims with verdicts, from the runs that are kept",

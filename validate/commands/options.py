@@ -79,7 +79,7 @@ class Option:
     def metavar(self) -> str:
         """The form of one value, as the help shows it."""
         if get_origin(self.kind) is dict:
-            return "NAME NUMBER"
+            return "NAME VALUE" if get_args(self.kind)[1] is str else "NAME NUMBER"
         names = [
             _KINDS.get(kind, ("TEXT",))[0] for kind in _members(self.kind) if get_origin(kind) is not Literal
         ]
@@ -124,7 +124,7 @@ class Option:
     def _pairs(self, given: Sequence[str]) -> dict[str, Any]:
         number = get_args(self.kind)[1]
         if len(given) % 2:
-            raise InputError(self.name, " ".join(given), "not pairs", "give a name and a number for each")
+            raise InputError(self.name, " ".join(given), "not pairs", "give a value after each name")
         values = [Option(self.key, number, "", None)._one(text) for text in given[1::2]]
         return dict(zip(given[::2], values, strict=True))
 

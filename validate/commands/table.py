@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,12 +21,19 @@ class Options(CommandOptions):
     sum_learning_rate (the time of the gradient flow), data_set (mem, rsn_train, rsn_test or the name of a
     mapping), loss (nats; empty if it is not finite) and accuracy. Without --csv or --json the last evaluation
     of each run is printed.
+
+    With --long, a row for each statistic too, and a column for every setting in which the runs differ: run,
+    init_rate, seed, these settings, epoch, step, data_set, statistic and value.
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
     """Run folders, kept files, or folders that hold them."""
     csv: str | None = None
     """The file to write, or - for standard output."""
+    parquet: Path | None = None
+    """A Parquet file to write, which needs pyarrow."""
+    long: bool = False
+    """One row for each statistic, with every setting in which the runs differ."""
 
 
 COMMAND = Command("table", Options, "anchorflow table runs/mine --csv metrics.csv")
@@ -37,40 +42,33 @@ COMMAND = Command("table", Options, "anchorflow table runs/mine --csv metrics.cs
 def run(arguments: Sequence[str]) -> int:
     """Read the runs, and write or print their table."""
     options = COMMAND.parse(arguments)
-    from sim.runs.files import write_atomically, writing
-    from sim.runs.table import metric_records
-    from theory.paths import as_path
+    from sim.runs.long_table import csv_text
     from validate.observe import find_observations
+    from validate.sweeps.table import write_table
     from validate.terminal.tables import print_json
 
     runs = find_observations(options.runs)
-    records = [
-        record for each in runs for record in metric_records(Path(each.source), each.config, each.metrics)
-    ]
+    records = _records(runs, long=options.long)
     if options.csv == "-":
-        sys.stdout.write(as_csv(records))
-    elif options.csv is not None:
-        file = as_path("csv", options.csv)
-        with writing(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, as_csv(records))
+        sys.stdout.write(csv_text(records))
+    files = [Path(file) for file in (options.csv, options.parquet) if file not in (None, "-")]
+    for file in files:
+        write_table(records, file)
         print(f"{len(records)} rows: {file}", file=sys.stderr if options.as_json else sys.stdout)
     if options.as_json:
         print_json(records)
-    elif options.csv is None:
+    elif not files and options.csv is None:
         _print(runs)
     return 0
 
 
-def as_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Return rows of ``sim.runs.table.COLUMNS`` as CSV text with a header."""
-    from sim.runs.table import COLUMNS
+def _records(runs: Sequence[Observations], *, long: bool) -> list[dict[str, Any]]:
+    from sim.runs.long_table import long_records
+    from sim.runs.table import metric_records
 
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+    if long:
+        return long_records([(each.source, each.config, each.metrics) for each in runs])
+    return [row for each in runs for row in metric_records(Path(each.source), each.config, each.metrics)]
 
 
 def _print(runs: Sequence[Observations]) -> None:

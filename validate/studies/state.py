@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sim.config.run import make_member_config
+from sim.config.run import MemberConfig, make_member_config
 from sim.runs.beginning import is_begun
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.provenance import commit_text
@@ -75,27 +75,38 @@ def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
 
 
 def run_state(member: StudyMember) -> State:
-    """Return where one run stands, by its folder.
+    """Return where one run of a study stands, by its folder.
 
     Raises
     ------
     InputError
         If the folder holds a run with another configuration: the study was changed since.
     """
-    if not is_begun(member.path):
+    return state_in(member.path, member.config)
+
+
+def state_in(path: Path, config: MemberConfig) -> State:
+    """Return where a run stands, by its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds a run with another configuration.
+    """
+    if not is_begun(path):
         return "missing"
-    if read_config(member.path) != member.config:
+    if read_config(path) != config:
         raise InputError(
             "run",
-            str(member.path),
+            str(path),
             "holds a run with another configuration than the study's",
-            "move it away, or choose another --root",
+            "move it away, or choose another folder",
         )
-    folder = RunFolder(member.path)
+    folder = RunFolder(path)
     if not folder.has_provenance:
         return "unfinished"
     status = folder.read_provenance()["status"]
     if status == "complete":
-        Run.open(member.path)
+        Run.open(path)
         return "complete"
     return "diverged" if status == "diverged" else "unfinished"

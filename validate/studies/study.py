@@ -15,10 +15,10 @@ from theory.checked import checked
 from theory.errors import unknown_name
 from theory.task.toml import load_toml
 from validate.observe import RUNS
-from validate.studies.axes import with_axes
+from validate.studies.axes import variants_of
 
 FOLDER = Path(__file__).resolve().parent
-_OWN_KEYS = ("purpose", "preset", "keep", "variants", "axes")
+_OWN_KEYS = ("purpose", "preset", "keep", "variants", "axes", "combine")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
@@ -84,10 +84,8 @@ def load_study(source: str | Path) -> Study:
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
-    data = with_axes(load_toml(file))
-    if file.stem in study_names():
-        data = _chosen(data)
-    return _study(_checked_name("study", file.stem), data)
+    origin = "chosen" if file.stem in study_names() else None
+    return _study(_checked_name("study", file.stem), load_toml(file), origin)
 
 
 def study_names() -> list[str]:
@@ -104,24 +102,19 @@ def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
     ]
 
 
-def _chosen(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a study's file with its settings, and those of its variants, marked as chosen."""
-    variants = data.get("variants", {})
-    tagged = {name: with_source(over, "chosen") for name, over in variants.items()}
-    return with_source(data, "chosen") | ({"variants": tagged} if tagged else {})
-
-
-def _study(name: str, data: dict[str, Any]) -> Study:
+def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
+    """Return the study in a file; with ``origin``, its settings are marked as coming from there."""
     purpose, keep = data.get("purpose"), data.get("keep", ["*"])
     if not isinstance(purpose, str):
         raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
     if not isinstance(keep, list) or not all(isinstance(pattern, str) for pattern in keep):
         raise InputError("keep", keep, "not a list of names of observables", 'write e.g. ["singular/*"]')
-    variants = data.get("variants", {})
-    if not isinstance(variants, dict):
-        raise InputError("variants", variants, "not a table", "write [variants.NAME] for each")
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
+    own = with_source(own, origin) if origin else own
     base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
+    variants = variants_of(data, base)
+    if origin:
+        variants = {point: with_source(over, origin) for point, over in variants.items()}
     return Study(name, purpose, dict(_configs(name, base, variants)), tuple(keep))
 
 
@@ -132,8 +125,6 @@ def _configs(
     if not variants:
         yield None, make_run_config(base)
     for name, over in variants.items():
-        if not isinstance(over, dict):
-            raise InputError("variants", name, "not a table", f"write [variants.{name}]")
         try:
             yield _checked_name("variant", name), make_run_config(merge(base, over))
         except InputError as error:

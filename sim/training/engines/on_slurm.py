@@ -1,0 +1,101 @@
+"""The engine of SLURM, through submitit: one task of an array job for each job.
+
+Queueing, retry and transport are SLURM's: a task that is preempted or reaches its time limit is queued again
+and continues from the newest checkpoint of its runs.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import submitit
+
+from sim.training.engines.local import one_thread
+from sim.training.execution import Execution
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job
+from sim.training.session import Report
+from sim.training.watch import watching
+from theory import InputError
+
+DEFAULTS: dict[str, Any] = {"name": "anchorflow", "timeout_min": 1440, "cpus_per_task": 1, "mem_gb": 2}
+"""What a task asks for unless ``engine_options`` say otherwise, by submitit's names."""
+_EVERY = 1.0  # Seconds.
+
+
+def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
+    """Train jobs as the tasks of one array job, at most ``workers`` of them at a time.
+
+    ``engine_options`` are submitit's parameters, besides ``folder``, where it keeps scripts and logs
+    (".slurm" beside the first run), and ``cluster``: "slurm", or "local" for processes of this machine.
+
+    Raises
+    ------
+    InputError
+        If there is no SLURM here, or a parameter is unknown.
+    """
+    executor = executor_of(jobs, execution)
+    train = Training(replace(execution, engine="local", workers=1, engine_options={}))
+    runs = [run for job in jobs for run in job]
+    with watching(runs, report):
+        submitted = executor.map_array(train, jobs)
+        _await(submitted, stop)
+    return [_ended(job) for job in submitted]
+
+
+def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecutor:
+    """Return what submits the jobs."""
+    given = DEFAULTS | dict(execution.engine_options)
+    folder = given.pop("folder", Path(jobs[0][0][1]).parent / ".slurm")
+    try:
+        executor = submitit.AutoExecutor(folder=folder, cluster=given.pop("cluster", "slurm"))
+        executor.update_parameters(slurm_array_parallelism=execution.workers, **given)
+    except (RuntimeError, ValueError, TypeError, NameError) as error:
+        shown = " ".join(str(error).split())
+        raise InputError("engine", "slurm", shown, "run it where sbatch is, with submitit's names") from None
+    return executor
+
+
+@dataclass
+class Training:
+    """What a task of the array runs."""
+
+    execution: Execution
+
+    def __call__(self, job: Job) -> Ended:
+        """Train; when SLURM cancels the task, stop after a checkpoint."""
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        with one_thread(self.execution.device):
+            return train_job(job, self.execution, lambda _: None, stop.is_set)
+
+    def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
+        """Return what to queue again after preemption or at the time limit: the same."""
+        return submitit.helpers.DelayedSubmission(self, job)
+
+
+def _await(submitted: Sequence[submitit.Job[Ended]], stop: Stop) -> None:
+    """Wait until every task has ended; cancel them all when asked to stop."""
+    cancelled = False
+    while not all(job.done() for job in submitted):
+        if stop() and not cancelled:
+            cancelled = True
+            for job in submitted:
+                job.cancel(check=False)
+        time.sleep(_EVERY)
+
+
+def _ended(job: submitit.Job[Ended]) -> Ended:
+    try:
+        return job.result()
+    except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError) as error:
+        said = str(error).strip().splitlines()
+        why = said[-1] if said else job.state
+        problem = f"task {job.job_id} gave no result ({why}); its log: {job.paths.stderr}"
+        return Ended("died", WorkerDiedError(problem))

@@ -1,0 +1,56 @@
+"""Which engines there are; the library behind one is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from sim.training.execution import Execution
+from sim.training.jobs import Ended, Job, Stop
+from sim.training.session import Report
+from theory import InputError
+from theory.errors import unknown_name
+
+ENGINES = {
+    "local": "sim.training.engines.local:train_jobs",
+    "dask": "sim.training.engines.on_dask:train_jobs",
+    "slurm": "sim.training.engines.on_slurm:train_jobs",
+}
+"""The function of each engine, as "module:name"; add your own."""
+
+
+class Engine(Protocol):
+    """Trains jobs, wherever it likes; the run folders must be reachable there by the same paths."""
+
+    def __call__(self, jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
+        """Return how each job ended, in their order.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+        execution : Execution
+            Each worker trains as it says, but on the engine "local" with one process.
+        stop : callable
+            Asked often: True ends every job after a checkpoint, and those that have not begun at once.
+        report : callable
+            Called after epochs, as far as the engine learns of them.
+        """
+
+
+def engine_of(name: str) -> Engine:
+    """Return an engine by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name, or its library is not installed.
+    """
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    module, _, function = ENGINES[name].partition(":")
+    try:
+        return cast(Engine, getattr(importlib.import_module(module), function))
+    except ImportError as error:
+        remedy = "pip install 'anchorflow[sweep]', or take the engine local"
+        raise InputError("engine", name, f"needs {error.name}", remedy) from None

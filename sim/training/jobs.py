@@ -1,0 +1,66 @@
+"""Jobs: what one worker trains at a time, and how that ended."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.config.run import MemberConfig
+from sim.errors import BusyError
+from sim.training.execution import Execution
+from sim.training.session import Report, train_together
+from sim.training.together import groups_of_members
+
+Pending = tuple[MemberConfig, Path]
+"""A run that is left to train, and its folder."""
+Job = Sequence[Pending]
+"""Runs that one worker trains together: on a CPU a single one."""
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended: its status, or what went wrong.
+
+    The status is one of ``train_together``, or "busy" if another process has a run of the job, "died" if the
+    job's process did, "failed" for any other error.
+    """
+
+    status: str
+    error: BaseException | None = None
+
+
+class WorkerDiedError(RuntimeError):
+    """A process was killed, or failed to start, while it had a job."""
+
+
+def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job]:
+    """Return the jobs for runs: on a GPU those that may share a trainer, on a CPU each run by itself.
+
+    Parameters
+    ----------
+    pending : sequence of (MemberConfig, Path)
+    device : str
+    parts : int, optional
+        How many GPUs there are: runs that may share a trainer are dealt out to so many jobs.
+    """
+    if device == "cpu":
+        return [[run] for run in pending]
+    groups = groups_of_members([member for member, _ in pending])
+    return [
+        [pending[i] for i in group[part::parts]] for group in groups for part in range(parts) if group[part:]
+    ]
+
+
+def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
+    """Train the runs of a job in this process; return how they ended, whatever goes wrong."""
+    members, paths = zip(*job, strict=True)
+    try:
+        return Ended(train_together(members, paths, execution, report=report, stop=stop))
+    except BusyError as error:
+        return Ended("busy", error)
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return Ended("failed", error)

@@ -1,0 +1,55 @@
+"""The page "Sweeps": its file is a sweep, its command lines are understood, its code runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from validate.commands.study import COMMAND as STUDY
+from validate.commands.sweep import COMMAND, execution_of
+from validate.sweeps import load_sweep
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "sweeps.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def blocks(kind: str) -> list[str]:
+    return [text for found, text in BLOCKS if found == kind]
+
+
+def test_its_file_is_a_sweep_over_what_it_says(tmp_path: Path) -> None:
+    (file,) = blocks("toml")
+    (tmp_path / "my-sweep.toml").write_text(file)
+    sweep = load_sweep(tmp_path / "my-sweep.toml")
+    assert {axis: len(values) for axis, values in sweep.values.items()} == {
+        "init_rate": 3,
+        "seed": 2,
+        "norm": 2,
+        "learning_rate": 2,
+    }
+    assert len(sweep.members) == 3 * 2 * 2 * 2
+
+
+def test_its_command_lines_are_understood() -> None:
+    lines = [shlex.split(line, comments=True) for text in blocks("console") for line in text.splitlines()]
+    assert len(lines) >= 5
+    engines = set()
+    for _, program, command, *arguments in lines:
+        assert program == "anchorflow"
+        if command == "sweep":
+            engines.add(execution_of(COMMAND.parse(arguments)).engine)
+        else:
+            STUDY.parse(arguments)
+    assert engines == {"local", "dask", "slurm"}
+
+
+def test_its_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks("python")
+    exec(compile(code, "sweeps.md", "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out.startswith("[0.0001, 0.001] ")

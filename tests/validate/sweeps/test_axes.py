@@ -1,0 +1,99 @@
+"""Axes as lists of values: what their names mean, products and rows, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim import MemberConfig, RunConfig
+from tests.validate.sweeps.toy import write_toy
+from theory import InputError
+from validate.studies import load_study
+from validate.studies.settings import keys_of_sections, override, point_name
+from validate.sweeps import load_sweep, run_name
+
+
+def members(folder: Path, axes: str) -> list[MemberConfig]:
+    return list(load_sweep(write_toy(folder, axes=axes)).members.values())
+
+
+def test_lists_multiply_with_gamma_and_the_seed(tmp_path: Path) -> None:
+    found = members(tmp_path, 'learning_rate = [1e-3, 2e-3]\noptimiser = ["adamw", "sgd"]')
+    assert len(found) == 2 * 2 * 2 * 2
+    settings = {(m.init_rate, m.seed, m.training.learning_rate, m.training.optimizer) for m in found}
+    assert len(settings) == len(found)
+    assert {m.training.optimizer for m in found} == {"adamw", "sgd"}
+
+
+def test_zipped_axes_go_together(tmp_path: Path) -> None:
+    file = write_toy(tmp_path, axes="gamma = [0.4, 0.5]\nlearning_rate = [1e-3, 2e-3]\nseed = [3, 4]")
+    file.write_text('combine = "zip"\n' + file.read_text())
+    found = load_sweep(file).members.values()
+    assert [(m.init_rate, m.training.learning_rate, m.seed) for m in found] == [
+        (0.4, 1e-3, 3),
+        (0.5, 2e-3, 4),
+    ]
+    file.write_text(file.read_text().replace("seed = [3, 4]", "seed = [3]"))
+    with pytest.raises(InputError, match="differ in length"):
+        load_sweep(file)
+
+
+def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
+    found = [
+        m.build_task() for m in members(tmp_path, 'q = [2, 3]\nN_Z = [3, 5]\n"task.vocab_size" = [90]')[::4]
+    ]
+    assert [(task.n_anchors, task.length) for task in found] == [(2, 3), (2, 3), (3, 4), (3, 4)]
+    assert [task.keys for task in found[:2]] == [(40, 41, 42), (40, 41, 42, 43, 44)]
+    held_out = [sum(len(mapping.held_out) for mapping in task.mappings) for task in found]
+    assert held_out == [1, 1, 0, 0]  # Those of two anchors cannot occur among three.
+
+
+def test_a_presets_task_can_vary_too() -> None:
+    changed = override("task.vocab_size", 300, {"task": "emb-mlp"})["task"]
+    assert changed["vocab_size"] == 300
+    assert changed["keys"] == "21..120"
+    assert override("kind", "transformer", {}) == override("model", "transformer", {})
+
+
+@pytest.mark.parametrize(
+    ("axes", "named"),
+    [
+        ("learning_rat = [1e-3]", "did you mean 'learning_rate'"),
+        ("length = []", "neither a list of values nor"),
+        ("q = [1.5]", "not a positive integer"),
+        ("learning_rate = [1e-3, 1e-3]", "same name to two variants"),
+        ("learning_rate = [-1.0]", "learning_rate"),
+    ],
+)
+def test_axes_that_make_no_sense_are_refused_by_name(tmp_path: Path, axes: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        members(tmp_path, axes)
+
+
+def test_a_name_of_two_sections_needs_its_section() -> None:
+    ends = [path.partition(".")[2] for path in keys_of_sections()]
+    twice = {end for end in ends if ends.count(end) > 1}
+    assert all(end in ("length", "vocab_size", "source") or end not in twice for end in ends)
+    for end in twice:
+        with pytest.raises(InputError, match="write the section too"):
+            override(end, 3, {})
+
+
+def test_variants_of_lists_have_plain_names(tmp_path: Path) -> None:
+    axes = 'learning_rate = [1e-5, 2e-3]\nactivation = ["tanh", "relu"]'
+    study = load_study(write_toy(tmp_path, axes=axes))
+    assert study.variants[0] == "learning-rate1e-05-tanh"
+    assert point_name("data.fresh_noise", True) == "fresh-noisetrue"
+
+
+def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:
+    (first, *_), again = members(tmp_path, "d_m = [8]"), members(tmp_path, "d_m = [8]")[0]
+    assert run_name(first) == run_name(again)
+    one, other = (RunConfig(model={"kind": kind}).members()[0] for kind in ("transformer", "one-layer"))
+    assert run_name(one) != run_name(other)  # Although both leave every key at its default.
+
+
+def test_a_name_says_nothing_of_settings_left_at_their_defaults() -> None:
+    """What a later version adds changes no name, so long as its default is what was there before."""
+    assert run_name(RunConfig().members()[0]) == "1989a830f4db"

@@ -1,0 +1,217 @@
+"""Sweeps on real worker processes: whatever dies, the table is that of a serial run, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sim import Execution
+from sim.runs.long_table import csv_text
+from tests.processes import ROOT, command, end_of, is_empty
+from tests.validate.sweeps.toy import write_toy
+from validate.sweeps import load_sweep, plan_of, run_sweep
+from validate.sweeps.table import records_of
+
+pytestmark = pytest.mark.long
+EPOCHS = 150
+"""So many that a run takes some seconds, and is begun when it is found."""
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_toy(tmp_path_factory.mktemp("toy"), epochs=EPOCHS)
+
+
+@pytest.fixture(scope="module")
+def serial(toy: Path) -> str:
+    """The table of the sweep, trained one run after the other."""
+    run_sweep(load_sweep(toy), toy.parent / "serial")
+    return table(toy, toy.parent / "serial")
+
+
+def table(toy: Path, out: Path) -> str:
+    return csv_text(records_of(plan_of(load_sweep(toy), out)))
+
+
+def holders(out: Path) -> list[tuple[str, int]]:
+    """Return the runs that are being trained, and the process that trains each."""
+    found = []
+    for lock in out.glob(".*.lock"):
+        text = lock.read_text() if lock.exists() else ""
+        name = lock.name[1 : -len(".lock")]
+        if text and (out / name / "checkpoints").is_dir():
+            found.append((name, int(text)))
+    return found
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 240) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+@contextmanager
+def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+    """Act beside what the block does, and raise what goes wrong there."""
+    wrong: list[BaseException] = []
+
+    def acted() -> None:
+        try:
+            act()
+        except BaseException as error:
+            wrong.append(error)
+
+    thread = threading.Thread(target=acted)
+    thread.start()
+    yield
+    thread.join(60)
+    if wrong:
+        raise wrong[0]
+
+
+def test_a_killed_dask_worker_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill() -> None:
+        wait_for(lambda: holders(tmp_path))
+        killed.append(holders(tmp_path)[0][1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    with meanwhile(kill):
+        plan = run_sweep(load_sweep(toy), tmp_path, Execution(engine="dask", workers=2))
+    assert killed[0] != os.getpid()
+    assert set(plan.states.values()) == {"complete"}
+    assert table(toy, tmp_path) == serial
+
+
+def test_a_dask_worker_whose_disk_is_full_is_retired(
+    toy: Path, serial: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The kernel refuses every further byte that one of the workers writes."""
+
+    def fill() -> None:
+        wait_for(lambda: holders(tmp_path))
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(holders(tmp_path)[0][1], resource.RLIMIT_FSIZE, (0, limit))
+
+    with meanwhile(fill):
+        run_sweep(load_sweep(toy), tmp_path, Execution(engine="dask", workers=2))
+    assert "is retired" in caplog.text
+    assert table(toy, tmp_path) == serial
+
+
+def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_path: Path) -> None:
+    line = ("sweep", str(toy), "--out", str(tmp_path / "out"), "--workers", "2")
+    both = [command(*line), command(*line)]
+    ends: dict[Path, set[int]] = {}
+
+    def watch() -> None:
+        """Note the last snapshot of each run: to train it again would replace the file by another."""
+        while any(process.poll() is None for process in both):
+            for file in (tmp_path / "out").glob(f"*/snapshots/epoch_{EPOCHS:06d}.safetensors"):
+                ends.setdefault(file, set()).add(file.stat().st_ino)
+            time.sleep(0.02)
+
+    with meanwhile(watch):
+        for process in both:
+            _, said = end_of(process, 500)
+            assert process.returncode == 0, said
+    assert table(toy, tmp_path / "out") == serial
+    assert (tmp_path / "out" / "table.csv").read_text() == serial
+    assert len(ends) == 8
+    assert all(seen == {file.stat().st_ino} for file, seen in ends.items())
+
+
+def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
+    toy: Path, serial: str, tmp_path: Path
+) -> None:
+    line = ("sweep", str(toy), "--out", str(tmp_path), "--workers", "2", "--engine", "dask")
+    process = command(*line)
+    wait_for(lambda: holders(tmp_path))
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = end_of(process, 120)
+    assert process.returncode == 130, said
+    assert "the same command continues" in said
+    assert "Traceback" not in said
+    assert is_empty(process.pid, 10)
+    assert "unfinished" in plan_of(load_sweep(toy), tmp_path).states.values()
+    again = command(*line)
+    _, said = end_of(again, 500)
+    assert again.returncode == 0, said
+    assert table(toy, tmp_path) == serial
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def dask(*arguments: str) -> subprocess.Popen[bytes]:
+    """Start one of Dask's own programs."""
+    code = "import sys; from dask.__main__ import main; sys.exit(main())"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_a_restarted_scheduler_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
+    """Its workers go with it: both are started again, as the service of a cluster would."""
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    cluster: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        cluster.append(dask("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"))
+        options = ("--nworkers", "2", "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path))
+        cluster.append(dask("worker", address, *options))
+
+    def restart() -> None:
+        wait_for(lambda: holders(tmp_path / "out"))
+        cluster[0].kill()
+        cluster[0].wait()
+        cluster[1].terminate()
+        cluster[1].wait(60)
+        start()
+
+    start()
+    try:
+        how = Execution(engine="dask", workers=2, engine_options={"scheduler": address})
+        with meanwhile(restart):
+            run_sweep(load_sweep(toy), tmp_path / "out", how)
+        assert len(cluster) == 4
+        assert table(toy, tmp_path / "out") == serial
+    finally:
+        for process in cluster:
+            process.terminate()
+            process.wait(60)
+
+
+def test_submitit_trains_a_sweep_and_names_a_killed_task(toy: Path, serial: str, tmp_path: Path) -> None:
+    """On submitit's executor for this machine, which starts all tasks at once."""
+    from sim.errors import UnfinishedRunsError
+
+    def kill() -> None:
+        wait_for(lambda: holders(tmp_path))
+        os.kill(holders(tmp_path)[0][1], signal.SIGKILL)
+
+    how = Execution(engine="slurm", workers=2, engine_options={"cluster": "local"})
+    with meanwhile(kill), pytest.raises(UnfinishedRunsError, match="gave no result"):
+        run_sweep(load_sweep(toy), tmp_path, how)
+    run_sweep(load_sweep(toy), tmp_path, how)
+    assert table(toy, tmp_path) == serial

@@ -1,0 +1,143 @@
+"""A sweep in one process: what is done stays, the rest is trained, and the table has all of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from sim import Execution, Run, train_members
+from sim.runs.long_table import axes_of, csv_text, long_records
+from tests.validate.sweeps.toy import write_toy
+from theory import InputError
+from validate.cli import main
+from validate.sweeps import load_sweep, plan_of, run_sweep, write_table
+from validate.sweeps.table import records_of
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the toy sweep, of which nothing was there before but one run."""
+    out = tmp_path_factory.mktemp("sweep")
+    sweep = load_sweep(write_toy(out))
+    (name, member) = next(iter(sweep.members.items()))
+    train_members([member], [out / name])
+    first = (out / name / "provenance.json").stat().st_mtime_ns
+    assert set(run_sweep(sweep, out).states.values()) == {"complete"}
+    assert (out / name / "provenance.json").stat().st_mtime_ns == first
+    return out
+
+
+def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) -> None:
+    before = {file: file.stat().st_mtime_ns for file in out.glob("*/provenance.json")}
+    assert len(before) == 8
+    assert run_sweep(load_sweep(out / "toy.toml"), out).left == []
+    wider = load_sweep(write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]"))
+    assert len(plan_of(wider, out).left) == 4
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    write_toy(out)
+
+
+def test_the_table_has_every_number_of_every_run(out: Path) -> None:
+    plan = plan_of(load_sweep(out / "toy.toml"), out)
+    rows = list(csv.DictReader(csv_text(records_of(plan)).splitlines()))
+    assert list(rows[0]) == [
+        "run", "init_rate", "seed", "learning_rate", "epoch", "step", "data_set", "statistic", "value"
+    ]  # fmt: skip
+    for name, path in plan.paths.items():
+        run = Run.open(path)
+        own = {
+            (float(row["epoch"]), row["data_set"], row["statistic"]): row["value"]
+            for row in rows
+            if row["run"] == name
+        }
+        for line in run.metrics:
+            assert float(own.pop((line["epoch"], "", "sum_learning_rate"))) == line["sum_learning_rate"]
+            for statistic in ("loss", "accuracy"):
+                for part, value in line[statistic].items():
+                    assert float(own.pop((line["epoch"], part, statistic))) == value
+        assert own == {}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "library", ["pandas", *(pytest.param(name, marks=pytest.mark.long) for name in ("polars", "duckdb"))]
+)
+def test_other_programs_open_the_table(out: Path, library: str, suffix: str, tmp_path: Path) -> None:
+    opened = pytest.importorskip(library)
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    file, plan = tmp_path / f"table.{suffix}", plan_of(load_sweep(out / "toy.toml"), out)
+    records = records_of(plan)
+    write_table(records, file)
+    if library == "duckdb":
+        total, n = opened.sql(
+            f"SELECT sum(value), count(*) FROM '{file}' WHERE statistic = 'loss'"
+        ).fetchall()[0]
+    else:
+        frame = getattr(opened, f"read_{suffix}")(file)
+        losses = frame[frame["statistic"] == "loss"] if library == "pandas" else frame.filter(
+            opened.col("statistic") == "loss"
+        )  # fmt: skip
+        total, n = losses["value"].sum(), len(losses)
+    expected = [record["value"] for record in records if record["statistic"] == "loss"]
+    assert n == len(expected)
+    assert total == pytest.approx(sum(expected), rel=1e-12)
+
+
+def test_settings_in_which_runs_differ_are_columns(out: Path) -> None:
+    runs = [Run.open(path) for path in sorted(out.glob("*/"))[:8] if (path / "config.json").exists()]
+    assert axes_of(run.config for run in runs) == ["init_rate", "seed", "learning_rate"]
+    frame = runs[0].to_frame(long=True)
+    assert list(frame.columns[:3]) == ["run", "init_rate", "seed"]
+    assert len(frame) == len(long_records([("x", runs[0].config, runs[0].metrics)]))
+
+
+def test_a_column_of_numbers_and_words_is_one_of_words(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_table([{"batch": 100, "value": 1}, {"batch": "full", "value": 0.5}, {"batch": None, "value": None}],
+                tmp_path / "t.parquet")  # fmt: skip
+    read = parquet.read_table(tmp_path / "t.parquet").to_pydict()
+    assert read == {"batch": ["100", "full", None], "value": [1.0, 0.5, None]}
+
+
+def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
+    assert main(["sweep", str(file), "--out", str(out), "--dry-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["runs_left"], said["steps_left"]) == (4, 4 * 2 * 8)
+    assert said["seconds_left"] > 0
+    assert [run["state"] for run in said["runs"]].count("complete") == 8
+    assert not (out / "table.csv").exists()
+    write_toy(out)
+    assert main(["sweep", str(out / "toy.toml"), "--out", str(out), "--parquet"]) == 0
+    assert "complete: 8" in capsys.readouterr().out
+    assert (out / "table.parquet").exists()
+    (out / "table.csv").unlink()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
+        (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
+        (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
+        (["--engine", "ray"], "choose one of local, dask, slurm"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    arguments: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_toy(tmp_path)
+    assert main(["sweep", str(file), "--out", str(tmp_path / "runs"), *arguments]) == 2
+    assert named in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_sharing_a_folder_is_continuing(tmp_path: Path) -> None:
+    sweep = load_sweep(write_toy(tmp_path))
+    with pytest.raises(InputError, match="ask for resume too"):
+        train_members(list(sweep.members.values()), list(sweep.paths(tmp_path).values()), shared=True)
+    assert Execution(shared=True, resume=True).engine == "local"

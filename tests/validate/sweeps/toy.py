@@ -1,0 +1,41 @@
+"""A sweep of eight runs, each of which takes a moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TOY = """purpose = "toy"
+init_rates = [0.3, 0.8]
+seeds = [0, 1]
+[task]
+keys = [40, 44]
+reasoning_anchors = [11, 12, 13]
+memory_anchors = [1, 2]
+vocab_size = 80
+length = 3
+n_anchors = 2
+held_out = [[11, 12]]
+[model]
+kind = "emb-mlp"
+d_m = 8
+d_f = 8
+[data]
+source = "draw"
+n_sequences = 104
+[training]
+epochs = 2
+batch_size = 13
+dtype = "float64"
+evaluate_every = 1
+snapshot_epochs = []
+[axes]
+learning_rate = [1e-3, 2e-3]
+"""
+
+
+def write_toy(folder: Path, *, epochs: int = 2, axes: str = "learning_rate = [1e-3, 2e-3]") -> Path:
+    """Write the sweep with so many epochs, a checkpoint after every twentieth of them, and these axes."""
+    text = TOY.replace("epochs = 2\n", f"epochs = {epochs}\ncheckpoint_every = {max(epochs // 20, 1)}\n")
+    file = folder / "toy.toml"
+    file.write_text(text.replace("learning_rate = [1e-3, 2e-3]", axes))
+    return file

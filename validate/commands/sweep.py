@@ -1,0 +1,141 @@
+"""anchorflow sweep: many runs over axes, on any engine, with one table as the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from theory import InputError
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+from validate.commands.study import finishes
+
+if TYPE_CHECKING:
+    from sim.training.execution import Execution
+    from validate.sweeps import Plan
+
+
+class Options(CommandOptions):
+    """Train every run of a sweep, and write one table of them all.
+
+    SWEEP.toml is a study's file: a configuration, and under [axes] lists of values. A run's folder is named
+    by the hash of its configuration: what is done is skipped, what was begun continues, and several processes
+    may work on one folder. The table has a row for each run, evaluation, data set and statistic.
+    """
+
+    file: Annotated[str, Positional("SWEEP.toml", is_file=True)]
+    """The sweep, or the name of a study."""
+    out: Path = Path("runs/sweep")
+    """The folder of the run folders and of table.csv."""
+    dry_run: bool = False
+    """Say what would be done, and how long it would take here; train nothing."""
+    engine: Literal["local", "dask", "slurm"] = "local"
+    """What runs the processes: this program, Dask distributed, or SLURM through submitit."""
+    workers: int = 0
+    """Runs at a time; 0 means one per core of this machine."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where a worker takes all members that may train together."""
+    scheduler: str | None = None
+    """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
+    slurm: dict[str, str] = Field(
+        {}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
+    )
+    parquet: bool = False
+    """Write table.parquet as well, which needs pyarrow."""
+
+
+COMMAND = Command("sweep", Options, "anchorflow sweep my-sweep.toml --out runs/my-sweep")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Train, write the table, and say where the runs stand."""
+    options = COMMAND.parse(arguments)
+    from validate.sweeps import load_sweep, plan_of, run_sweep
+
+    sweep, execution = load_sweep(options.file), execution_of(options)
+    finished = True
+    try:
+        if not options.dry_run:
+            finished = finishes(lambda: run_sweep(sweep, options.out, execution))
+    finally:
+        plan = plan_of(sweep, options.out)
+        if not options.dry_run:
+            write(plan, options)
+    if finished:
+        show(plan, execution, options)
+    return 0 if finished else 130
+
+
+def execution_of(options: Options) -> Execution:
+    """Return how to train as the options say.
+
+    Raises
+    ------
+    InputError
+        If options of one engine are given to another.
+    """
+    from sim.training.execution import Execution
+    from validate.cost import process_count
+
+    given = options.model_fields_set
+    engine = "dask" if options.scheduler and "engine" not in given else options.engine
+    for name, own in (("scheduler", "dask"), ("slurm", "slurm")):
+        if name in given and engine != own:
+            raise InputError(name, getattr(options, name), f"is for the engine {own}", f"add --engine {own}")
+    own_options: dict[str, Any] = {name: _number(text) for name, text in options.slurm.items()}
+    if options.scheduler:
+        own_options = {"scheduler": options.scheduler}
+    workers = process_count(options.workers)
+    return Execution(device=options.device, workers=workers, engine=engine, engine_options=own_options)
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def write(plan: Plan, options: Options) -> None:
+    """Write the table of the runs that are complete, if there is one."""
+    from validate.sweeps.table import records_of, write_table
+
+    if "complete" in plan.states.values():
+        records = records_of(plan)
+        for suffix in ("csv", *["parquet"] * options.parquet):
+            write_table(records, options.out / f"table.{suffix}")
+
+
+def show(plan: Plan, execution: Execution, options: Options) -> None:
+    """Print where the runs stand, and in a dry run what the others will cost."""
+    from validate.cost import cost_text
+    from validate.terminal.tables import print_json, print_table
+
+    cost = plan.cost(execution) if options.dry_run and plan.left else None
+    if options.as_json:
+        runs = [_line(plan, name) for name in plan.states]
+        seconds = None if cost is None else cost.seconds
+        print_json({"name": plan.sweep.name, "axes": plan.sweep.axes, "runs": runs} | _left(plan, seconds))
+        return
+    rows = [[axis, str(len(values)), _short(values)] for axis, values in plan.sweep.values.items()]
+    print_table(plan.sweep.name, ["axis", "values", "which"], rows)
+    counts = [list(plan.states.values()).count(state) for state in ("complete", "diverged")]
+    print(f"{plan.summary}; complete: {counts[0]}, diverged: {counts[1]}")
+    if cost is not None:
+        print(cost_text(cost))
+    if (options.out / "table.csv").exists():
+        print(f"table: {options.out / 'table.csv'}")
+
+
+def _left(plan: Plan, seconds: float | None) -> dict[str, Any]:
+    return {"runs_left": len(plan.left), "steps_left": plan.n_steps, "seconds_left": seconds}
+
+
+def _line(plan: Plan, name: str) -> dict[str, Any]:
+    own = {"run": name, "path": str(plan.paths[name]), "state": plan.states[name]}
+    return own | plan.sweep.settings[name]
+
+
+def _short(values: Sequence[Any]) -> str:
+    shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8])
+    return shown + ", ..." * (len(values) > 8)
