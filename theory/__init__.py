@@ -44,7 +44,10 @@ if TYPE_CHECKING:
     from theory.emb_mlp.frozen import frozen_flow as frozen_flow
     from theory.emb_mlp.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
     from theory.emb_mlp.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
+    from theory.emb_mlp.learning_curves import LearningCurves as LearningCurves
+    from theory.emb_mlp.learning_curves import predict_learning as predict_learning
     from theory.emb_mlp.linearised import linearised_flow as linearised_flow
+    from theory.emb_mlp.mean_training import SGDSettings as SGDSettings
     from theory.emb_mlp.parameters import EmbMLPParameters as EmbMLPParameters
     from theory.emb_mlp.population_flow import population_flow as population_flow
     from theory.emb_mlp.rank_steps import RankSteps as RankSteps

@@ -117,6 +117,23 @@ def _losses_by_rows(population: CountPopulation, now: Matrices, activation: Acti
     return {name: float(np.sum(share * per_row)) for name, share in population.data_sets.items()}
 
 
+def scores(
+    population: CountPopulation, now: Matrices, activation: Activation
+) -> dict[str, tuple[float, float]]:
+    """Return the mean cross entropy and the accuracy of every data set of the population.
+
+    Accuracy is the share of sequences whose label has the greatest logit.
+    """
+    shape = population.weights.shape
+    loss, hit = np.empty(shape), np.empty(shape)
+    for rows, h in hidden_blocks(population, now.W_emb @ now.W1):
+        logits = (activation.value(h) @ now.W2).reshape(-1, shape[1], population.vocab_size)
+        labels = population.label_distributions[rows]
+        loss[rows] = logsumexp(logits, axis=2) - np.einsum("ijk,ijk->ij", labels, logits)
+        hit[rows] = np.take_along_axis(labels, logits.argmax(axis=2)[..., None], axis=2)[..., 0]
+    return {n: (float(np.sum(s * loss)), float(np.sum(s * hit))) for n, s in population.data_sets.items()}
+
+
 @dataclass(frozen=True)
 class _LossFunction:
     population: CountPopulation

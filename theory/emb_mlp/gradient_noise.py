@@ -63,6 +63,10 @@ class _Block:
     """The label of each pair."""
     share: csr_array
     """Shape (n_rows, n_pairs): the share of each pair in the training set, in its row."""
+    by_left: csr_array
+    """Shape (n_left, n_rows): adds up the rows of each i."""
+    by_right: csr_array
+    """Shape (n_right, n_rows): adds up the rows of each j."""
 
 
 class GradientNoise:
@@ -129,8 +133,8 @@ class _Sums:
 
     def add(self, block: _Block, per_row: FloatArray) -> None:
         """Add what falls on every token of the block's rows, shape (n_rows, d_m)."""
-        np.add.at(self.left, block.left, per_row)
-        np.add.at(self.right, block.right, per_row)
+        self.left += block.by_left @ per_row
+        self.right += block.by_right @ per_row
 
     def matrices(self, left: FloatArray, right: FloatArray) -> Matrices:
         """Return the sums for the tokens' counts, or their squares."""
@@ -149,4 +153,9 @@ def _blocks(population: CountPopulation) -> Iterator[_Block]:
         row, label = np.nonzero(labels)
         shares = weights[row] * labels[row, label]
         share = csr_array((shares, (row, np.arange(len(row)))), shape=(len(i), len(row)))
-        yield _Block(i, j, weights[:, None], labels, row, label, share)
+        ones, rows = np.ones(len(i), weights.dtype), np.arange(len(i))
+        by = [
+            csr_array((ones, (index, rows)), shape=(size, len(i)))
+            for index, size in zip((i, j), population.weights.shape, strict=True)
+        ]
+        yield _Block(i, j, weights[:, None], labels, row, label, share, *by)

@@ -55,7 +55,12 @@ class RKC(OdeSolver):
     fun, t0, y0, t_bound, vectorized
         As for every ``scipy.integrate.OdeSolver``.
     rtol, atol : float, optional
-        The local error estimate is kept below atol + rtol·|y| in root mean square.
+        The local error estimate is kept below atol + rtol·|y| in root mean square; atol may differ by entry.
+    difference : float, optional
+        Relative size of the step over which the field is differenced to find the spectral radius: the root
+        of the precision in which the field is computed.
+    radius_tolerance : float, optional
+        Its estimates end where two in a row differ by less than this share.
     """
 
     def __init__(
@@ -65,11 +70,14 @@ class RKC(OdeSolver):
         y0: FloatArray,
         t_bound: float,
         rtol: float = 1e-4,
-        atol: float = 1e-7,
+        atol: float | FloatArray = 1e-7,
         vectorized: bool = False,
+        difference: float = 1e-6,
+        radius_tolerance: float = 0.02,
     ) -> None:
         super().__init__(fun, t0, y0, t_bound, vectorized)
         self.rtol, self.atol = rtol, atol
+        self._difference, self._radius_tolerance = difference, radius_tolerance
         self.f = self.fun(t0, self.y)
         self._direction = self.f.copy()
         self._radius, self._age = 0.0, 0
@@ -77,11 +85,15 @@ class RKC(OdeSolver):
         self._h = t_bound - t0 if self._radius == 0 else min(t_bound - t0, 0.25 / self._radius)
         self.f_old, self.y_before = self.f, self.y
 
+    def go_on(self, t_bound: float, f: FloatArray) -> None:
+        """Go on to a later end, with the field at the present point, which may have changed."""
+        self.t_bound, self.f, self.status = t_bound, f, "running"
+
     def _estimate_radius(self, iterations: int) -> None:
         """Bound the Jacobian's spectral radius by a power method on differences of the field."""
         length = float(np.linalg.norm(self._direction))
         v = self._direction / length if length > 0 else np.full(self.n, self.n**-0.5)
-        step = 1e-6 * max(float(np.linalg.norm(self.y)), 1e-6)
+        step = self._difference * max(float(np.linalg.norm(self.y)), 1e-6)
         previous = 0.0
         for _ in range(iterations):
             image = (self.fun(self.t, self.y + step * v) - self.f) / step
@@ -89,7 +101,7 @@ class RKC(OdeSolver):
             if radius == 0:
                 break
             v = image / radius
-            if abs(radius - previous) < 0.02 * radius:
+            if abs(radius - previous) < self._radius_tolerance * radius:
                 break
             previous = radius
         # The power method approaches the radius from below: a tenth is kept in reserve.

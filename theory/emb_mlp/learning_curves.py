@@ -1,0 +1,163 @@
+r"""When each thing is learned: loss and accuracy curves of the Emb-MLP, from theory alone.
+
+A task's population is finite, and so is what drives it: the mean course of training (``MeanTraining``) is
+followed from weights and memory tables drawn afresh, and every data set's loss and accuracy is computed over
+all its sequences at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from theory.arrays import Float64, FloatArray, Int64, IntArray
+from theory.checked import Between, Positive, Rate, Size, checked
+from theory.emb_mlp.activation import ActivationLike, as_activation
+from theory.emb_mlp.batch_noise import Batching
+from theory.emb_mlp.gradient import scores
+from theory.emb_mlp.mean_training import MeanTraining, SGDSettings, single_precision
+from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.errors import InputError
+from theory.integrate.adam import AdamSettings
+from theory.integrate.first_passage import first_passage
+from theory.statistics.counts import TRAINING, count_population
+from theory.task.population import draw_tables, population_size
+from theory.task.task import Task
+
+HALF = 0.5
+"""The accuracy at which a data set counts as learned."""
+FIRST = 20
+"""The first step that is recorded."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurves:
+    """Predicted loss and accuracy of every data set.
+
+    Attributes
+    ----------
+    steps : ndarray, shape (n,)
+        After how many steps; from 0.
+    accuracy, loss : mapping of str to ndarray, shape (n_starts, n)
+        Of each data set: a mapping's name, in two parts ("reasoning train", "reasoning test") where
+        combinations are held out. The loss is the mean cross entropy in nats.
+    steps_per_epoch : int
+    """
+
+    steps: Int64[IntArray, " n"]
+    accuracy: Mapping[str, Float64[FloatArray, "n_starts n"]]
+    loss: Mapping[str, Float64[FloatArray, "n_starts n"]]
+    steps_per_epoch: int
+
+    def half_times(self, name: str) -> Float64[FloatArray, " n_starts"]:
+        """Return after how many steps each start's accuracy first passes one half; ∞ where it never does."""
+        return np.array([first_passage(self.steps, row, HALF) for row in self._accuracy(name)])
+
+    def half_time(self, name: str) -> float:
+        """Return the median over the starts."""
+        return float(np.median(self.half_times(name)))
+
+    def bias(self, slow: str, fast: str) -> float:
+        """Return log2 of the ratio of two data sets' times; ±∞ if one is not learned, NaN if neither."""
+        times = self.half_time(slow), self.half_time(fast)
+        if math.isinf(times[0]) and math.isinf(times[1]):
+            return math.nan
+        return math.inf if math.isinf(times[0]) else float(np.log2(times[0]) - np.log2(times[1]))
+
+    def matched(self, name: str, at: str) -> Float64[FloatArray, " n_starts"]:
+        """Return each start's accuracy on a data set when another one's passes one half; NaN if never."""
+        rows = zip(self.half_times(at), self._accuracy(name), strict=True)
+        return np.array([np.interp(t, self.steps, row) if t < math.inf else math.nan for t, row in rows])
+
+    def _accuracy(self, name: str) -> FloatArray:
+        if name not in self.accuracy:
+            raise InputError("name", name, "no such data set", f"choose from {', '.join(self.accuracy)}")
+        return self.accuracy[name]
+
+
+@checked
+def predict_learning(
+    task: Task,
+    settings: AdamSettings | SGDSettings,
+    *,
+    init_rate: Rate,
+    n_epochs: Size,
+    d_m: Size = 200,
+    d_f: Size = 512,
+    batch_size: Size = 100,
+    clip_norm: Annotated[float, Between(0)] = 1.0,
+    activation: ActivationLike = "tanh",
+    seeds: Sequence[Annotated[int, Between(0)]] = (0,),
+    growth: Annotated[float, Between(1.001, 2)] = 1.2,
+    tolerance: Positive = 3e-3,
+) -> LearningCurves:
+    """Return the loss and accuracy curves that training an Emb-MLP on a task will have.
+
+    Parameters
+    ----------
+    task : Task
+    settings : AdamSettings or SGDSettings
+        The optimiser, with its rate and weight decay.
+    init_rate : float
+        γ: every matrix starts with standard deviation fan_in^-γ.
+    n_epochs : int
+        How many passes over the training set to follow.
+    d_m, d_f : int, optional
+        Widths.
+    batch_size : int, optional
+        Sequences in a step.
+    clip_norm : float, optional
+        The norm at which gradients are clipped; 0 for none.
+    activation : Activation or str, optional
+        σ.
+    seeds : sequence of int, optional
+        One start each: weights and memory tables.
+    growth : float, optional
+        Curves are recorded, and noise and clipping computed anew, at steps that grow by this factor.
+    tolerance : float, optional
+        Of the integrator, for one of its steps, relative to each matrix.
+
+    Raises
+    ------
+    InputError
+        If the task is too large to enumerate, a batch larger than the training set, or no seed given.
+    IntegrationError
+        If the integrator fails.
+    """
+    if len(seeds) == 0:
+        raise InputError("seeds", seeds, "no start", "give at least one")
+    n_sequences = training_size(task)
+    batching = Batching(batch_size, n_sequences)
+    steps_per_epoch = -(-n_sequences // batch_size)
+    steps = recorded_steps(n_epochs * steps_per_epoch, growth)
+    sigma, found = as_activation(activation), []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        population = single_precision(count_population(task, draw_tables(task, rng)))
+        start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
+        training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance)
+        found.append([scores(population, now, sigma) for now in training.follow(start, steps)])
+    names = [name for name in found[0][0] if name != TRAINING]
+    loss, accuracy = (
+        {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}
+        for part in (0, 1)
+    )
+    return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
+
+
+def training_size(task: Task) -> int:
+    """Return how many sequences of a task's population are trained on."""
+    combinations = [task.n_combinations(mapping) for mapping in task.mappings]
+    held_out = sum(len(mapping.held_out) for mapping in task.mappings)
+    return population_size(task) * (sum(combinations) - held_out) // sum(combinations)
+
+
+def recorded_steps(n_steps: int, growth: float) -> list[int]:
+    """Return 0 and steps that grow by a factor, up to the last."""
+    number = max(0, math.ceil(math.log(n_steps / FIRST) / math.log(growth))) if n_steps > FIRST else 0
+    inside = {round(FIRST * growth**k) for k in range(number)}
+    return [0, *sorted(s for s in inside if s < n_steps), n_steps]

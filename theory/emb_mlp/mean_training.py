@@ -1,0 +1,205 @@
+r"""The mean course of minibatch training, as a flow: SGD, or Adam with the noise in its second moment.
+
+Batches of B sequences, drawn without replacement from n, have gradients :math:`\hat g` with
+
+.. math::
+    E\hat g = \bar g, \qquad
+    E\hat g^2 = \bar g^2 + \frac{\operatorname{Var} g}{B}\,\frac{n - B}{n - 1},
+
+both exact for a population (``population_field``, ``GradientNoise``). Clipping at norm N divides them by
+:math:`D = \max(1, \sqrt{\sum E\hat g^2} / N)`. With the time t = Σ learning rate, η the rate and λ the weight
+decay, SGD and AdamW follow on average
+
+.. math::
+    \dot\theta = -\frac{\bar g}{D} - \lambda\theta, \qquad
+    \dot\theta = -\frac{\bar g / D}{\sqrt{\hat v} + \epsilon} - \lambda\theta, \quad
+    \dot v = \frac{1 - \beta_2}{\eta}\Bigl(\frac{E\hat g^2}{D^2} - v\Bigr).
+
+Left out: what the scatter of the weights about their mean does to the mean, that a step has a finite size,
+and Adam's first moment, which lags by β1/(1 − β1) steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from theory.arrays import FloatArray
+from theory.checked import Between, Positive, checked_fields
+from theory.emb_mlp.activation import Activation
+from theory.emb_mlp.batch_noise import Batching
+from theory.emb_mlp.gradient import population_field
+from theory.emb_mlp.gradient_noise import GradientNoise
+from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.errors import IntegrationError
+from theory.integrate.adam import AdamSettings
+from theory.integrate.chebyshev import RKC
+from theory.statistics.counts import CountPopulation
+
+_RADIUS = 0.1
+"""How well the integrator knows the stiffness: within a tenth, which it keeps in reserve anyway."""
+
+
+@checked_fields
+@dataclass(frozen=True)
+class SGDSettings:
+    """Plain stochastic gradient descent.
+
+    Attributes
+    ----------
+    rate : float
+    weight_decay : float
+        As an L2 penalty.
+    """
+
+    rate: Positive
+    weight_decay: Annotated[float, Between(0)] = 0.0
+
+
+class _SecondMoment:
+    """Adam's v, averaged over intervals in which E ĝ² is known at both ends."""
+
+    def __init__(self, settings: AdamSettings) -> None:
+        self._beta, self._epsilon = settings.betas[1], settings.epsilon
+        self._value, self._before = np.zeros(1), np.zeros(1)
+        self._taken, self._due = 0, 0
+
+    def scale(self, squares: FloatArray, steps: int) -> FloatArray:
+        """Return 1/(√v̂ + ε) in the middle of the next steps.
+
+        The steps since the last call take in the mean of that call's E ĝ² and this one's; over the next ones
+        it stays what it is.
+        """
+        keep = self._beta**self._due
+        self._value = keep * self._value + (1 - keep) * (self._before + squares) / 2
+        self._taken += self._due
+        self._before, self._due = squares, steps
+        ahead = self._beta ** (steps / 2)
+        corrected = (ahead * self._value + (1 - ahead) * squares) / (1 - ahead * self._beta**self._taken)
+        return np.asarray(1 / (np.sqrt(corrected) + self._epsilon))
+
+
+def single_precision(population: CountPopulation) -> CountPopulation:
+    """Return a population in float32, in which gradients take half the time."""
+    names = ("left", "right", "label_distributions")
+    low: dict[str, Any] = {name: getattr(population, name).astype(np.float32) for name in names}
+    low["data_sets"] = {name: share.astype(np.float32) for name, share in population.data_sets.items()}
+    return replace(population, **low)
+
+
+class MeanTraining:
+    """The flow of one training run's mean.
+
+    Parameters
+    ----------
+    population : CountPopulation
+        In the precision in which gradients are computed.
+    settings : AdamSettings or SGDSettings
+    batching : Batching
+    clip_norm : float
+        0: no clipping.
+    activation : Activation
+    tolerance : float
+        Error of one step of the integrator, relative to the root mean square of each matrix.
+    """
+
+    def __init__(
+        self,
+        population: CountPopulation,
+        settings: AdamSettings | SGDSettings,
+        batching: Batching,
+        clip_norm: float,
+        activation: Activation,
+        tolerance: float,
+    ) -> None:
+        self.settings, self.tolerance = settings, tolerance
+        self._noise_share, self._clip_norm = batching.factor, clip_norm
+        self._activation = activation
+        self._field = population_field(population, activation)
+        self._noise = GradientNoise(population)
+        self._dtype = population.left.dtype
+        self._difference = float(np.finfo(self._dtype).eps) ** 0.5
+
+    def follow(self, initial: EmbMLPParameters, steps: Sequence[int]) -> Iterator[Matrices]:
+        """Yield the matrices after each number of steps, in the population's precision.
+
+        Raises
+        ------
+        IntegrationError
+            If the integrator fails.
+        """
+        y, done = initial.matrices.packed(), 0
+        drive = _Drive(self._velocity(initial), self.settings.weight_decay)
+        moment = _SecondMoment(self.settings) if isinstance(self.settings, AdamSettings) else None
+        stepper: RKC | None = None
+        for step in steps:
+            if step > done:
+                flow = drive.descent(y)
+                squares, divisor = self._squares(initial, y, flow)
+                scale = 1.0 if moment is None else moment.scale(squares, step - done)
+                drive.scale = scale / divisor
+                stepper = stepper or self._stepper(drive, y, step)
+                stepper.go_on(step * self.settings.rate, drive.of(y, flow))
+                stepper.atol = self.tolerance * _sizes(initial.unpack(y))
+                _advance(stepper)
+                y, done = stepper.y, step
+            yield self._low(initial, y)
+
+    def _stepper(self, drive: _Drive, y: FloatArray, step: int) -> RKC:
+        options = {"difference": self._difference, "radius_tolerance": _RADIUS}
+        return RKC(drive, 0.0, y, step * self.settings.rate, rtol=0.0, atol=1.0, **options)
+
+    def _low(self, initial: EmbMLPParameters, y: FloatArray) -> Matrices:
+        return Matrices(*(matrix.astype(self._dtype) for matrix in initial.unpack(y)))
+
+    def _velocity(self, initial: EmbMLPParameters) -> Callable[[FloatArray], FloatArray]:
+        return lambda y: self._field(self._low(initial, y)).packed().astype(np.float64)
+
+    def _squares(
+        self, initial: EmbMLPParameters, y: FloatArray, flow: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return E ĝ² after clipping, and what clipping divides by."""
+        found = self._noise.moments(self._low(initial, y), self._activation)
+        squares = flow**2 + self._noise_share * found.variance.packed()
+        norm, largest = float(np.sqrt(squares.sum())), self._clip_norm
+        divisor = max(1.0, norm / largest) if largest > 0 else 1.0
+        return squares / divisor**2, divisor
+
+
+def _advance(stepper: RKC) -> None:
+    """Go on to the end that the integrator has been given."""
+    message = None
+    while stepper.status == "running":
+        message = stepper.step()
+    if stepper.status == "failed":
+        remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
+        raise IntegrationError("predict_learning", message or "no step succeeded.", stepper.t, remedy)
+
+
+class _Drive:
+    """The velocity: the descent direction, scaled entry by entry, and the decay."""
+
+    def __init__(self, descent: Callable[[FloatArray], FloatArray], decay: float) -> None:
+        self._descent, self._decay = descent, decay
+        self.scale: FloatArray | float = 1.0
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def descent(self, y: FloatArray) -> FloatArray:
+        """Return −ḡ, without computing it anew at the point where the last one was."""
+        if self._last is None or self._last[0] is not y:
+            self._last = y, self._descent(y)
+        return self._last[1]
+
+    def of(self, y: FloatArray, descent: FloatArray) -> FloatArray:
+        return np.asarray(self.scale * descent - self._decay * y)
+
+    def __call__(self, _: float, y: FloatArray) -> FloatArray:
+        return self.of(y, self.descent(y))
+
+
+def _sizes(matrices: Matrices) -> FloatArray:
+    """Return the root mean square of an entry's matrix, for every entry."""
+    return np.concatenate([np.full(m.size, float(np.sqrt(np.mean(m**2)))) for m in matrices])
