@@ -171,6 +171,7 @@ if TYPE_CHECKING:
     from theory.transformer.layer_norm import epsilon_init_rate as epsilon_init_rate
     from theory.transformer.layer_norm import initial_norm_share as initial_norm_share
     from theory.transformer.layer_norm import normed_transformer_drive as normed_transformer_drive
+    from theory.transformer.normed_adam import last_token_adam as last_token_adam
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow
     from theory.transformer.one_layer import lemma4_flow as lemma4_flow

@@ -80,12 +80,17 @@ def normed_transformer_drive(
     if position is not None:
         rows = rows + check_shape("position", position, (d_m,))
     passed = []
-    for _ in range({"none": 0, "pre": 1, "post": 2 * n_layers}[norm]):
+    for _ in range(n_norms(norm, n_layers)):
         rows, scale = layer_norm(rows, epsilon)
         passed.append((rows, scale))
     for normed, scale in reversed(passed):
         pulled = norm_slope(pulled, normed, scale)
     return np.asarray(pulled)
+
+
+def n_norms(norm: Placement, n_layers: int) -> int:
+    """Return how many norms stand between the embedding and the read-out on the residual path."""
+    return {"none": 0, "pre": 1, "post": 2 * n_layers}[norm]
 
 
 @checked
