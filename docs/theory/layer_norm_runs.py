@@ -4,12 +4,12 @@ Fixed before any comparison:
 
 - Runs: studies transformer (pre-norm), post-norm and no-norm, γ = 0.8 and 0.3, seeds 0 and 1.
 - Snapshots: the first, after one epoch, and the early one (``validate.times.early_epoch``).
-- Prediction: ``last_token_adam``, AdamW on the residual path with the run's placement, rate, decay, batch and γ, on the
-  last tokens and labels of the run's own training set, from weights of a draw of its own.
-- Rivals: the same without norm; cosines of P^s − u, the Propositions as printed; one kind, 1 within a kind and 0
-  between; −|i − j|, correlation only.
-- Measures: mean cosine among memory anchors, among reasoning anchors and between the two; Pearson's correlation
-  and RMSE over the 190 pairs of anchors.
+- Prediction: ``last_token_adam``, AdamW on the residual path with the run's placement, rate, decay, batch
+  and γ, on the last tokens and labels of the run's own training set, from weights of a draw of its own.
+- Rivals: the same without norm; cosines of P^s − u, the Propositions as printed; one kind, 1 within a kind
+  and 0 between; −|i − j|, correlation only.
+- Measures: mean cosine among memory anchors, among reasoning anchors and between the two; Pearson's
+  correlation and RMSE over the 190 pairs of anchors.
 - Explained: the memory anchors' mean cosine is predicted within 0.2 in every run at γ = 0.8, early.
 """
 
@@ -29,12 +29,13 @@ from validate.observe.find import kept
 from validate.times import early_epoch
 
 STUDIES, RATES, SEEDS = ("transformer", "post-norm", "no-norm"), (0.8, 0.3), (0, 1)
+HEAD = ("study", "γ", "seed", "epoch", "prediction", "memory", "reason", "cross", "Pearson", "RMSE")
 PRINTED = "{:<11} {:<4} {:<4} {:>5}  {:<22} {:>6} {:>6} {:>6}  {:>7} {:>6}"
 
 
 def main() -> None:
     """Print a line for each run, snapshot and predictor."""
-    print(PRINTED.format(*"study γ seed epoch prediction memory reason cross Pearson RMSE".split()))
+    print(PRINTED.format(*HEAD))
     for study in STUDIES:
         for run in kept(study):
             if run.config.init_rate in RATES and run.config.seed in SEEDS:
@@ -46,7 +47,9 @@ def compare(study: str, run: Observations) -> None:
     epochs = sorted({run.epochs[1], early_epoch(run)})
     joint = last_token_table(run.config)
     steps = [round(epoch * run.metrics[-1]["step"] / run.metrics[-1]["epoch"]) for epoch in epochs]
-    with_norm, without = (adam(run.config, joint, steps, norm) for norm in (run.config.model.norm, "none"))
+    without = adam(run.config, joint, steps, "none")
+    own = run.config.model.norm
+    with_norm = without if own == "none" else adam(run.config, joint, steps, own)
     anchors = list(run.task.anchors)
     label_rows = th.label_table(run.task, held_out=True)[anchors] - 1 / run.task.vocab_size
     kind = np.array([token in run.task.memory_anchors for token in anchors])
@@ -102,9 +105,10 @@ def _line(
     score = measures(cosines[pairs], observed[pairs])
     rank_only = name.startswith("-")
     shown = "" if name == "observed" else f"{score['pearson']:.3f}"
+    error = "" if rank_only or not shown else f"{score['rmse']:.3f}"
     return [
         study, f"{run.config.init_rate:g}", str(run.config.seed), str(epoch), name,
-        *(["", "", ""] if rank_only else means), shown, "" if rank_only or not shown else f"{score['rmse']:.3f}",
+        *(["", "", ""] if rank_only else means), shown, error,
     ]  # fmt: skip
 
 

@@ -50,19 +50,41 @@ def test_full_batch_steps_are_those_of_torch(norm: str, record_error: Callable[.
 @pytest.mark.parametrize(("norm", "tolerance"), [("none", 1e-10), ("pre", 0.2)])
 def test_second_moments_are_means_over_sequences(norm: str, tolerance: float) -> None:
     """Every last token and label once, by autograd; a norm's part along x is left out, 1/d_m of the sum."""
-    model = _LastToken(JOINT, N_NORMS[norm], 1e-3, 10)
+    model = _LastToken(JOINT, N_NORMS[norm], 1e-3)
     weights = [torch.tensor(w, requires_grad=True) for w in START]
     table = losses(*weights, N_NORMS[norm])
-    mean, squares = model.gradients(*START)
+    state = model.forward(*START)
+    mean = model.gradients(state, START[2])
     expected = [np.zeros_like(w) for w in START]
     for (s, i), share in np.ndenumerate(JOINT):
         gradients = torch.autograd.grad(table[s, i], weights, retain_graph=True)
         for total, g in zip(expected, gradients, strict=True):
             total += share * g.numpy() ** 2
-    for g, square, second in zip(mean, squares, expected, strict=True):
-        exact = g**2 + (second - g**2) / 10
-        assert square.sum() == pytest.approx(exact.sum(), rel=tolerance)
-        assert np.corrcoef(square.ravel(), exact.ravel())[0, 1] > 0.95
+    for g, variance, second in zip(mean, model.noise(state, START[2], mean), expected, strict=True):
+        assert variance.sum() == pytest.approx((second - g**2).sum(), rel=tolerance)
+        assert np.corrcoef(variance.ravel(), (second - g**2).ravel())[0, 1] > 0.95
+
+
+def test_noise_of_batches_takes_the_place_of_the_gradient_in_a_step() -> None:
+    """Without it every entry first moves by the rate; with one sequence a batch by less."""
+
+    def first(batch_size: int | None) -> FloatArray:
+        found = last_token_adam(
+            JOINT, START[0], START[2], [1], AdamSettings(1e-2, weight_decay=1e-9), position=START[1],
+            batch_size=batch_size,
+        )  # fmt: skip
+        return np.abs(found[0] - START[0])
+
+    assert first(None) == pytest.approx(1e-2, rel=1e-3)
+    assert first(1).mean() < 0.5 * first(1000).mean() < 0.5e-2
+    assert first(10**9) == pytest.approx(1e-2, rel=1e-3)
+
+
+def test_a_token_that_never_ends_a_sequence_only_decays() -> None:
+    joint = JOINT.copy()
+    joint[2] = 0
+    found = last_token_adam(joint, START[0], START[2], [3], SETTINGS, position=START[1])
+    assert found[0, 2] == pytest.approx(START[0][2] * (1 - 1e-4) ** 3, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ from theory.integrate.adam import AdamSettings, AdamW
 from theory.language.drives import layer_norm, norm_slope
 from theory.transformer.layer_norm import Placement, n_norms
 
+_NOISE_EVERY = 10
+"""Steps after which the variance of the gradient is computed anew, at most."""
+
 
 @checked
 def last_token_adam(
@@ -69,15 +72,33 @@ def last_token_adam(
     if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
         raise InputError("steps", list(steps), "not increasing", "sort them")
     readout, last = check_shape("W_U", W_U, (d_m, d)).copy(), check_shape("position", position, (d_m,)).copy()
-    model = _LastToken(table / table.sum(), n_norms(norm, n_layers), epsilon, batch_size)
-    optimizer = AdamW(settings, [rows, last, readout])
-    kept = []
+    ending = table.any(axis=1)
+    model = _LastToken(table[ending] / table.sum(), n_norms(norm, n_layers), epsilon)
+    optimizer = AdamW(settings, [rows[ending], last, readout])
+    noise: list[FloatArray] = []
+    fresh, kept = 0, []
     for count in steps:
         while optimizer.steps < count:
-            gradients, squares = model.gradients(rows, last, readout)
-            optimizer.step(gradients, squares)
-        kept.append(rows.copy())
+            state = model.forward(*optimizer.weights)
+            mean = model.gradients(state, readout)
+            if batch_size is not None and optimizer.steps >= fresh:
+                # The second moment averages over a thousand steps, in which the noise hardly changes.
+                noise = [n / batch_size for n in model.noise(state, readout, mean)]
+                fresh = optimizer.steps + max(1, min(_NOISE_EVERY, optimizer.steps // 20))
+            squares = [g**2 + n for g, n in zip(mean, noise, strict=True)] if noise else [g**2 for g in mean]
+            optimizer.step(mean, squares)
+        kept.append(rows * (1 - settings.rate * settings.weight_decay) ** count)
+        kept[-1][ending] = optimizer.weights[0]
     return np.array(kept).reshape(len(kept), d, d_m)
+
+
+@dataclass(frozen=True)
+class _State:
+    """A pass over all last tokens: what the read-out reads, the softmax, and each norm's output and scale."""
+
+    x: FloatArray
+    p: FloatArray
+    passed: list[tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -85,37 +106,34 @@ class _LastToken:
     joint: FloatArray
     n_norms: int
     epsilon: float
-    batch_size: int | None
 
-    def gradients(
-        self, rows: FloatArray, last: FloatArray, readout: FloatArray
-    ) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Return mean gradients of the embedding, the last position and the read-out, and mean squares."""
+    def forward(self, rows: FloatArray, last: FloatArray, readout: FloatArray) -> _State:
+        """Read every last token once."""
         x, passed = rows + last, []
         for _ in range(self.n_norms):
             x, scale = layer_norm(x, self.epsilon)
             passed.append((x, scale))
-        ratios = self.joint.sum(axis=1, keepdims=True)
-        p = softmax(x @ readout, axis=1)
-        pulled = (ratios * p - self.joint) @ readout.T
-        for normed, scale in reversed(passed):
-            pulled = norm_slope(pulled, normed, scale)
-        mean = [pulled, pulled.sum(axis=0), x.T @ (ratios * p - self.joint)]
-        if self.batch_size is None:
-            return mean, [g**2 for g in mean]
-        second = self._second_moments(x, p, readout, [scale for _, scale in passed])
-        noise = [(m - g**2) / self.batch_size for m, g in zip(second, mean, strict=True)]
-        return mean, [g**2 + np.maximum(n, 0.0) for g, n in zip(mean, noise, strict=True)]
+        return _State(x, softmax(x @ readout, axis=1), passed)
 
-    def _second_moments(
-        self, x: FloatArray, p: FloatArray, readout: FloatArray, scales: list[FloatArray]
-    ) -> list[FloatArray]:
-        """Return E g² of one sequence; of a norm's derivative the part along x, 1/d_m of it, is left out."""
-        ratios, columns = self.joint.sum(axis=1, keepdims=True), readout.T
-        if scales:
+    def gradients(self, state: _State, readout: FloatArray) -> list[FloatArray]:
+        """Return the mean gradients of the embedding, the last position and the read-out."""
+        wrong = self.joint.sum(axis=1, keepdims=True) * state.p - self.joint
+        pulled = wrong @ readout.T
+        for normed, scale in reversed(state.passed):
+            pulled = norm_slope(pulled, normed, scale)
+        return [pulled, pulled.sum(axis=0), state.x.T @ wrong]
+
+    def noise(self, state: _State, readout: FloatArray, mean: list[FloatArray]) -> list[FloatArray]:
+        """Return the variance of one sequence's gradients.
+
+        Of a norm's derivative the part along x is left out, 1/d_m of it.
+        """
+        ratios, columns, p = self.joint.sum(axis=1, keepdims=True), readout.T, state.p
+        if state.passed:
             columns = columns - columns.mean(axis=1, keepdims=True)
         expected = p @ columns
         square = self.joint @ columns**2 - 2 * (self.joint @ columns) * expected + ratios * expected**2
-        for scale in scales:
+        for _, scale in state.passed:
             square = square * scale**2
-        return [square, square.sum(axis=0), (x**2).T @ (self.joint * (1 - 2 * p) + ratios * p**2)]
+        moments = [square, square.sum(axis=0), (state.x**2).T @ (self.joint * (1 - 2 * p) + ratios * p**2)]
+        return [np.maximum(m - g**2, 0.0) for m, g in zip(moments, mean, strict=True)]
