@@ -176,6 +176,12 @@ if TYPE_CHECKING:
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow
     from theory.transformer.one_layer import lemma4_flow as lemma4_flow
     from theory.transformer.one_layer import one_layer_logits as one_layer_logits
+    from theory.transformer.query_key import adam_attention_bound as adam_attention_bound
+    from theory.transformer.query_key import gradient_exponents as gradient_exponents
+    from theory.transformer.query_key import leading_query_key_matrix as leading_query_key_matrix
+    from theory.transformer.query_key import query_key_flow as query_key_flow
+    from theory.transformer.query_key import query_key_matrix as query_key_matrix
+    from theory.transformer.query_key import query_key_onset as query_key_onset
     from theory.transformer.value_growth import ValueGrowth as ValueGrowth
     from theory.transformer.value_growth import predict_value_growth as predict_value_growth
     from theory.transformer.value_growth import value_drive as value_drive

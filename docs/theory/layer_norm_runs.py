@@ -15,6 +15,7 @@ Fixed before any comparison:
 
 from __future__ import annotations
 
+import itertools
 import signal
 
 import numpy as np
@@ -36,9 +37,9 @@ PRINTED = "{:<11} {:<4} {:<4} {:>5}  {:<22} {:>6} {:>6} {:>6}  {:>7} {:>6}"
 def main() -> None:
     """Print a line for each run, snapshot and predictor."""
     print(PRINTED.format(*HEAD))
-    for study in STUDIES:
+    for rate, study in itertools.product(RATES, STUDIES):
         for run in kept(study):
-            if run.config.init_rate in RATES and run.config.seed in SEEDS:
+            if run.config.init_rate == rate and run.config.seed in SEEDS:
                 compare(study, run)
 
 
