@@ -179,9 +179,9 @@ if TYPE_CHECKING:
     from theory.transformer.query_key import adam_attention_bound as adam_attention_bound
     from theory.transformer.query_key import gradient_exponents as gradient_exponents
     from theory.transformer.query_key import leading_query_key_matrix as leading_query_key_matrix
-    from theory.transformer.query_key import query_key_flow as query_key_flow
     from theory.transformer.query_key import query_key_matrix as query_key_matrix
     from theory.transformer.query_key import query_key_onset as query_key_onset
+    from theory.transformer.query_key import two_factor_flow as two_factor_flow
     from theory.transformer.value_growth import ValueGrowth as ValueGrowth
     from theory.transformer.value_growth import predict_value_growth as predict_value_growth
     from theory.transformer.value_growth import value_drive as value_drive

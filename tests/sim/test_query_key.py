@@ -14,9 +14,9 @@ from theory import (
     fit_exponent,
     gradient_exponents,
     leading_query_key_matrix,
-    query_key_flow,
     query_key_matrix,
     query_key_onset,
+    two_factor_flow,
 )
 from theory.transformer.query_key import logit_spread
 
@@ -73,19 +73,19 @@ def test_at_leading_order_a_key_and_a_noise_token_in_one_position_are_read_alike
     key, noise = np.array([6, 3, 3, 7]), np.array([6, 8, 3, 3])
     assert all((sequences == row).all(axis=1).any() for row in (key, noise))
     x = p["W_E"][0].numpy()[np.stack([key, noise])] + p["W_pos"][0].numpy()
-    queries, keys = query_key_flow(G, p["1.W_Q"][0].numpy(), p["1.W_K"][0].numpy(), 10.0)
+    queries, keys = two_factor_flow(G, p["1.W_Q"][0].numpy(), p["1.W_K"][0].numpy(), 10.0)
     logits = (x[0, -1] @ queries) @ (x[:, 0] @ keys).T
     assert logits[0] == pytest.approx(logits[1], rel=1e-12)
 
 
-def test_flow_is_the_solution_of_its_equations() -> None:
-    rng = np.random.default_rng(0)
-    G, queries, keys = rng.standard_normal((4, 4)), *rng.standard_normal((2, 4, 2))
-    h, t = 1e-5, 0.7
-    before, now, after = (query_key_flow(G, queries, keys, time) for time in (t - h, t, t + h))
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_flow_is_the_solution_of_its_equations(shape: tuple[int, int]) -> None:
+    rng, h, t = np.random.default_rng(0), 1e-5, 0.7
+    G, first, second = rng.standard_normal(shape), *(rng.standard_normal((n, 2)) for n in shape)
+    before, now, after = (two_factor_flow(G, first, second, time) for time in (t - h, t, t + h))
     assert (after[0] - before[0]) / (2 * h) == pytest.approx(G @ now[1], rel=1e-6)
     assert (after[1] - before[1]) / (2 * h) == pytest.approx(G.T @ now[0], rel=1e-6)
-    assert query_key_flow(G, queries, keys, 0.0)[0] == pytest.approx(queries)
+    assert two_factor_flow(G, first, second, 0.0)[0] == pytest.approx(first)
 
 
 def test_onset_comes_at_the_logarithm_of_the_scale() -> None:
@@ -95,7 +95,7 @@ def test_onset_comes_at_the_logarithm_of_the_scale() -> None:
     x = rng.standard_normal((9, 5, 4))
     first, later = (query_key_onset(G, s * queries, s * keys, x) for s in (1.0, 0.5))
     assert later - first == pytest.approx(np.log(2) / np.linalg.norm(G, 2), rel=1e-3)
-    assert logit_spread(x, *query_key_flow(G, queries, keys, first)) == pytest.approx(0.1, rel=1e-6)
+    assert logit_spread(x, *two_factor_flow(G, queries, keys, first)) == pytest.approx(0.1, rel=1e-6)
     assert query_key_onset(0 * G, queries, keys, x) == np.inf
     assert query_key_onset(G, 1e4 * queries, 1e4 * keys, x) == 0
 
@@ -114,8 +114,9 @@ def test_no_rows_of_the_norms_length_exceed_the_bound_for_adam() -> None:
     [
         (lambda: query_key_matrix(np.ones((2, 3, 4)), np.ones((2, 3)), np.eye(4), 2), "pulls"),
         (lambda: query_key_matrix(np.ones((2, 3)), np.ones((2, 3)), np.eye(4), 2), "inputs"),
-        (lambda: query_key_flow(np.eye(3), np.ones((4, 2)), np.ones((4, 2)), 1.0), "G"),
-        (lambda: query_key_flow(np.eye(3), np.ones((3, 2)), np.ones((3, 2)), 1e3), "time"),
+        (lambda: two_factor_flow(np.eye(3), np.ones((4, 2)), np.ones((3, 2)), 1.0), "G"),
+        (lambda: two_factor_flow(np.eye(3), np.ones((3, 2)), np.ones((3, 1)), 1.0), "B"),
+        (lambda: two_factor_flow(np.eye(3), np.ones((3, 2)), np.ones((3, 2)), 1e3), "time"),
         (lambda: gradient_exponents("middle"), "norm"),
         (lambda: leading(drawn(1, 1.0) | {"W_pos": drawn(1, 1.0)["W_U"]}, "none", 0.0, 1), "W_pos"),
         (lambda: adam_attention_bound(D, 3, 0.0), "rate"),

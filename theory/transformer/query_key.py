@@ -146,18 +146,19 @@ def leading_query_key_matrix(
 
 
 @checked
-def query_key_flow(
-    G: Real[ArrayLike, "d_m d_m"],
-    W_Q: Real[ArrayLike, "d_m d_k"],
-    W_K: Real[ArrayLike, "d_m d_k"],
-    time: float,
+def two_factor_flow(
+    G: Real[ArrayLike, "m n"], A: Real[ArrayLike, "m k"], B: Real[ArrayLike, "n k"], time: float
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Return W_Q and W_K after some time while G stays: cosh and sinh of its singular values.
+    r"""Return A and B after some time of :math:`\dot A = G B`, :math:`\dot B = G^\top A`, G staying as it is.
+
+    Along each pair of G's singular vectors they grow like cosh and sinh of σt. So do W_Q and W_K, with the G
+    of ``query_key_matrix``; and, at p = u and without a norm, the embedding and the read-out, with
+    A = W_E, B = :math:`W_U^\top` and :math:`G = C_L`.
 
     Parameters
     ----------
-    G : array_like, shape (d_m, d_m)
-    W_Q, W_K : array_like, shape (d_m, d_k)
+    G : array_like, shape (m, n)
+    A, B : array_like, shapes (m, k), (n, k)
         At time 0.
     time : float
         In units of Σ learning rate.
@@ -165,17 +166,16 @@ def query_key_flow(
     Raises
     ------
     InputError
-        If shapes disagree.
+        If shapes disagree, or the time is so long that the matrices overflow.
     """
-    queries, keys = check_shape("W_Q", W_Q, (None, None)), check_shape("W_K", W_K, np.shape(W_Q))
-    left, values, right = np.linalg.svd(check_shape("G", G, (len(queries),) * 2))
-    if time * values[0] > _LARGEST_EXPONENT:
-        raise InputError(
-            "time", time, "the weights overflow", f"give at most {_LARGEST_EXPONENT / values[0]:.3g}"
-        )
-    cosh, sinh = np.cosh(values * time)[:, None], np.sinh(values * time)[:, None]
-    q, k = left.T @ queries, right @ keys
-    return left @ (cosh * q + sinh * k), right.T @ (cosh * k + sinh * q)
+    first, second = check_shape("A", A, (None, None)), check_shape("B", B, (None, np.shape(A)[-1]))
+    left, values, right = np.linalg.svd(check_shape("G", G, (len(first), len(second))), full_matrices=False)
+    if abs(time) * values[0] > _LARGEST_EXPONENT:
+        longest = _LARGEST_EXPONENT / values[0]
+        raise InputError("time", time, "the matrices overflow", f"give at most {longest:.3g}")
+    grown, mixed = (np.cosh(values * time) - 1)[:, None], np.sinh(values * time)[:, None]
+    a, b = left.T @ first, right @ second
+    return first + left @ (grown * a + mixed * b), second + right.T @ (grown * b + mixed * a)
 
 
 @checked
@@ -191,8 +191,10 @@ def query_key_onset(
 
     Parameters
     ----------
-    G, W_Q, W_K
-        As in ``query_key_flow``.
+    G : array_like, shape (d_m, d_m)
+        ``query_key_matrix`` or ``leading_query_key_matrix``.
+    W_Q, W_K : array_like, shape (d_m, d_k)
+        At time 0.
     inputs : array_like, shape (n, L, d_m)
         What the attention reads.
     spread : float, optional
@@ -206,7 +208,7 @@ def query_key_onset(
     x = check_shape("inputs", inputs, (None, None, None))
 
     def reached(time: float) -> bool:
-        return logit_spread(x, *query_key_flow(G, W_Q, W_K, time)) >= spread
+        return logit_spread(x, *two_factor_flow(G, W_Q, W_K, time)) >= spread
 
     if reached(0.0):
         return 0.0
