@@ -106,16 +106,16 @@ def exponents() -> None:
 def onset() -> None:
     print("## Σ rate at which logits, W_V W_O and attention have reached 0.1; full-batch descent")
     print("norm  scale   logits  predicted  W_V W_O  attention  predicted from the first")
-    for norm, rate in (("none", 0.5), ("pre", 0.02)):
+    for norm, rate in (("none", 0.2), ("pre", 0.02)):
         for scale in (0.1, 0.05, 0.025):
             _onset(Setup(norm, scale), rate)
 
 
-def _onset(setup: Setup, rate: float, most: int = 6000, every: int = 5) -> None:
+def _onset(setup: Setup, rate: float, most: int = 10_000) -> None:
     times: list[float] = [float("nan")] * 3
     later = float("nan")
     for step, p in enumerate(train(setup, lambda tensors: torch.optim.SGD(tensors, lr=rate))):
-        if step % every:
+        if step > 100 and step % 20:
             continue
         for k, size in enumerate(sizes(p, setup)):
             if size >= REACHED and np.isnan(times[k]):
