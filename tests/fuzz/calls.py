@@ -113,6 +113,7 @@ def _arguments() -> dict[str, dict[str, Any]]:
         | _attention()
         | _transformer()
         | _layer_norm()
+        | _query_key()
     )
 
 
@@ -404,9 +405,45 @@ def _layer_norm() -> dict[str, dict[str, Any]]:
             "epsilon": 0.1,
             "n_layers": 2,
         },
+        "last_token_adam": {
+            "joint": np.full((D, D), 0.02),
+            "W_E": SQUARE[:, :3],
+            "W_U": SQUARE[:3],
+            "steps": [0, 2],
+            "settings": theory.AdamSettings(0.1),
+            "position": SQUARE[0, :3],
+            "norm": "post",
+            "epsilon": 0.1,
+            "n_layers": 2,
+            "batch_size": 3,
+        },
         "initial_norm_share": start | {"norm": "post", "n_norms": 2},
         "epsilon_init_rate": {"d_m": 8, "positions": True, "epsilon": 0.1},
         "branch_gains": start | {"d_k": 3, "d_f": 5, "length": 4, "norm": "pre", "activation": "linear"},
+    }
+
+
+def _query_key() -> dict[str, dict[str, Any]]:
+    inputs = np.random.default_rng(3).standard_normal((4, 2, 3))
+    square, table = inputs[0, 0][:, None] * inputs[1, 0], inputs[:3, 0]
+    return {
+        "gradient_exponents": {"norm": "post", "n_layers": 2},
+        "query_key_matrix": {"inputs": inputs, "pulls": inputs[:, 1], "W_VO": square, "d_k": 3},
+        "leading_query_key_matrix": {
+            "sequences": SEQUENCES,
+            "labels": SMALL_LABELS,
+            "W_E": SQUARE[:, :3],
+            "W_pos": SQUARE[:2, :3],
+            "W_U": SQUARE[:3],
+            "W_VO": square,
+            "d_k": 3,
+            "norm": "post",
+            "epsilon": 0.1,
+            "n_layers": 2,
+        },
+        "two_factor_flow": {"G": square, "A": table, "B": table, "time": 0.5},
+        "query_key_onset": {"G": square, "W_Q": table, "W_K": table, "inputs": inputs, "spread": 0.1},
+        "adam_attention_bound": {"d_m": 8, "d_k": 3, "rate": 0.1, "initial": 0.01, "logit": 1.0},
     }
 
 

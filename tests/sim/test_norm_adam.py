@@ -21,8 +21,9 @@ SETTINGS = AdamSettings(1e-2)
 N_NORMS = {"none": 0, "pre": 1, "post": 4}
 
 
-def losses(rows: torch.Tensor, last: torch.Tensor, readout: torch.Tensor, n_norms: int) -> torch.Tensor:
+def losses(weights: list[torch.Tensor], n_norms: int) -> torch.Tensor:
     """Return the loss of every last token and label, shape (D, D)."""
+    rows, last, readout = weights
     x = rows + last
     for _ in range(n_norms):
         x = torch.nn.functional.layer_norm(x, (WIDTH,), eps=1e-3)
@@ -36,7 +37,7 @@ def test_full_batch_steps_are_those_of_torch(norm: str, record_error: Callable[.
     kept = []
     for _ in range(6):
         optimizer.zero_grad()
-        (torch.tensor(JOINT) * losses(*weights, N_NORMS[norm])).sum().backward()  # type: ignore[no-untyped-call]
+        (torch.tensor(JOINT) * losses(weights, N_NORMS[norm])).sum().backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         kept.append(weights[0].detach().numpy().copy())
     found = last_token_adam(
@@ -52,14 +53,14 @@ def test_second_moments_are_means_over_sequences(norm: str, tolerance: float) ->
     """Every last token and label once, by autograd; a norm's part along x is left out, 1/d_m of the sum."""
     model = _LastToken(JOINT, N_NORMS[norm], 1e-3)
     weights = [torch.tensor(w, requires_grad=True) for w in START]
-    table = losses(*weights, N_NORMS[norm])
+    table = losses(weights, N_NORMS[norm])
     state = model.forward(*START)
     mean = model.gradients(state, START[2])
     expected = [np.zeros_like(w) for w in START]
     for (s, i), share in np.ndenumerate(JOINT):
         gradients = torch.autograd.grad(table[s, i], weights, retain_graph=True)
-        for total, g in zip(expected, gradients, strict=True):
-            total += share * g.numpy() ** 2
+        for total, own in zip(expected, gradients, strict=True):
+            total += share * own.numpy() ** 2
     for g, variance, second in zip(mean, model.noise(state, START[2], mean), expected, strict=True):
         assert variance.sum() == pytest.approx((second - g**2).sum(), rel=tolerance)
         assert np.corrcoef(variance.ravel(), (second - g**2).ravel())[0, 1] > 0.95
