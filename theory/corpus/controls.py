@@ -109,10 +109,16 @@ def frequency_matched(
         If a corpus is empty or a token lies outside the vocabulary.
     """
     own, theirs = (_shares(name, values) for name, values in (("counts", counts), ("other", other)))
-    wanted = check_tokens("tokens", tokens, len(own))
+    return nearest_in_ratio(own, theirs, check_tokens("tokens", tokens, len(own)), factor)
+
+
+def nearest_in_ratio(
+    own: npt.NDArray[Any], theirs: npt.NDArray[Any], tokens: npt.NDArray[np.int64], factor: float
+) -> list[tuple[int, int]]:
+    """Return ``frequency_matched`` for frequencies of one unit, whatever they add up to."""
     free = np.flatnonzero(theirs > 0)
     found = []
-    for token in wanted[np.argsort(-own[wanted], kind="stable")]:
+    for token in tokens[np.argsort(-own[tokens], kind="stable")]:
         if not own[token] or not free.size:
             continue
         distance = np.abs(np.log(theirs[free] / own[token]))

@@ -13,12 +13,15 @@ from sim.runs.run import Run
 from sim.seeds import numpy_stream
 from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
 from theory.arrays import FloatArray
+from theory.corpus.controls import nearest_in_ratio
 from theory.corpus.rows import CountPredictor
 from validate.corpus.embedding import cosines_of_gram
 
 IntArray = npt.NDArray[np.int64]
 SHOWN = 40
 """The most frequent words of each corpus, whose cosines are observed one by one."""
+MATCHED = 1.25
+"""The largest ratio of the frequencies of two tokens that are called equally frequent."""
 PREDICTORS: tuple[CountPredictor, ...] = ("tied", "bigram", "marginal", "readout")
 
 
@@ -29,6 +32,8 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
 
     - "cosine/NAME" (E, k, k) of the words' embeddings, "cosine/centred/NAME" of these less their mean;
     - "mean_cosine/NAME" (E,) over all its tokens, "mean_cosine_centred/NAME" less the mean of all corpora's;
+    - of the first two corpora "matched/NAME" (m,), tokens that only one of them has, in pairs of equal
+      frequency, and "mean_cosine_matched/NAME" (E,) over these; neither where there are fewer than two pairs;
     - "predicted/PREDICTOR/NAME", "predicted/PREDICTOR/centred/NAME" (k, k) and
       "predicted_mean/PREDICTOR/NAME" (): from the counts of all corpora together, as the model sees them;
       "control/..." and "control_mean/..." from shuffled text;
@@ -42,7 +47,9 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
     shuffled = {name: _shuffled(corpus, rng) for name, corpus in corpora.items()}
     found |= _predicted(_counts(corpora), shown, every, "predicted")
     found |= _predicted(_counts(shuffled), shown, every, "control")
-    snapshots = [_geometry(run.embedding(epoch), shown, every) for epoch in run.snapshot_epochs]
+    matched = _matched(corpora)
+    found |= {f"matched/{name}": tokens.astype(np.float64) for name, tokens in matched.items()}
+    snapshots = [_geometry(run.embedding(epoch), shown, every, matched) for epoch in run.snapshot_epochs]
     return found | {name: np.stack([each[name] for each in snapshots]) for name in snapshots[0]}
 
 
@@ -80,6 +87,27 @@ def _distinct(corpus: Corpus) -> IntArray:
     return np.setdiff1d(np.flatnonzero(corpus.counts), special)
 
 
+def _matched(corpora: Mapping[str, Corpus]) -> dict[str, IntArray]:
+    """Return tokens of the first two corpora, in pairs that occur equally often; none that both have.
+
+    The embedding sees the corpora together: frequency is the number of occurrences, whatever the length of a
+    corpus, and a token of both belongs to neither.
+    """
+    if len(corpora) < 2:
+        return {}
+    (first, one), (second, other), *_ = corpora.items()
+    shared = np.intersect1d(_distinct(one), _distinct(other))
+    alone = [np.setdiff1d(_distinct(corpus), shared) for corpus in (one, other)]
+    own, theirs = (
+        np.where(np.isin(np.arange(corpus.vocab_size), tokens), corpus.counts, 0)
+        for corpus, tokens in zip((one, other), alone, strict=True)
+    )
+    pairs = nearest_in_ratio(own, theirs, alone[0], MATCHED)
+    if len(pairs) < 2:
+        return {}
+    return dict(zip((first, second), np.array(pairs).T, strict=True))
+
+
 def _predicted(
     counts: CorpusCounts, shown: Mapping[str, IntArray], every: Mapping[str, IntArray], kind: str
 ) -> dict[str, FloatArray]:
@@ -95,10 +123,13 @@ def _predicted(
 
 
 def _geometry(
-    embedding: FloatArray, shown: Mapping[str, IntArray], every: Mapping[str, IntArray]
+    embedding: FloatArray,
+    shown: Mapping[str, IntArray],
+    every: Mapping[str, IntArray],
+    matched: Mapping[str, IntArray],
 ) -> dict[str, FloatArray]:
     centre = embedding[np.unique(np.concatenate(list(every.values())))].mean(axis=0)
-    found = {}
+    found = {f"mean_cosine_matched/{n}": _mean_cosine(embedding[tokens]) for n, tokens in matched.items()}
     for name, tokens in shown.items():
         gram = embedding[tokens] @ embedding[tokens].T
         found[f"cosine/{name}"] = cosines_of_gram(gram, mean_removed=False)

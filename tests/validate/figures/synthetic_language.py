@@ -42,7 +42,7 @@ def make_language_observations(gamma: float = 0.8, seed: int = 0) -> Observation
                 arrays[f"{kind}_mean/{predictor}/{name}"] = np.asarray(own.mean())
         for which in (name, f"centred/{name}"):
             arrays[f"cosine/{which}"] = np.stack([np.eye(WORDS), own, own])
-        for mean in ("mean_cosine", "mean_cosine_centred"):
+        for mean in ("mean_cosine", "mean_cosine_centred", "mean_cosine_matched"):
             arrays[f"{mean}/{name}"] = np.array([0.0, 0.1, 0.2]) + seed / 100
     lines = [
         {

@@ -9,6 +9,7 @@ import pytest
 
 from sim import Run
 from sim.data.language import END
+from tests.validate.figures.synthetic_language import make_language_observations
 from theory import InputError, corpus_counts, off_diagonal
 from validate.claims import judge_claims
 from validate.claims.entries.language import claims_on
@@ -48,6 +49,38 @@ def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Ob
     every = unit[words] @ unit[words].T
     assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(off_diagonal(every).mean())
     assert found.at("cosine/questions", 2).shape == (40, 40)
+
+
+def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
+    language_runs: list[Run], observed: list[Observations]
+) -> None:
+    """Each pair within a quarter; the mean cosine is that of these tokens' embeddings."""
+    run, found = language_runs[0], observed[0]
+    counts = {name: corpus.counts for name, corpus in run.corpora().items()}
+    tokens = {name: found.array(f"matched/{name}").astype(int) for name in counts}
+    assert len(tokens["toy"]) == len(np.unique(tokens["questions"])) > 1
+    assert not counts["questions"][tokens["toy"]].any()
+    assert not counts["toy"][tokens["questions"]].any()
+    ratios = counts["questions"][tokens["questions"]] / counts["toy"][tokens["toy"]]
+    assert (abs(np.log(ratios)) <= np.log(1.25) + 1e-12).all()
+    means = {}
+    for name, own in tokens.items():
+        rows = run.embedding(2)[own]
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        means[name] = off_diagonal(unit @ unit.T).mean()
+        assert float(found.at(f"mean_cosine_matched/{name}", 2)) == pytest.approx(means[name])
+    if language.early_epoch(found) == 2:
+        contrast = language.cosine_contrast(found, matched=True)
+        assert contrast == pytest.approx(means["toy"] - means["questions"])
+
+
+def test_a_trend_is_a_rank_correlation_over_gamma() -> None:
+    """The made-up gap is γ + seed / 10: it rises with every γ, and its negative falls."""
+    runs = [make_language_observations(gamma) for gamma in (0.8, 0.3, 1.0, 0.5)]
+    seed = {("", run.config.init_rate): run for run in runs}
+    assert language.trend(seed, language.loss_gap) == pytest.approx(1)
+    assert language.trend(seed, lambda run: abs(language.loss_gap(run) - 0.6)) == pytest.approx(0.4)
+    assert language.trend(seed, lambda run: -language.loss_gap(run)) == pytest.approx(-1)
 
 
 def test_gaps_are_differences_of_losses(observed: list[Observations]) -> None:
@@ -126,7 +159,9 @@ def test_figures_about_language_refuse_other_runs() -> None:
 
 def test_every_condition_of_the_ledger_can_be_measured(observed: list[Observations]) -> None:
     def find(needs: Needs) -> Sample:
-        return {("", g): [r for r in observed if r.config.init_rate == g] for g in needs.init_rates}
+        return {
+            ("", g): [r for r in observed if r.config.init_rate == g] for g in needs.init_rates or (0.3, 0.8)
+        }
 
     found = judge_claims(claims_on(("questions", "toy")), find)
     assert [finding.claim.number for finding in found] == [32, 33, 34, 35]

@@ -6,15 +6,16 @@ they get controls and the runs that are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from validate.claims.language import language_claims
-from validate.claims.measures.language import cosine_contrast, loss_gap, relative_gap
+from validate.claims.measures.language import cosine_contrast, loss_gap, relative_gap, trend
 from validate.claims.settings import LANGUAGE, of
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Seed, each, each_seed, note
-from validate.stats import ANY
+from validate.observe import Observations
+from validate.stats import ANY, COSINE
 
 Names = tuple[str, str]
 
@@ -31,7 +32,10 @@ def _before_training(condition: Condition, known: str) -> tuple[Condition, Condi
 
 
 def _growth(plain: Condition) -> tuple[Condition, ...]:
-    """Return that the gap grows with γ: in nats, relative as in the paper, and above the pairs' entropies."""
+    """Return that the gap grows with γ: in nats, relative as in the paper, and above the pairs' entropies.
+
+    Each between the two γ that most claims are about; the relative gap also over all γ.
+    """
 
     def rise(seed: Seed, known: str) -> float:
         return loss_gap(seed["", SMALL], known) - loss_gap(seed["", LARGE], known)
@@ -42,6 +46,7 @@ def _growth(plain: Condition) -> tuple[Condition, ...]:
     return (
         plain,
         replace(plain, what="ΔL at γ = 0.8 less that at 0.3", measure=each_seed(relative_rise)),
+        _trend("ΔL", relative_gap),
         note(
             "gap above pairs' entropy at γ = 0.8 less that at 0.3 (nats)",
             each_seed(partial(rise, known="pairs")),
@@ -51,18 +56,32 @@ def _growth(plain: Condition) -> tuple[Condition, ...]:
     )
 
 
-def _contrast(condition: Condition) -> tuple[Condition, ...]:
+def _trend(what: str, measure: Callable[[Observations], float]) -> Condition:
+    """Return that a measure rises with γ over all γ that there are, at least three."""
+    return Condition(
+        f"rank correlation of γ and {what}",
+        each_seed(partial(trend, measure=measure)),
+        ">",
+        0.0,
+        COSINE,
+        "no trend",
+        Needs(LANGUAGE.study, least_rates=3),
+        part="over γ",
+    )
+
+
+def _contrast(plain: Condition) -> tuple[Condition, ...]:
+    """Return the contrast of mean cosines: of all tokens, of tokens of equal frequency, and over γ."""
     at_large = Needs(LANGUAGE.study, (LARGE,))
     reason = "at γ = 0.3 the paper sees no such contrast (Fig. 14)"
-    control = replace(
-        condition,
-        what="the same at γ = 0.3",
-        measure=each(cosine_contrast),
-        role="control",
-        reason=reason,
-        needs=at_large,
-    )
-    return condition, control
+    found = []
+    for part, matched in (("all tokens", False), ("tokens of equal frequency", True)):
+        measure = each(partial(cosine_contrast, matched=matched))
+        condition = replace(plain, what=f"{plain.what}, {part}", measure=measure, part=part)
+        what = f"the same at γ = {LARGE:g}"
+        control = replace(condition, what=what, role="control", reason=reason, needs=at_large)
+        found += [condition, control]
+    return (*found, _trend("difference of mean cosines", cosine_contrast))
 
 
 def _predicted(names: Names, claims: Sequence[Claim]) -> tuple[Condition, ...]:

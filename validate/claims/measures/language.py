@@ -6,10 +6,15 @@ The first corpus of a task is the one that is expected to be learned first (PrOn
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sim.config.language import LanguageTask
 from theory import InputError
+from validate.claims.measures.learning import by_rate
+from validate.claims.measures.order import spearman
+from validate.claims.statements import Seed
 from validate.corpus.association import pearson
 from validate.observe import Observations
 
@@ -106,10 +111,19 @@ def cosine_correlation(
     return pearson(predicted[pairs], observed[pairs])
 
 
-def cosine_contrast(run: Observations) -> float:
-    """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B)."""
-    first, second = (run.at(f"mean_cosine/{name}", early_epoch(run)) for name in two_corpora(run))
+def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
+    """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B).
+
+    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
+    """
+    kind = "mean_cosine_matched" if matched else "mean_cosine"
+    first, second = (run.at(f"{kind}/{name}", early_epoch(run)) for name in two_corpora(run))
     return float(second - first)
+
+
+def trend(seed: Seed, measure: Callable[[Observations], float]) -> float:
+    """Return Spearman's correlation of γ and a measure of a seed's runs."""
+    return spearman(*by_rate(seed, measure))
 
 
 def correlation_gain(

@@ -17,7 +17,7 @@ from validate.figures.style import PALETTE
 from validate.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import Tokens
-from validate.stats import over_seeds
+from validate.stats import Estimate, over_seeds
 
 FIGURES_OF_LANGUAGE = (1, 7, 14)
 """The figures of the paper that this module builds."""
@@ -125,11 +125,18 @@ def _control(setting: Setting, name: str) -> CosineMatrix:
 
 
 def _means(setting: Setting) -> str:
-    """Return the mean cosine over all tokens of each corpus, in words."""
+    """Return the mean cosines of each corpus's tokens, in words: of all, centred, and of equal frequency."""
     epoch = min(early_epoch(run) for run in setting.runs)
     parts = []
     for name in two_corpora(setting.runs[0]):
-        observed = over_seeds(setting.array(f"mean_cosine/{name}", epoch), (-1.0, 1.0))
-        centred = over_seeds(setting.array(f"mean_cosine_centred/{name}", epoch), (-1.0, 1.0))
-        parts.append(f"{name} {observed}, {centred} with the common mean removed")
+        said = [f"{name} {_over(setting, f'mean_cosine/{name}', epoch)}"]
+        said.append(f"{_over(setting, f'mean_cosine_centred/{name}', epoch)} with the common mean removed")
+        if all(f"matched/{name}" in run.arrays for run in setting.runs):
+            matched = _over(setting, f"mean_cosine_matched/{name}", epoch)
+            said.append(f"{matched} over tokens that the other corpus lacks, in pairs of equal frequency")
+        parts.append(", ".join(said))
     return f"Mean cosine of all tokens at that snapshot: {'; '.join(parts)}."
+
+
+def _over(setting: Setting, array: str, epoch: int) -> Estimate:
+    return over_seeds(setting.array(array, epoch), (-1.0, 1.0))
