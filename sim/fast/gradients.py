@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.model import EmbMLPConfig, ModelSection, OneLayerConfig, TransformerConfig
+from sim.config.model import EmbMLPConfig, GPT2Config, ModelSection, OneLayerConfig, TransformerConfig
 from sim.fast.emb_mlp import emb_mlp
+from sim.fast.gpt2 import gpt2
 from sim.fast.transformer import transformer
 from sim.models.base import model_of
 from sim.models.layers import Parameters
@@ -27,6 +28,7 @@ TWINS: dict[type[ModelSection], Twin] = {
     EmbMLPConfig: emb_mlp,
     OneLayerConfig: transformer,
     TransformerConfig: transformer,
+    GPT2Config: gpt2,
 }
 """Gradients written out, for the sections that have them."""
 

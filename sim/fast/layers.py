@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -22,6 +23,8 @@ from sim.config.model_section import Activation
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
 
 ops: Any = torch.ops.aten
+Elementwise = Activation | Literal["gelu-tanh"]
+"""What stands between the two matrices of an MLP: a configuration's choice, or GPT-2's GELU."""
 
 
 def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
@@ -93,10 +96,16 @@ def _gelu(dh: Tensor, _: Tensor, before: Tensor) -> Tensor:
     return dh
 
 
-DERIVATIVES: dict[Activation, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+def _gelu_tanh(dh: Tensor, _: Tensor, before: Tensor) -> Tensor:
+    ops.gelu_backward.grad_input(dh, before, approximate="tanh", grad_input=dh)
+    return dh
+
+
+DERIVATIVES: dict[Elementwise, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "tanh": _tanh,
     "relu": _relu,
     "gelu": _gelu,
+    "gelu-tanh": _gelu_tanh,
     "identity": lambda dh, h, before: dh,
 }
 """From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
@@ -111,16 +120,17 @@ def tanh_(h: Tensor) -> Tensor:
     return e.div_(e + 2.0)
 
 
-IN_PLACE: dict[Activation, Callable[[Tensor], Tensor]] = {
+IN_PLACE: dict[Elementwise, Callable[[Tensor], Tensor]] = {
     "tanh": tanh_,
     "relu": torch.relu_,
     "gelu": ACTIVATIONS["gelu"],  # Its derivative needs the argument.
+    "gelu-tanh": partial(torch.nn.functional.gelu, approximate="tanh"),
     "identity": lambda h: h,
 }
 
 
 def mlp(
-    p: Parameters, prefix: str, x: Tensor, activation: Activation
+    p: Parameters, prefix: str, x: Tensor, activation: Elementwise
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
     """Return σ(x W_in + b_in) W_out + b_out, shape (M, R, d_m), and x, hidden and its argument."""
     before = add_bias(member_product(x, p[f"{prefix}W_in"]), p.get(f"{prefix}b_in"))
@@ -134,7 +144,7 @@ def mlp_backward(
     prefix: str,
     saved: tuple[Tensor, Tensor, Tensor],
     dy: Tensor,
-    activation: Activation,
+    activation: Elementwise,
     found: Parameters,
 ) -> Tensor:
     """Return dx of ``mlp``."""

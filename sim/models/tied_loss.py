@@ -32,32 +32,36 @@ def tied_cross_entropy(x: Tensor, table: Tensor, targets: Tensor) -> Tensor:
     return found
 
 
+def tied_gradients(x: Tensor, table: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return that loss and its gradients in x and the table, which the same block of logits gives."""
+    size, n = max(_ENTRIES // len(table), 1), len(x)
+    loss = x.new_zeros(())
+    to_x, to_table = torch.empty_like(x), torch.zeros_like(table)
+    for first in range(0, n, size):
+        rows, wanted = x[first : first + size], targets[first : first + size, None]
+        logits = rows @ table.T
+        largest = logits.amax(dim=1, keepdim=True)
+        reached = logits.gather(1, wanted) - largest
+        slopes = logits.sub_(largest).exp_()
+        total = slopes.sum(dim=1, keepdim=True)
+        loss += (total.log() - reached).sum()
+        slopes /= total
+        slopes.scatter_add_(1, wanted, torch.full_like(total, -1.0))
+        torch.mm(slopes, table, out=to_x[first : first + size])
+        to_table.addmm_(slopes.T, rows)
+    return loss / n, to_x.div_(n), to_table.div_(n)
+
+
 class _TiedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, table: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss; keep both gradients, which the same block of logits gives."""
-        size = max(_ENTRIES // len(table), 1)
-        loss = x.new_zeros(())
-        to_x, to_table = torch.empty_like(x), torch.zeros_like(table)
-        for first in range(0, len(x), size):
-            rows, wanted = x[first : first + size], targets[first : first + size, None]
-            logits = rows @ table.T
-            largest = logits.amax(dim=1, keepdim=True)
-            reached = logits.gather(1, wanted) - largest
-            slopes = logits.sub_(largest).exp_()
-            total = slopes.sum(dim=1, keepdim=True)
-            loss += (total.log() - reached).sum()
-            slopes /= total
-            slopes.scatter_add_(1, wanted, torch.full_like(total, -1.0))
-            torch.mm(slopes, table, out=to_x[first : first + size])
-            to_table.addmm_(slopes.T, rows)
-        ctx.save_for_backward(to_x, to_table)
-        ctx.n = len(x)
-        return loss / len(x)
+        """Return the loss; keep both gradients."""
+        loss, *gradients = tied_gradients(x, table, targets)
+        ctx.save_for_backward(*gradients)
+        return loss
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         """Return the gradients in x and the table."""
         to_x, to_table = ctx.saved_tensors
-        scale = gradients[0] / ctx.n
-        return to_x * scale, to_table * scale, None
+        return to_x * gradients[0], to_table * gradients[0], None

@@ -1,0 +1,141 @@
+"""The loss and gradients of GPT-2, computed for those positions alone that predict a token.
+
+Sequences are padded behind, and what stands at their end predicts nothing: such positions are rows of no
+product here. Attention alone takes sequences as rectangles; what it sees of padding is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sim.config.gpt2 import GPT2Config
+from sim.fast.layers import (
+    Norm,
+    add_bias,
+    input_gradient,
+    mlp,
+    mlp_backward,
+    ops,
+    table_gradient,
+    weight_gradient,
+)
+from sim.fast.matmul import small_products
+from sim.fast.projections import RowProjections
+from sim.models.base import model_of
+from sim.models.gpt2 import next_tokens
+from sim.models.layers import Parameters, look_up, member_product
+from sim.models.tied_loss import tied_gradients
+
+
+def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tuple[Tensor, Parameters]:
+    """Return the losses, shape (M,), and the gradients; several members, or a GPU, take autograd."""
+    if len(tokens) > 1 or tokens.is_cuda:
+        return model_of(model).losses_and_gradients(p, tokens, labels)
+    targets = next_tokens(tokens, labels)
+    rows = _Rows.of(targets)
+    seen = rows.gathered(tokens[..., None])[..., 0]
+    x = look_up(p["W_E"], seen[:, None])[:, 0] + p["W_pos"][:, rows.positions]
+    layers = [_Layer(model, layer, rows) for layer in range(model.n_layers)]
+    saved = []
+    for layer in layers:
+        x, own = layer.forward(p, x)
+        saved.append(own)
+    norm, found = Norm("ln_final", model.norm_epsilon), Parameters()
+    x, normed = norm.forward(p, x)
+    loss, to_x, to_table = tied_gradients(x[0], p["W_E"][0], rows.gathered(targets[..., None])[0, :, 0])
+    dx = norm.backward(p, normed, to_x[None], found)
+    for layer, own in zip(reversed(layers), reversed(saved), strict=True):
+        dx = layer.backward(p, own, dx, found)
+    found["W_E"] = table_gradient(p["W_E"].shape[1], seen, dx).add_(to_table)
+    found["W_pos"] = table_gradient(p["W_pos"].shape[1], rows.positions[None], dx)
+    return loss[None], found
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Which positions of a batch are rows: those that predict a token.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        B and L, where L is the longest sequence's.
+    index : Tensor of int64, shape (R,), or None
+        Their places among the B L; None if they are all of them.
+    positions : Tensor of int64, shape (R,)
+        Where in its sequence each is.
+    """
+
+    sizes: tuple[int, int]
+    index: Tensor | None
+    positions: Tensor
+
+    @classmethod
+    def of(cls, targets: Tensor) -> _Rows:
+        """Take the positions (1, B, L) that have a target."""
+        real = targets[0] >= 0
+        longest = int(real.sum(dim=1).max())
+        real = real[:, :longest]
+        positions = torch.arange(longest).expand(len(real), -1)
+        if bool(real.all()):
+            return cls((len(real), longest), None, positions.flatten())
+        return cls((len(real), longest), real.flatten().nonzero()[:, 0], positions[real])
+
+    def gathered(self, x: Tensor) -> Tensor:
+        """Return rows: (1, B, at least L, width) → (1, R, width)."""
+        flat = x[0, :, : self.sizes[1]].flatten(0, 1)
+        return (flat if self.index is None else flat.index_select(0, self.index))[None]
+
+    def spread(self, x: Tensor) -> Tensor:
+        """Return a rectangle with zeros between the rows: (1, R, width) → (1, B, L, width)."""
+        if self.index is not None:
+            B, L = self.sizes
+            x = x.new_zeros(1, B * L, x.shape[-1]).index_copy_(1, self.index, x)
+        return x.view(1, *self.sizes, -1)
+
+
+class _Layer:
+    """One layer: h = x + Attn(ln1(x)), x' = h + MLP(ln2(h))."""
+
+    def __init__(self, model: GPT2Config, layer: int, rows: _Rows) -> None:
+        self.prefix, self.rows, self.n_heads = f"{layer}.", rows, model.n_heads
+        self.projections = RowProjections(self.prefix, Norm(f"{self.prefix}ln1", model.norm_epsilon))
+        self.second = Norm(f"{self.prefix}ln2", model.norm_epsilon)
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return the layer's output, (1, R, d_m), and what its derivative needs."""
+        qkv, projected = self.projections.forward(p, x)
+        parts = self._heads(qkv, 3)
+        with small_products():
+            mixed, scale = ops._scaled_dot_product_flash_attention_for_cpu(*parts, 0.0, True)
+        seen = self._rows(mixed)
+        h = add_bias(member_product(seen, p[f"{self.prefix}W_O"]), p[f"{self.prefix}b_O"]).add_(x)
+        normed, of_norm = self.second.forward(p, h)
+        y, of_mlp = mlp(p, self.prefix, normed, "gelu-tanh")
+        return y.add_(h), (projected, parts, mixed, scale, seen, of_norm, of_mlp)
+
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, (1, R, d_m)."""
+        projected, parts, mixed, scale, seen, of_norm, of_mlp = saved
+        dh = mlp_backward(p, self.prefix, of_mlp, dy, "gelu-tanh", found)
+        dh = self.second.backward(p, of_norm, dh, found).add_(dy)
+        found[f"{self.prefix}W_O"], found[f"{self.prefix}b_O"] = weight_gradient(seen, dh), dh.sum(1)
+        (d_mixed,) = self._heads(input_gradient(dh, p[f"{self.prefix}W_O"]), 1)
+        with small_products():
+            d_parts = ops._scaled_dot_product_flash_attention_for_cpu_backward(
+                d_mixed, *parts, mixed, scale, 0.0, True
+            )
+        d_qkv = torch.cat([self._rows(part) for part in d_parts], dim=-1)
+        return self.projections.backward(p, projected, d_qkv, found).add_(dh)
+
+    def _heads(self, x: Tensor, n: int) -> tuple[Tensor, ...]:
+        """Return n rectangles, split among heads: (1, R, n H d_k) → (B, H, L, d_k) each."""
+        split = self.rows.spread(x).view(*self.rows.sizes, n, self.n_heads, -1)
+        return tuple(part.transpose(1, 2) for part in split.unbind(2))
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """Undo ``_heads`` for one of them."""
+        return self.rows.gathered(x.transpose(1, 2).flatten(2)[None])
