@@ -12,6 +12,7 @@ from sim.training.cost import cost_of_runs
 from sim.training.execution import Execution, Options
 from sim.training.kernels import check_kernels
 from sim.training.launch import check_device, epochs_left, pending_runs, train_members
+from sim.training.ranks import under_torchrun
 from theory import InputError
 from theory.paths import PathLike, as_path
 from validate.cost import cost_text, process_count
@@ -36,6 +37,9 @@ def train_members_with_progress(
     """Train members, each into its own folder, likewise; parameters are those of ``sim.train_members``."""
     if execution.resume and execution.overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+    if under_torchrun():
+        problem = "the command line trains in processes of its own"
+        raise InputError("torchrun", "several processes", problem, "call sim.train in a script of yours")
     check_device(execution.device)
     check_kernels(execution.kernels, execution.device)
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.

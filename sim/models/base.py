@@ -130,6 +130,10 @@ class Model(ABC, Generic[SectionT]):
         """Return how many rows of activations a sequence takes: one, or one for each position."""
         return 1
 
+    def n_targets(self, tokens: Tensor, labels: Tensor) -> int:
+        """Return what the loss of a batch is a mean over, up to a factor: here, its sequences."""
+        return labels.shape[1]
+
     def intermediates(
         self, parameters: Parameters, tokens: Tensor, names: Sequence[str]
     ) -> dict[str, Tensor]:

@@ -116,6 +116,10 @@ class GPT2(Model[GPT2Config]):
         d_m = self.section.d_m
         return d_m, d_m, d_m, 4 * d_m, d_m, vocab_size
 
+    def n_targets(self, tokens: Tensor, labels: Tensor) -> int:
+        """Return how many next tokens a batch has."""
+        return int((next_tokens(tokens, labels) >= 0).sum())
+
     def rows(self, length: int) -> int:
         """Return one row of activations for each position."""
         return length

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -21,7 +22,9 @@ from sim.training.engines.registry import engine_of
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
+from sim.training.ranks import under_torchrun
 from sim.training.session import Report
+from sim.training.shares import train_in_ranks
 from sim.training.size import check_size
 from sim.training.workers import SIGNALS
 from theory import InputError
@@ -108,6 +111,9 @@ def train_members(
     how = execution_of(execution, options)
     check_device(how.device)
     check_kernels(how.kernels, how.device)
+    if under_torchrun():
+        _train_in_ranks(members, paths_of(paths), how, report)
+        return
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
     folders, engine = paths_of(paths), engine_of(how.engine)
@@ -121,6 +127,16 @@ def train_members(
             busy = [run for job, status in ended if status == "busy" for run in job]
             left = _await_others(busy, stop)
     if "interrupted" in statuses or left:
+        raise KeyboardInterrupt
+
+
+def _train_in_ranks(
+    members: Sequence[MemberConfig], folders: Sequence[Path], how: Execution, report: Report
+) -> None:
+    """Train in all processes that torchrun started, one run after the other."""
+    with _stop_on_signals() as stop:
+        statuses = train_in_ranks(partial(pending_runs, members, folders, how), how, report, stop)
+    if "interrupted" in statuses:
         raise KeyboardInterrupt
 
 

@@ -20,6 +20,7 @@ from sim.runs.lock import only_writer
 from sim.runs.run import is_complete
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels
+from sim.training.ranks import Ranks
 from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
 from sim.training.start import choose_member_route, earlier_kernels, earlier_route, open_folders
 from sim.training.trainer import Trainer
@@ -152,6 +153,7 @@ class Session:
                     **provenance.software(),
                     **provenance.machine(str(self.trainer.device)),
                     "threads": torch.get_num_threads(),
+                    "ranks": self.trainer.n_ranks,
                     "matmul": self.route.as_dict(),
                     "kernels": self.kernels.as_dict(),
                     "seed": member.seed,
@@ -171,6 +173,7 @@ def train_together(
     *,
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    ranks: Ranks | None = None,
     **options: Unpack[Options],
 ) -> str:
     """Train members along one leading axis, each into its own run folder.
@@ -187,6 +190,8 @@ def train_together(
         Called after every epoch.
     stop : callable
         Called before every step; True ends the training after a checkpoint.
+    ranks : Ranks, optional
+        The processes that share each batch, of which this is the first.
     **options
         The fields of an ``Execution`` as keywords.
 
@@ -221,6 +226,9 @@ def train_together(
             recorded = earlier.get("sources", {})
             session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
             _restore(session)
+            if ranks is not None:
+                trainer.share(ranks)
+                ranks.sent((trainer.checkpoint(0), route.route))
             return session.run(stop)
 
 

@@ -16,6 +16,7 @@ from sim.config.run import MemberConfig, steps_in_epoch
 from sim.data.batches import Batches
 from sim.data.dataset import Dataset, build_dataset
 from sim.fast.gradients import Gradients, torch_gradients
+from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
 from sim.runs.records import CheckpointState
@@ -24,6 +25,7 @@ from sim.seeds import torch_stream
 from sim.training.device import check_device
 from sim.training.evaluate import evaluation_rows
 from sim.training.optimizer import Optimizer
+from sim.training.ranks import Ranks
 from sim.training.schedule import learning_rate
 from sim.training.size import check_size
 from sim.training.together import check_shared
@@ -58,6 +60,8 @@ class TrainingState:
         Members that diverged, with the step and the reason; their weights stay as they were before.
     batches : Batches
         The training sets, and the epoch's order of them.
+    n_ranks : int
+        Processes that share each batch.
     compiled : callable or None
         Compiled gradients for whole batches (``sim.training.kernels``).
 
@@ -95,10 +99,16 @@ class TrainingState:
         self.sum_learning_rate = [0.0] * len(self.members)
         self.failures: dict[int, str] = {}
         self.compiled: Gradients | None = None
+        self.n_ranks = 1
         tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
         labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
         self.batches = Batches(tokens, labels, self.batch)
         self._torch_gradients = torch_gradients(self.model, self.trained)
+
+    def share(self, ranks: Ranks) -> None:
+        """Take a share of each batch from now on, and add up the shares of all processes."""
+        self._torch_gradients = ranks.shared(self._torch_gradients, model_of(self.model), self.trained)
+        self.n_ranks = ranks.size
 
     @property
     def batch(self) -> int:
