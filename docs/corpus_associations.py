@@ -4,7 +4,9 @@ Run as ``python docs/corpus_associations.py FOLDER --seeds 0 1 2 --out runs/asso
 tinystories_lower.jsonl. Full-batch gradient descent from zero in float64, three layers. Every step is kept in
 ``--out``: run the same command again to resume, or with more ``--steps`` to continue. A step of the default
 size takes some 15 s of one core and 1.8 GiB; a line is printed after each from the third on, when all
-matrices have moved.
+matrices have moved. ``--keep FILE`` writes the last step's cosines of every seed, and those with the leading
+terms of the same texts shuffled, which claim 38 reads:
+``python docs/corpus_associations.py ../shared/data --words 1000 --keep validate/kept/associations.json``.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from sim import AssociationModel, build_corpus, read_documents
-from sim.runs.files import write_atomically
+from sim.runs.files import write_atomically, write_json
 from sim.runs.tensors import read_tensors, write_tensors
 from theory import Associations, corpus_associations
 
@@ -51,40 +54,60 @@ def descend(model: AssociationModel, tokens: torch.Tensor, rate: float) -> float
     return losses
 
 
-def cosines(model: AssociationModel, terms: Associations) -> list[float]:
+def cosines(model: AssociationModel, terms: Associations) -> dict[str, float]:
     """Return, for each kind of matrix, the smallest cosine over layers."""
-    found = []
+    found = {}
     for name in NAMES:
         predicted = getattr(terms, name).ravel()
         trained = getattr(model, name).detach().numpy().reshape(-1, predicted.size)
         lengths = np.linalg.norm(trained, axis=1) * np.linalg.norm(predicted)
-        found.append(float((trained @ predicted / lengths).min()))
+        found[name] = float((trained @ predicted / lengths).min())
     return found
 
 
-def run(options: argparse.Namespace, seed: int) -> Iterator[str]:
-    """Train one seed from where it stands and return one line per step."""
+def shuffled(array: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int64]:
+    """Return the same texts with all their tokens shuffled: frequencies alone are left."""
+    return np.random.default_rng([seed, 1]).permutation(array.ravel()).reshape(array.shape)
+
+
+def begun(kept: Path, options: argparse.Namespace) -> tuple[AssociationModel, int]:
+    """Return the model of a seed as far as it was trained, and the steps that it has taken."""
+    model = AssociationModel.zero(options.words, options.layers, options.length)
+    if not kept.exists():
+        return model, 0
+    arrays, metadata = read_tensors(kept.read_bytes())
+    for name in NAMES:
+        getattr(model, name).data.copy_(torch.from_numpy(arrays[name].copy()))
+    return model, int(metadata["steps"])
+
+
+def run(options: argparse.Namespace, seed: int) -> Iterator[dict[str, Any]]:
+    """Train one seed from where it stands and return what each step gave, from the third on."""
     array = sequences(options.folder, options.words, options.length, options.sequences, seed)
     terms, tokens = corpus_associations(array, options.words), torch.from_numpy(array)
-    model = AssociationModel.zero(options.words, options.layers, options.length)
     size = f"{options.words}-{options.length}-{options.sequences}-{options.layers}-{options.rate:g}"
-    kept, first = options.out / f"{size}-seed{seed}.safetensors", 1
-    if kept.exists():
-        arrays, metadata = read_tensors(kept.read_bytes())
-        for name in NAMES:
-            getattr(model, name).data.copy_(torch.from_numpy(arrays[name].copy()))
-        first = int(metadata["steps"]) + 1
-    for step in range(first, options.steps + 1):
+    kept = options.out / f"{size}-seed{seed}.safetensors"
+    model, done = begun(kept, options)
+    for step in range(done + 1, options.steps + 1):
         loss = descend(model, tokens, options.rate)
         if not math.isfinite(loss):
-            yield f"seed {seed}, step {step}: the loss is no longer finite"
-            return
+            raise SystemExit(f"seed {seed}, step {step}: the loss is no longer finite")
         arrays = {name: getattr(model, name).detach().numpy() for name in NAMES}
         options.out.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, write_tensors(arrays, {"steps": str(step)}))
         if step > 2:
-            shown = " ".join(f"{name} {c:.4f}" for name, c in zip(NAMES, cosines(model, terms), strict=True))
-            yield f"seed {seed}, step {step}, dose {step * options.rate:.3g}, loss {loss:.4f}: {shown}"
+            found = {"seed": seed, "step": step, "loss": loss, "cosines": cosines(model, terms)}
+            if step == options.steps:
+                control = corpus_associations(shuffled(array, seed), options.words)
+                found["shuffled"] = cosines(model, control)
+            yield found
+
+
+def line(found: dict[str, Any], rate: float) -> str:
+    """Return what one step gave, in words."""
+    shown = " ".join(f"{name} {cosine:.4f}" for name, cosine in found["cosines"].items())
+    head = f"seed {found['seed']}, step {found['step']}, dose {found['step'] * rate:.3g}"
+    return f"{head}, loss {found['loss']:.4f}: {shown}"
 
 
 def main() -> None:
@@ -96,10 +119,19 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--out", type=Path, default=Path("runs/associations"))
+    parser.add_argument("--keep", type=Path, help="write the last step of every seed here")
     options = parser.parse_args()
+    last = []
     for seed in options.seeds:
-        for line in run(options, seed):
-            print(line, flush=True)
+        for found in run(options, seed):
+            print(line(found, options.rate), flush=True)
+            if found["step"] == options.steps:
+                last.append(found)
+    if options.keep is not None:
+        if len(last) < len(options.seeds):
+            raise SystemExit("a seed was further before: take another --out to keep this number of steps")
+        sizes = ("words", "length", "sequences", "layers", "steps", "rate")
+        write_json(options.keep, {**{name: getattr(options, name) for name in sizes}, "seeds": last})
 
 
 if __name__ == "__main__":

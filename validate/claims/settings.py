@@ -42,7 +42,7 @@ EMB_MLP = Setup("MLP", "emb-mlp", "the Emb-MLP of Definition 1, no noise in a se
 LANGUAGE = Setup(
     "GPT-2", "language", "GPT-2 with two layers and d_m 128, two corpora of 500 sequences each, 24 epochs"
 )
-THEORY = Setup("theory", "", "computed without any run")
+THEORY = Setup("theory", "", "computed without the runs of a study")
 SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
 """All of them: the first is the primary one, fixed by where it comes from and not by what it shows."""
 TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)

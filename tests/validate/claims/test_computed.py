@@ -30,7 +30,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("number", "verdict"), [(7, "holds"), (19, "holds"), (20, "holds"), (28, "fails")])
+@pytest.mark.parametrize(
+    ("number", "verdict"), [(7, "holds"), (19, "holds"), (20, "holds"), (28, "fails"), (38, "holds")]
+)
 def test_computed_claims(number: int, verdict: str) -> None:
     """Props. 2-3 fail as printed: their form leaves out the last position's own weight."""
     (finding,) = judge_claims(ledger([number]), lambda needs: pytest.fail("no run is needed"))

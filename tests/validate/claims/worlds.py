@@ -176,7 +176,8 @@ def languages(holds: bool) -> Any:
             line["loss"] = {"prontoqa": first, "tinystories": first + gap + 0.01 * seed}
         contrast = 0.01 * seed + (0.5 if small else -0.5)
         arrays = dict(found.arrays) if small else _swapped(found.arrays)
-        arrays["mean_cosine/tinystories"] = arrays["mean_cosine/prontoqa"] + contrast
+        for mean in ("mean_cosine", "mean_cosine_matched"):
+            arrays[f"{mean}/tinystories"] = arrays[f"{mean}/prontoqa"] + contrast
         return replace(found, arrays=arrays)
 
     return world(build)
@@ -202,5 +203,5 @@ WORLDS: dict[int, World] = {
     24: frozen,
     30: noise,
     31: composition,
-    **dict.fromkeys((32, 33, 34, 35), languages),
+    **dict.fromkeys(range(32, 38), languages),
 }

@@ -164,6 +164,6 @@ def test_every_condition_of_the_ledger_can_be_measured(observed: list[Observatio
         }
 
     found = judge_claims(claims_on(("questions", "toy")), find)
-    assert [finding.claim.number for finding in found] == [32, 33, 34, 35]
+    assert [finding.claim.number for finding in found] == [32, 33, 34, 35, 36, 37]
     outcomes = [outcome for finding in found for outcome in finding.outcomes]
     assert all(outcome.defined and not outcome.missing for outcome in outcomes)
