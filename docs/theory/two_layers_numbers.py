@@ -1,6 +1,6 @@
 """Print the numbers of docs/theory/two_layers.md: python docs/theory/two_layers_numbers.py [section ...].
 
-Sections: exponents, onset, adam. The last two train small two-layer Transformers in float64, on full batches.
+Sections: kept, exponents, onset, adam. The last two train small two-layer Transformers in float64, on full batches.
 
 Fixed before any run of ``onset`` and ``adam``:
 
@@ -11,6 +11,10 @@ Fixed before any run of ``onset`` and ``adam``:
 - Predictions: of the first, ``two_factor_flow`` of the embedding with the last position and the read-out
   (no norm); of the third, ``query_key_onset`` with the true G and weights at the first.
 - Expected without a norm: first < second < third, the first within 5 %, each linear in ln(1/κ) as κ falls.
+
+Fixed before ``kept`` was run: of the attention logits of a key less those of a noise token in the same position,
+and of those of anchors less those of all other tokens, the first is expected to be the smaller, in size, at the
+first snapshot after training began, as the leading order cannot see the key.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import theory as th
 from sim.config.model import TransformerConfig
 from sim.models.transformer import forward_cache, transformer
 from theory.arrays import FloatArray
+from validate.observe.find import kept
 
 WIDTH, D_K, D = 12, 3, 22
 REACHED = 0.1
@@ -196,7 +201,32 @@ def adam() -> None:
         print(f"{rate:<6}  {bound:5.1f}  {step:8}  {bound * rate:12.4f}  {step * rate:15.4f}", flush=True)
 
 
-SECTIONS = {"exponents": exponents, "onset": onset, "adam": adam}
+def kept_runs() -> None:
+    print("## last row's attention logits in kept runs, gamma 0.8, mean over seeds [each]")
+    print("study        epoch  spread  key less noise in one position       anchors less other tokens")
+    for study in ("transformer", "post-norm"):
+        runs = [run for run in kept(study) if run.config.init_rate == 0.8]
+        for index in range(3):
+            found = np.array([contrasts(run.array("last_logits")[index]) for run in runs]).T
+            cells = [f"{row.mean():7.3f} [{row.min():.3f}, {row.max():.3f}]" for row in found]
+            print(f"{study:12} {runs[0].epochs[index]:<5}  " + "  ".join(cells))
+
+
+def contrasts(logits: FloatArray) -> tuple[float, float, float]:
+    """Return the spread, key less noise, and anchors less others; ``logits`` are (places of the key, L)."""
+    last, length = logits.shape[0] - 1, logits.shape[1]
+    rows = logits[:last]  # Where the anchors end the sequence, an anchor asks.
+    key = [rows[j, j] - rows[j + 1 :, j].mean() for j in range(last - 1)]
+    q = length - logits.shape[0]
+    anchors = [
+        row[p + 1 : p + 1 + q].mean() - np.delete(row, slice(p + 1, p + 1 + q)).mean()
+        for p, row in enumerate(rows)
+    ]
+    spread = np.sqrt(((rows - rows.mean(axis=1, keepdims=True)) ** 2).mean())
+    return float(spread), float(np.mean(key)), float(np.mean(anchors))
+
+
+SECTIONS = {"kept": kept_runs, "exponents": exponents, "onset": onset, "adam": adam}
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
