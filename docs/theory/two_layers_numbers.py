@@ -1,6 +1,6 @@
 """Print the numbers of docs/theory/two_layers.md: python docs/theory/two_layers_numbers.py [section ...].
 
-Sections: kept, exponents, onset, adam. The last two train small two-layer Transformers in float64, on full batches.
+Sections: exponents, onset, adam, kept. Two of them, onset and adam, train small Transformers in float64.
 
 Fixed before any run of ``onset`` and ``adam``:
 
@@ -12,9 +12,10 @@ Fixed before any run of ``onset`` and ``adam``:
   (no norm); of the third, ``query_key_onset`` with the true G and weights at the first.
 - Expected without a norm: first < second < third, the first within 5 %, each linear in ln(1/κ) as κ falls.
 
-Fixed before ``kept`` was run: of the attention logits of a key less those of a noise token in the same position,
-and of those of anchors less those of all other tokens, the first is expected to be the smaller, in size, at the
-first snapshot after training began, as the leading order cannot see the key.
+``kept`` looks at kept runs, γ = 0.8, at the first snapshots: at the logits of anchors less those of other tokens,
+and at those of noise before the anchors less those of noise behind them, in the same position. At leading order the
+second is zero, and it was expected to be the smaller one, in size, after one epoch. (First written down, and
+looked at, was the key less noise before the anchors: behind a causal mask that is zero at any order, and says nothing.)
 """
 
 from __future__ import annotations
@@ -203,7 +204,9 @@ def adam() -> None:
 
 def kept_runs() -> None:
     print("## last row's attention logits in kept runs, gamma 0.8, mean over seeds [each]")
-    print("study        epoch  spread  key less noise in one position       anchors less other tokens")
+    print(
+        "study        epoch  spread                   before less behind the anchors  anchors less other tokens"
+    )
     for study in ("transformer", "post-norm"):
         runs = [run for run in kept(study) if run.config.init_rate == 0.8]
         for index in range(3):
@@ -213,20 +216,21 @@ def kept_runs() -> None:
 
 
 def contrasts(logits: FloatArray) -> tuple[float, float, float]:
-    """Return the spread, key less noise, and anchors less others; ``logits`` are (places of the key, L)."""
+    """Return the spread, noise before less behind, anchors less others; ``logits`` are (places of the key, L)."""
     last, length = logits.shape[0] - 1, logits.shape[1]
     rows = logits[:last]  # Where the anchors end the sequence, an anchor asks.
-    key = [rows[j, j] - rows[j + 1 :, j].mean() for j in range(last - 1)]
     q = length - logits.shape[0]
+    both = [j for j in range(length - 1) if j - q > 0 and j < last - 1]
+    sides = [rows[j + 1 :, j].mean() - rows[: j - q, j].mean() for j in both]
     anchors = [
         row[p + 1 : p + 1 + q].mean() - np.delete(row, slice(p + 1, p + 1 + q)).mean()
         for p, row in enumerate(rows)
     ]
     spread = np.sqrt(((rows - rows.mean(axis=1, keepdims=True)) ** 2).mean())
-    return float(spread), float(np.mean(key)), float(np.mean(anchors))
+    return float(spread), float(np.mean(sides)), float(np.mean(anchors))
 
 
-SECTIONS = {"kept": kept_runs, "exponents": exponents, "onset": onset, "adam": adam}
+SECTIONS = {"exponents": exponents, "onset": onset, "adam": adam, "kept": kept_runs}
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.

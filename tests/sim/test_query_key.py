@@ -66,18 +66,6 @@ def test_leading_drive_of_queries_and_keys(
     record_error(f"W_Q, W_K, norm {norm}", errors[0])
 
 
-def test_at_leading_order_a_key_and_a_noise_token_in_one_position_are_read_alike() -> None:
-    """One token in position 0 of two sequences, once as the key and once as noise: equal logits."""
-    p, sequences = drawn(2, 1e-2), population()[0]
-    G = leading(p, "none", 0.0, 2)
-    key, noise = np.array([6, 3, 3, 7]), np.array([6, 8, 3, 3])
-    assert all((sequences == row).all(axis=1).any() for row in (key, noise))
-    x = p["W_E"][0].numpy()[np.stack([key, noise])] + p["W_pos"][0].numpy()
-    queries, keys = two_factor_flow(G, p["1.W_Q"][0].numpy(), p["1.W_K"][0].numpy(), 10.0)
-    logits = (x[0, -1] @ queries) @ (x[:, 0] @ keys).T
-    assert logits[0] == pytest.approx(logits[1], rel=1e-12)
-
-
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
 def test_flow_is_the_solution_of_its_equations(shape: tuple[int, int]) -> None:
     rng, h, t = np.random.default_rng(0), 1e-5, 0.7

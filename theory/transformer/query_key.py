@@ -107,9 +107,9 @@ def leading_query_key_matrix(
 ) -> Float64[FloatArray, "d_m d_m"]:
     r"""Return G of the last attention to leading order in κ: the layers below add nothing yet, p = u.
 
-    It sees which token stands in a position, not what stands before it: at this order a key and a noise token
-    in the same position have the same logits. What tells a token behind an anchor from one before it comes
-    with what the first attention writes, which is smaller by κ² without a norm and by κ behind a pre-norm.
+    It sees which token stands in a position and not what stands before it: at this order a token has the same
+    logit in front of the anchors and behind them. What tells the two apart is what the first attention
+    writes, smaller by κ² without a norm and by κ with a pre-norm.
 
     Parameters
     ----------
