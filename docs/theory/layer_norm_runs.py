@@ -1,4 +1,6 @@
-"""Hold the corrected Props. 2 and 3 against kept runs: python docs/theory/layer_norm_runs.py.
+"""Hold the corrected Props. 2 and 3 against kept runs: python docs/theory/layer_norm_runs.py [one-rate].
+
+With "one-rate" what was looked at afterwards: the three placements at 1e-4, observed alone.
 
 Fixed before any comparison:
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
 
 import numpy as np
 
@@ -41,6 +44,22 @@ def main() -> None:
         for run in kept(study):
             if run.config.init_rate == rate and run.config.seed in SEEDS:
                 compare(study, run)
+
+
+def one_rate() -> None:
+    """Print mean cosines and growth of memory anchors in runs of one rate, γ = 0.8, seed 0."""
+    print("norm  epoch  memory  reasoning  |w| / |w(0)| of memory anchors")
+    for norm, study, variant in (
+        ("pre", "learning-rates", "lr1e-4"),
+        ("post", "norms", "post-1e-4"),
+        ("none", "norms", "none-1e-4"),
+    ):
+        (run,) = (r for r in kept(study, variant) if (r.config.init_rate, r.config.seed) == (0.8, 0))
+        memory, reasoning = list(run.task.memory_anchors), list(run.task.reasoning_anchors)
+        for epoch in run.epochs:
+            means = [th.off_diagonal(run.cosines(group, epoch)).mean() for group in (memory, reasoning)]
+            sizes = [np.diag(run.gram(memory, memory, e)).mean() ** 0.5 for e in (epoch, 0)]
+            print(f"{norm:5} {epoch:<6} {means[0]:6.3f}  {means[1]:9.3f}  {sizes[0] / sizes[1]:.2f}")
 
 
 def compare(study: str, run: Observations) -> None:
@@ -115,4 +134,4 @@ def _line(
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
-    main()
+    one_rate() if sys.argv[1:] == ["one-rate"] else main()

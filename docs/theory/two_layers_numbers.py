@@ -12,10 +12,11 @@ Fixed before any run of ``onset`` and ``adam``:
   (no norm); of the third, ``query_key_onset`` with the true G and weights at the first.
 - Expected without a norm: first < second < third, the first within 5 %, each linear in ln(1/κ) as κ falls.
 
-``kept`` looks at kept runs, γ = 0.8, at the first snapshots: at the logits of anchors less those of other tokens,
-and at those of noise before the anchors less those of noise behind them, in the same position. At leading order the
-second is zero, and it was expected to be the smaller one, in size, after one epoch. (First written down, and
-looked at, was the key less noise before the anchors: behind a causal mask that is zero at any order, and says nothing.)
+``kept`` looks at kept runs, γ = 0.8, at the first snapshots: at the logits of anchors less those of other
+tokens, and at those of noise before the anchors less those of noise behind them, in the same position. At
+leading order the second is zero, and it was expected to be the smaller one, in size, after one epoch. (First
+written down, and looked at, was the key less noise before the anchors: behind a causal mask that is zero at
+any order, and says nothing.)
 """
 
 from __future__ import annotations
@@ -204,9 +205,7 @@ def adam() -> None:
 
 def kept_runs() -> None:
     print("## last row's attention logits in kept runs, gamma 0.8, mean over seeds [each]")
-    print(
-        "study        epoch  spread                   before less behind the anchors  anchors less other tokens"
-    )
+    print("study        epoch  spread                   before less behind anchors  anchors less others")
     for study in ("transformer", "post-norm"):
         runs = [run for run in kept(study) if run.config.init_rate == 0.8]
         for index in range(3):
@@ -216,7 +215,7 @@ def kept_runs() -> None:
 
 
 def contrasts(logits: FloatArray) -> tuple[float, float, float]:
-    """Return the spread, noise before less behind, anchors less others; ``logits`` are (places of the key, L)."""
+    """Return the spread, noise before less behind, anchors less others; rows are the key's positions."""
     last, length = logits.shape[0] - 1, logits.shape[1]
     rows = logits[:last]  # Where the anchors end the sequence, an anchor asks.
     q = length - logits.shape[0]
