@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from theory.emb_mlp.rank_steps import measured_rank_steps as measured_rank_steps
     from theory.emb_mlp.rank_steps import plateau_residual as plateau_residual
     from theory.emb_mlp.rank_steps import rank_steps_from_labels as rank_steps_from_labels
+    from theory.emb_mlp.sgd_moments import SGDMoments as SGDMoments
+    from theory.emb_mlp.sgd_moments import sgd_moments as sgd_moments
     from theory.emb_mlp.validity import Horizon as Horizon
     from theory.emb_mlp.validity import cosine_errors as cosine_errors
     from theory.emb_mlp.validity import validity_horizon as validity_horizon

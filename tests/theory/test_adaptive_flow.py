@@ -99,5 +99,7 @@ def test_what_is_refused_and_what_overflows():
     example, initial = small_example(), parameters()
     with pytest.raises(InputError, match="times"):
         adaptive_flow(example.population, initial, [1.0, 0.5], SETTINGS)
+    with pytest.raises(InputError, match="months"):
+        adaptive_flow(example.population, initial, [1e9], SETTINGS)
     with pytest.raises(IntegrationError, match="overflow"):
         adaptive_flow(example.population, initial.scaled(1e200), [1.0], SETTINGS)

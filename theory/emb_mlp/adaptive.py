@@ -27,12 +27,13 @@ from theory.emb_mlp.batch_gradient import BatchGradient, Softmax
 from theory.emb_mlp.batch_noise import Batching, Scatter
 from theory.emb_mlp.gradient import loss_function
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
-from theory.errors import IntegrationError
+from theory.errors import InputError, IntegrationError
 from theory.integrate.adam import AdamSettings
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 
-_MOST_STEPS = 1_000_000
+_MOST_STEPS = 10**8
+_MOST_STRETCHES = 1_000_000
 _LONGEST = 0.1
 """No stretch is longer than this share of v's memory 1/(1 − β2), over which v itself may change."""
 
@@ -77,6 +78,8 @@ def adaptive_flow(
         If the weights overflow or a million stretches do not reach the last time.
     """
     checked = check_times(times)
+    if checked[-1] / settings.rate > _MOST_STEPS:
+        raise InputError("times", float(checked[-1]), "would take months", f"stay below {_MOST_STEPS} · rate")
     sigma = as_activation(activation)
     recorder = Recorder(keep, loss_function(population, initial, sigma), ())
     batching = Batching(batch_size, n_sequences)
@@ -130,7 +133,7 @@ class _Flow:
     def advance(self, end: float) -> None:
         """Go on to a time, counted in steps."""
         while self.time < end:
-            if self.n_steps == _MOST_STEPS:
+            if self.n_steps == _MOST_STRETCHES:
                 raise IntegrationError("adaptive_flow", "too many stretches.", self.time, "Loosen rtol")
             rest = end - self.time
             h = min(self._length, rest)
