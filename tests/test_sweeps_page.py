@@ -10,6 +10,7 @@ import pytest
 
 from validate.commands.study import COMMAND as STUDY
 from validate.commands.sweep import COMMAND, execution_of
+from validate.commands.sweep.show import COMMAND as SHOW
 from validate.sweeps import load_sweep
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "sweeps.md").read_text()
@@ -39,7 +40,9 @@ def test_its_command_lines_are_understood() -> None:
     engines = set()
     for _, program, command, *arguments in lines:
         assert program == "anchorflow"
-        if command == "sweep":
+        if arguments[0] == "show":
+            assert SHOW.parse(arguments[1:]).minus == "mem"
+        elif command == "sweep":
             engines.add(execution_of(COMMAND.parse(arguments)).engine)
         else:
             STUDY.parse(arguments)

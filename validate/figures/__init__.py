@@ -17,6 +17,7 @@ from validate.figures.panels.cosines import CosineMatrix as CosineMatrix
 from validate.figures.panels.embedding import CosineRows as CosineRows
 from validate.figures.panels.embedding import EmbeddingPCA as EmbeddingPCA
 from validate.figures.panels.error import PredictionError as PredictionError
+from validate.figures.panels.heat_map import HeatMap as HeatMap
 from validate.figures.panels.labels import LabelDistributions as LabelDistributions
 from validate.figures.panels.outputs import OutputDistribution as OutputDistribution
 from validate.figures.panels.sequences import ExampleSequences as ExampleSequences

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from typing import Any
 
 import torch
@@ -75,7 +76,7 @@ class _Session:
         """Send the jobs that are left, and collect them until all have ended or the scheduler is gone."""
         futures = {self._send(client, index): index for index in self.left}
         while futures:
-            if stop() and not self.stopped:
+            if stop():
                 futures = self._stop(client, futures)
             done = _done(futures)
             if any(future.status in ("lost", "cancelled") for future in done) or client.status != "running":
@@ -105,9 +106,12 @@ class _Session:
         return False
 
     def _stop(self, client: Client, futures: dict[Future[Any], int]) -> dict[Future[Any], int]:
-        """Ask the workers to end their jobs, take back those that none has begun, and return the others."""
+        """Ask the workers to end their jobs, take back those that none has begun, and return the others.
+
+        To be called again and again: a worker that has just been restarted does not know yet.
+        """
         self.stopped = True
-        client.run(_stop_session, self.token)
+        client.run(_stop_session, self.token, on_error="ignore")
         begun = {key for keys in client.processing().values() for key in keys}
         waiting = [future for future in futures if future.key not in begun]
         client.cancel(waiting)
@@ -144,6 +148,7 @@ def _scheduler(address: str | None, n_workers: int) -> Iterator[str]:
         yield address
         return
     # The cluster's thread is started here, and the workers by that thread: they inherit what is blocked.
+    resource_tracker.ensure_running()  # Before signals are blocked, since it unblocks them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL)
     try:
         cluster = LocalCluster(
@@ -183,11 +188,14 @@ def _unreachable(address: str, session: _Session, error: Exception) -> Exception
 
 def _train(job: Job, execution: Execution, token: str) -> tuple[Ended, str]:
     """Train a job in a worker; return how it ended and the worker's address."""
+    worker = str(get_worker().address)
+    if token in _stopped:
+        return Ended("interrupted"), worker
     if execution.device == "cpu":
         keep_freed_memory()
         torch.set_num_threads(1)
     ended = train_job(job, execution, lambda _: None, lambda: token in _stopped)
-    return ended, str(get_worker().address)
+    return ended, worker
 
 
 def _stop_session(token: str) -> None:

@@ -24,6 +24,8 @@ class Options(CommandOptions):
     SWEEP.toml is a study's file: a configuration, and under [axes] lists of values. A run's folder is named
     by the hash of its configuration: what is done is skipped, what was begun continues, and several processes
     may work on one folder. The table has a row for each run, evaluation, data set and statistic.
+
+    anchorflow sweep show draws the table over two axes; see its --help.
     """
 
     file: Annotated[str, Positional("SWEEP.toml", is_file=True)]
@@ -51,7 +53,11 @@ COMMAND = Command("sweep", Options, "anchorflow sweep my-sweep.toml --out runs/m
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Train, write the table, and say where the runs stand."""
+    """Train, write the table, and say where the runs stand; or show it, if "show" is the first argument."""
+    if arguments and arguments[0] == "show":
+        from validate.commands.sweep.show import run as show_map
+
+        return show_map(arguments[1:])
     options = COMMAND.parse(arguments)
     from validate.sweeps import load_sweep, plan_of, run_sweep
 

@@ -1,0 +1,59 @@
+"""A number over two axes of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from theory.arrays import FloatArray
+from validate.figures.panels.panel import BasePanel
+from validate.figures.style import DIVERGING, SEQUENTIAL, SMALL_TEXT
+
+_MOST_NUMBERS = 100
+"""Cells of a map that has its numbers written into them."""
+
+
+@dataclass
+class HeatMap(BasePanel):
+    """A number for each pair of values of two axes.
+
+    Attributes
+    ----------
+    title : str
+    x, y : (str, sequence)
+        Each axis: its name and its values.
+    values : ndarray, shape (len of y, len of x)
+        NaN where there is no run.
+    """
+
+    title: str
+    x: tuple[str, Sequence[Any]]
+    y: tuple[str, Sequence[Any]]
+    values: FloatArray
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the map, y upwards; on a scale about zero where the values have both signs."""
+        largest = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
+        signed = bool(np.nanmin(self.values, initial=0.0) < 0)
+        scale: dict[str, Any] = {"vmin": -largest, "vmax": largest, "cmap": DIVERGING} if signed else {}
+        self.image_ = ax.imshow(self.values, origin="lower", aspect="auto", **({"cmap": SEQUENTIAL} | scale))
+        ax.set(title=self.title, xlabel=self.x[0], ylabel=self.y[0])
+        ax.set_xticks(range(len(self.x[1])), [_text(value) for value in self.x[1]])
+        ax.set_yticks(range(len(self.y[1])), [_text(value) for value in self.y[1]])
+        if self.values.size <= _MOST_NUMBERS:
+            self._write_numbers(ax)
+
+    def _write_numbers(self, ax: Axes) -> None:
+        for (row, column), value in np.ndenumerate(self.values):
+            if np.isfinite(value):
+                light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
+                colour = "black" if light else "white"
+                ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=SMALL_TEXT)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
