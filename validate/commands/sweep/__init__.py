@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
         if not options.dry_run:
             write(plan, options)
     if finished:
-        show(plan, execution, options)
+        report(plan, execution, options)
     return 0 if finished else 130
 
 
@@ -112,7 +112,7 @@ def write(plan: Plan, options: Options) -> None:
             write_table(records, options.out / f"table.{suffix}")
 
 
-def show(plan: Plan, execution: Execution, options: Options) -> None:
+def report(plan: Plan, execution: Execution, options: Options) -> None:
     """Print where the runs stand, and in a dry run what the others will cost."""
     from validate.cost import cost_text
     from validate.terminal.tables import print_json, print_table
