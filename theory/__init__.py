@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from theory.emb_mlp.expansion import gradient_orders as gradient_orders
     from theory.emb_mlp.frozen import frozen_direction as frozen_direction
     from theory.emb_mlp.frozen import frozen_flow as frozen_flow
+    from theory.emb_mlp.held_out import OneModeAnswers as OneModeAnswers
+    from theory.emb_mlp.held_out import answer_accuracy as answer_accuracy
+    from theory.emb_mlp.held_out import extended_logits as extended_logits
+    from theory.emb_mlp.held_out import one_mode_answers as one_mode_answers
     from theory.emb_mlp.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
     from theory.emb_mlp.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
     from theory.emb_mlp.learning_curves import LearningCurves as LearningCurves
@@ -58,6 +62,8 @@ if TYPE_CHECKING:
     from theory.emb_mlp.rank_steps import rank_steps_from_labels as rank_steps_from_labels
     from theory.emb_mlp.sgd_moments import SGDMoments as SGDMoments
     from theory.emb_mlp.sgd_moments import sgd_moments as sgd_moments
+    from theory.emb_mlp.staircase import Staircase as Staircase
+    from theory.emb_mlp.staircase import saddle_staircase as saddle_staircase
     from theory.emb_mlp.validity import Horizon as Horizon
     from theory.emb_mlp.validity import cosine_errors as cosine_errors
     from theory.emb_mlp.validity import validity_horizon as validity_horizon
@@ -102,6 +108,8 @@ if TYPE_CHECKING:
     from theory.statistics.counts import CountPopulation as CountPopulation
     from theory.statistics.counts import count_population as count_population
     from theory.statistics.counts import count_sample as count_sample
+    from theory.statistics.drive_spectra import DriveSpectra as DriveSpectra
+    from theory.statistics.drive_spectra import drive_spectra as drive_spectra
     from theory.statistics.finite_sample import FiniteSample as FiniteSample
     from theory.statistics.finite_sample import finite_sample_cosine as finite_sample_cosine
     from theory.statistics.finite_sample import finite_sample_spread as finite_sample_spread

@@ -17,9 +17,18 @@ from scipy.stats import spearmanr
 
 from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
 from sim.seeds import numpy_stream
-from theory import Expression, Lookup, Mapping, Sum, Task, Window, count_population, draw_tables
+from theory import (
+    Expression,
+    Lookup,
+    Mapping,
+    Sum,
+    Task,
+    Window,
+    count_population,
+    draw_tables,
+    drive_spectra,
+)
 from theory.integrate.first_passage import first_passage
-from theory.statistics.drive_spectra import drive_spectra
 
 KEPT = Path(__file__).with_name("bias_scalar.json")
 SEEDS, N_STEPS, BATCH, RATE, INIT_RATE = (0, 1), 8000, 50, 3e-3, 0.8

@@ -24,8 +24,8 @@ from theory import (
     linearised_flow,
     measured_rank_steps,
     rank_steps_from_labels,
+    saddle_staircase,
 )
-from theory.emb_mlp.staircase import saddle_staircase
 
 SCALES = (6e-2, 6e-3, 6e-4, 6e-5, 6e-6)
 LIMIT = 6e-9

@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 
 from tests.theory.large_task import LARGE
-from theory import Task, label_distribution, label_table, last_position_matrix, normed_transformer_drive
+from theory import (
+    CountPopulation,
+    EmbMLPParameters,
+    Task,
+    count_population,
+    draw_tables,
+    drive_spectra,
+    label_distribution,
+    label_table,
+    last_position_matrix,
+    normed_transformer_drive,
+    one_mode_answers,
+    saddle_staircase,
+)
 
 
 def bench_theory() -> dict[str, Any]:
@@ -19,10 +32,11 @@ def bench_theory() -> dict[str, Any]:
         "whole table, paper": lambda: label_table(Task.paper()),
         "one anchor, q = 200, N_Z = 100 000": lambda: label_distribution(LARGE, 15),
         "the same, exact fractions": lambda: label_distribution(LARGE, 15, exact=True),
+        **_of_a_small_task(),
         "drive with post-norm, paper": _normed_drive(),
     }
     return {
-        "what": "label distributions and a drive, ms",
+        "what": "label distributions, a drive and limits of small weights, ms",
         **{name: _milliseconds(call) for name, call in work.items()},
     }
 
@@ -32,6 +46,36 @@ def _normed_drive() -> Callable[[], object]:
     rng, C_last = np.random.default_rng(0), last_position_matrix(Task.paper())
     W_E, W_U = 200**-0.8 * rng.standard_normal((2, 200, 200))
     return lambda: normed_transformer_drive(C_last, W_E, W_U, norm="post", n_layers=2)
+
+
+def _of_a_small_task() -> dict[str, Callable[[], object]]:
+    """Twelve keys, five anchors to a mapping, one pair held out; two modes from a start of 6e-4."""
+    task = Task(
+        keys=range(20, 32),
+        reasoning_anchors=range(1, 6),
+        memory_anchors=range(6, 11),
+        n_anchors=2,
+        length=3,
+        vocab_size=42,
+        held_out={(2, 4), (4, 2)},
+    )
+    tables = draw_tables(task, np.random.default_rng(0))
+    population = count_population(task, tables)
+    C, S = population.token_label_matrix(), population.cooccurrence()
+    rng = np.random.default_rng(1)
+    start = EmbMLPParameters(*(6e-4 * rng.standard_normal(s) for s in ((42, 12), (12, 20), (20, 42))))
+    return {
+        "saddle_staircase, two modes, scale 6e-4": lambda: saddle_staircase(C, S, start, 2),
+        "one_mode_answers, 180 distinct sequences": lambda: one_mode_answers(sums(task)),
+        "drive_spectra": lambda: drive_spectra(task, tables),
+    }
+
+
+def sums(task: Task) -> CountPopulation:
+    """Return the population of the task's sums alone."""
+    mapping = next(m for m in task.mappings if not m.is_table)
+    alone = Task(keys=task.keys, n_anchors=2, length=3, vocab_size=42, mappings=[mapping])
+    return count_population(alone)
 
 
 def _milliseconds(call: Callable[[], object], rounds: int = 5) -> dict[str, float]:

@@ -74,6 +74,9 @@ RESULTS = frozenset(
         "Population",
         "PrincipalComponents",
         "RankSteps",
+        "Staircase",
+        "OneModeAnswers",
+        "DriveSpectra",
         "LabelMoments",
         "SGDMoments",
         "SampledDistribution",
@@ -144,6 +147,7 @@ def _label_distributions() -> dict[str, dict[str, Any]]:
     return {
         "label_distribution": one | {"role": "any", "exact": False},
         "token_ratio": one | {"role": "any", "exact": False},
+        "drive_spectra": {"task": TASK, "tables": TABLES},
         "last_position_distribution": one,
         "last_position_ratio": one,
         "last_position_share": one,
@@ -297,6 +301,10 @@ def _flows() -> dict[str, dict[str, Any]]:
         "escape_dose": {"initial": INITIAL, "u": SQUARE[0], "w": SQUARE[1], "threshold": 0.5},
         "measured_rank_steps": {"trajectory": FROZEN, "threshold": 0.5, "n_modes": 2},
         "rank_steps_from_labels": modes,
+        "saddle_staircase": modes | {"S": S},
+        "answer_accuracy": {"population": COUNTS, "B": SQUARE},
+        "extended_logits": {"counts": ROWS, "logits": ROWS, "others": ROWS},
+        "one_mode_answers": {"population": COUNTS},
         "plateau_residual": {"C": C, "S": S, "rank": 1},
         "cosine_errors": {"reference": FROZEN, "trajectory": FROZEN, "tokens": [1, 2]},
         "validity_horizon": {

@@ -104,7 +104,7 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
     counts = (population.left[:, None] + population.right).reshape(-1, population.vocab_size)
     distributions = population.label_distributions.reshape(counts.shape)
     trained = population.weights.ravel() > 0
-    labels = np.unique(distributions[trained].argmax(axis=1))
+    labels = np.flatnonzero(distributions[trained].any(axis=0))
     if len(labels) < 2:
         raise InputError("population", len(labels), "fewer than two labels", "give a task with more")
     margin, scores, bounds = 0.0, np.full(population.vocab_size, np.nan), np.empty(0)

@@ -142,7 +142,7 @@ def saddle_staircase(
 def _fitted_scale(C: FloatArray, S: FloatArray) -> float:
     """Return the size of each matrix when the strongest mode is fitted: the cube root of B's norm."""
     fitted = len(C) * np.linalg.pinv(S, hermitian=True) @ C
-    return float(np.linalg.norm(fitted, 2)) ** (1 / 3)
+    return float(np.cbrt(np.linalg.norm(fitted, 2)))
 
 
 def _split(now: Matrices, rank: int) -> tuple[Matrices, Matrices]:
@@ -162,7 +162,8 @@ def _projected(M: FloatArray, now: Matrices, rank: int) -> FloatArray:
 
 
 def _size(now: Matrices) -> float:
-    return float(np.max([np.linalg.norm(matrix, 2) for matrix in now]))
+    norms = [float(np.linalg.norm(matrix, 2)) for matrix in now]
+    return max(norms)
 
 
 def _stay(walk: _Walk, M: FloatArray, rank: int, handover: float) -> bool:

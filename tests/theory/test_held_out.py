@@ -1,0 +1,205 @@
+"""What held-out combinations must be answered: against enumeration, integrated rungs and sums by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations_with_replacement, permutations, product
+
+import numpy as np
+import pytest
+
+from tests.theory.flow_reference import parameters
+from theory import (
+    EmbMLPParameters,
+    Expression,
+    InputError,
+    Mapping,
+    Sum,
+    Task,
+    answer_accuracy,
+    count_population,
+    enumerate_population,
+    extended_logits,
+    frozen_flow,
+    labels_of,
+    one_mode_answers,
+    population_flow,
+)
+
+TRAIN, TEST = "rule train", "rule test"
+
+
+def task(held_out, rule=None, q=2, n_anchors=4, n_keys=6):
+    law = Sum() if rule is None else Expression(rule)
+    mapping = Mapping(range(1, 1 + n_anchors), law, "rule", {p for c in held_out for p in permutations(c)})
+    keys = range(20, 20 + n_keys)
+    return Task(keys=keys, n_anchors=q, length=q + 1, vocab_size=45, mappings=[mapping])
+
+
+def test_accuracy_is_that_of_every_sequence_by_itself():
+    one = task([(1, 3)])
+    B = np.random.default_rng(0).standard_normal((45, 45))
+    everything = enumerate_population(one)
+    right = B[everything.sequences].sum(axis=1).argmax(axis=1) == labels_of(one, everything, [None])
+    found = answer_accuracy(count_population(one), B)
+    assert found[TEST] == pytest.approx(right[everything.held_out].mean())
+    assert found[TRAIN] == pytest.approx(right[~everything.held_out].mean())
+
+
+def test_the_frozen_rung_answers_as_its_closed_form_says(record_error):
+    population = count_population(task([(1, 3)]))
+    C, initial = population.token_label_matrix(), parameters(45, d_m=30, d_f=40)
+    readout = initial.W1 @ initial.W2
+    late = frozen_flow(C, initial, [1e9], keep=("B",))["B"][0]
+    found, expected = (answer_accuracy(population, B) for B in (late, C @ readout.T @ readout))
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert found[TRAIN] < 0.5  # The frozen rung alone does not solve sums.
+    record_error("held-out: frozen", max(abs(found[name] - expected[name]) for name in found))
+
+
+def test_wide_networks_answer_on_the_frozen_rung_as_C_does():
+    """K tends to a multiple of the identity: the gap to C's answers closes with the width."""
+    population = count_population(task([(1, 3)]))
+    C, rng = population.token_label_matrix(), np.random.default_rng(0)
+    gaps = []
+    for width in (100, 10_000):
+        # Only the product of W1 and W2 matters; one Gaussian matrix of d_m rows stands for it.
+        readout = rng.standard_normal((width, 45))
+        found = answer_accuracy(population, C @ readout.T @ readout)
+        gaps.append(abs(found[TRAIN] - answer_accuracy(population, C)[TRAIN]))
+    assert gaps[1] <= min(gaps[0], 0.05)
+
+
+def counts_of(population):
+    rows = (population.left[:, None] + population.right).reshape(-1, population.vocab_size)
+    return rows, population.weights.ravel() > 0
+
+
+def test_trained_logits_fix_the_others_on_an_integrated_rung(record_error):
+    population = count_population(task([(1, 3)]))
+    rows, trained = counts_of(population)
+    initial = EmbMLPParameters.draw(45, d_m=12, d_f=16, init_rate=0.6, rng=np.random.default_rng(0))
+    logits = rows @ population_flow(population, initial, [40.0], keep=("B",))["B"][0]
+    extended = extended_logits(rows[trained], logits[trained], rows[~trained])
+    assert extended == pytest.approx(logits[~trained], abs=1e-9)
+    record_error("held-out: extension", float(np.abs(extended - logits[~trained]).max()))
+
+
+def test_the_extension_of_a_pair_is_the_sum_over_its_parallelogram():
+    population = count_population(task([(1, 3)]))
+    rows, trained = counts_of(population)
+    logits = np.random.default_rng(0).standard_normal((len(rows), 45))
+    additive = rows @ np.linalg.lstsq(rows[trained], logits[trained], rcond=None)[0]
+    by_bag = {
+        tuple(np.flatnonzero(row).repeat(row[row > 0].astype(int))): o
+        for row, o in zip(rows, additive, strict=True)
+    }
+    expected = by_bag[1, 4, 20] + by_bag[3, 4, 20] - by_bag[4, 4, 20]
+    wanted = rows[[np.flatnonzero(row).tolist() == [1, 3, 20] for row in rows]]
+    found = extended_logits(rows[trained], logits[trained], wanted)[0]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_nothing_follows_for_a_token_that_was_never_seen():
+    extended = extended_logits([[1, 1, 0]], [[2.0]], [[2, 2, 0], [1, 0, 0], [0, 0, 1]])
+    assert extended[0, 0] == pytest.approx(4.0)
+    assert np.isnan(extended[1:]).all()
+
+
+HELD_OUT = {
+    "a middle pair": task([(2, 3)]),
+    "all but (a, a)": task([p for p in product(range(1, 5), repeat=2) if p[0] != p[1]]),
+    "three anchors": task([(1, 2, 3)], q=3, n_anchors=3),
+    "three anchors, all but (a, a, a)": task(
+        [c for c in combinations_with_replacement(range(1, 4), 3) if len(set(c)) > 1], q=3, n_anchors=3
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELD_OUT)
+def test_the_widest_margin_of_a_sum_scores_its_tokens_by_their_values(name, record_error):
+    found = one_mode_answers(count_population(HELD_OUT[name]))
+    record_error("held-out: margin", abs(found.margin - 1 / 5))
+    assert found.margin == pytest.approx(1 / 5)  # 1/(N_Z − 1)
+    steps = np.diff(found.scores[[1, 2, 3]]), np.diff(found.scores[20:26])
+    assert np.concatenate(steps) == pytest.approx(np.full(7, 2 / 5))
+    assert found.accuracy[TRAIN] == pytest.approx(1)
+    assert found.accuracy[TEST] == pytest.approx(1)
+    assert np.isnan(found.scores[[0, 30]]).all()
+
+
+def test_a_label_that_was_never_seen_is_missed():
+    """The largest sum of the largest key occurs in the held-out pair alone: one key of six."""
+    found = one_mode_answers(count_population(task([(4, 4)])))
+    assert found.accuracy[TEST] == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(
+    "rule", ["20 + (key + a1 + a2) % 6", "key + max(a1, a2)", "key + a1 * a2", "20 + (a1 * a2) % 5"]
+)
+def test_other_rules_have_no_one_mode_solution(rule):
+    population = count_population(task([(2, 3)], rule))
+    found = one_mode_answers(population)
+    assert found.margin == 0
+    assert np.isnan(found.scores).all()
+    assert np.isnan(found.accuracy[TEST])
+    assert crossing(population)
+
+
+def crossing(population) -> bool:
+    """Whether two pairs of trained sequences forbid that scores sort them by label.
+
+    Scores add up: pairs with one sum of counts have one sum of scores, and then the smaller and the larger
+    label of one cannot both be less than those of the other.
+    """
+    rows, trained = counts_of(population)
+    labels = population.label_distributions.reshape(rows.shape).argmax(axis=1)[trained]
+    pairs: dict[bytes, list[list[int]]] = {}
+    for i, j in combinations_with_replacement(range(len(labels)), 2):
+        total = rows[trained][i] + rows[trained][j]
+        pairs.setdefault(total.tobytes(), []).append(sorted((int(labels[i]), int(labels[j]))))
+    return any(
+        low[0] < high[0] and low[1] < high[1]
+        for same in pairs.values()
+        for low, high in permutations(same, 2)
+    )
+
+
+@pytest.mark.parametrize("name", HELD_OUT)
+def test_sums_have_no_such_pairs(name):
+    assert not crossing(count_population(HELD_OUT[name]))
+
+
+def test_mixed_labels_have_no_one_mode_solution():
+    one = Task(
+        keys=[5, 6], reasoning_anchors=None, memory_anchors=[1, 2], n_anchors=1, length=2, vocab_size=9
+    )
+    population = count_population(one, [np.array([[3, 4], [5, 3]])])
+    mixed = replace(population, label_distributions=population.label_distributions / 2 + np.eye(9)[3] / 2)
+    assert one_mode_answers(population).margin == 0  # 3 4 / 5 3 cannot be sorted by a sum,
+    assert one_mode_answers(mixed).margin == 0  # and two labels for one sequence cannot both be right.
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: answer_accuracy(count_population(HELD_OUT["a middle pair"]), np.ones((3, 3))),
+        lambda: extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]]),
+        lambda: extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]]),
+        lambda: one_mode_answers(count_population(task([], "20 + 0 * key"))),
+    ],
+)
+def test_what_does_not_fit_is_refused(call):
+    with pytest.raises(InputError):
+        call()
+
+
+@pytest.mark.parametrize("name", ["a middle pair", pytest.param("three anchors", marks=pytest.mark.long)])
+def test_the_integrated_rung_solves_what_the_theorem_says(name):
+    population = count_population(HELD_OUT[name])
+    rng = np.random.default_rng(0)
+    initial = EmbMLPParameters(*(0.05 * rng.standard_normal(s) for s in ((45, 10), (10, 12), (12, 45))))
+    path = population_flow(population, initial, np.linspace(0, 600, 61), keep=("B",))
+    found = [answer_accuracy(population, B) for B in path["B"]]
+    first = next(row for row in found if row[TRAIN] >= 0.99)
+    assert first[TEST] == pytest.approx(one_mode_answers(population).accuracy[TEST])

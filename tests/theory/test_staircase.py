@@ -1,0 +1,122 @@
+"""The staircase of rung 3 against the flow itself, and the reduced flow at a saddle against the whole one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.docs_script import load_script
+from tests.theory.flow_reference import parameters, small_example
+from theory import (
+    EmbMLPParameters,
+    InputError,
+    Solver,
+    Task,
+    count_population,
+    draw_tables,
+    escape_threshold,
+    linearised_flow,
+    measured_rank_steps,
+    saddle_staircase,
+)
+from theory.emb_mlp.coupled import product_field
+from theory.emb_mlp.linearised import linearised_drive
+
+POPULATION = small_example().population
+C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
+START = parameters(d_m=6, d_f=8, scale=1.0, seed=1)
+TINY = Task(keys=[3, 4, 5], reasoning_anchors=[1, 2], memory_anchors=[0], n_anchors=1, length=2, vocab_size=8)
+WITHIN = 0.01
+"""Written down before the first run, with the tasks of docs/theory/staircase_numbers.py."""
+N_TIMES = 601
+GRID = 1.1 / (N_TIMES - 1)
+"""Of the last escape: the step of the times at which the flow is recorded."""
+
+
+def measured(initial: EmbMLPParameters, n_modes: int, end: float, label=C, token=S) -> np.ndarray:
+    solver = Solver(rtol=1e-5, atol=1e-6)
+    flow = linearised_flow(label, token, initial, np.linspace(0, end, N_TIMES), solver=solver)
+    return measured_rank_steps(flow, escape_threshold(initial), n_modes)
+
+
+@pytest.mark.parametrize(("scale", "n_modes"), [(6e-3, 3), pytest.param(6e-5, 4, marks=pytest.mark.long)])
+def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error):
+    population = count_population(TINY)
+    label, token = population.token_label_matrix(), population.cooccurrence()
+    initial = parameters(8, d_m=5, d_f=6, scale=scale, seed=1)
+    predicted = saddle_staircase(label, token, initial, n_modes)
+    ratios = predicted.times / measured(initial, n_modes, 1.1 * predicted.times[-1], label, token)
+    record_error("staircase", float(np.abs(ratios - 1).max()))
+    assert ratios == pytest.approx(np.ones(n_modes), abs=GRID)
+    # Time passes at more than one saddle, in the reduced flow.
+    assert predicted.slow_share > 0.3
+    assert len(predicted.ranks) > 1
+
+
+@pytest.mark.long
+def test_a_hundredth_of_the_start_takes_a_hundred_times_as_long_and_hardly_more_work():
+    population = count_population(TINY)
+    label, token = population.token_label_matrix(), population.cooccurrence()
+    starts = (parameters(8, d_m=5, d_f=6, scale=scale, seed=1) for scale in (1e-5, 1e-7))
+    large, small = (saddle_staircase(label, token, start, 2) for start in starts)
+    assert small.times / 100 == pytest.approx(large.times, rel=WITHIN)
+    assert small.n_evaluations < 2 * large.n_evaluations
+    assert small.slow_share > 0.999
+
+
+def test_at_a_saddle_the_rest_obeys_the_coupled_flow():
+    """Independent of the walk: the field of rung 3 at two fitted modes and a small rest, entry by entry."""
+    rng = np.random.default_rng(0)
+    d, rank, eps = 6, 2, 1e-4
+    tokens, labels = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+    labels[:, -1] = 1 / np.sqrt(d)
+    labels = np.linalg.qr(labels[:, ::-1])[0][:, ::-1]
+    drive = tokens[:, :5] @ np.diag([5.0, 4.0, 3.0, 2.0, 1.0]) @ labels[:, :5].T
+    token = np.eye(d)
+    sizes = np.cbrt(d * np.array([5.0, 4.0]))
+    x, y = (np.linalg.qr(rng.standard_normal((n, n)))[0] for n in (4, 5))
+    big = tokens[:, :rank] * sizes @ x[:, :rank].T, x[:, :rank] * sizes @ y[:, :rank].T
+    out = y[:, :rank] * sizes @ labels[:, :rank].T
+    rest = (
+        tokens[:, rank:] @ rng.standard_normal((d - rank, 4 - rank)) @ x[:, rank:].T,
+        x[:, rank:] @ rng.standard_normal((4 - rank, 5 - rank)) @ y[:, rank:].T,
+        y[:, rank:] @ rng.standard_normal((5 - rank, d - rank)) @ labels[:, rank:].T,
+    )
+    whole = EmbMLPParameters(*(b + eps * r for b, r in zip((*big, out), rest, strict=True)))
+    moved = product_field(lambda B: linearised_drive(drive, token, B))(whole.matrices)
+    left = tokens[:, rank:5] @ np.diag([3.0, 2.0, 1.0]) @ labels[:, rank:5].T
+    coupled = product_field(lambda _: left)(EmbMLPParameters(*rest).matrices)
+    for velocity, expected in zip(moved, coupled, strict=True):
+        assert velocity / eps**2 == pytest.approx(expected, abs=1e-5)
+
+
+def test_nothing_escapes_without_a_drive_and_no_more_modes_than_there_are():
+    still = saddle_staircase(np.zeros((20, 20)), S, START, 2)
+    assert np.isinf(still.times).all()
+    assert still.slow_share == 0
+    one = np.outer(np.eye(6)[0], [1, -1, 0, 0, 0, 0]) / 4
+    found = saddle_staircase(one, np.eye(6), parameters(6, 3, 4, scale=1e-3), 2)
+    assert np.isfinite(found.times[0])
+    assert np.isinf(found.times[1])
+
+
+@pytest.mark.parametrize(
+    "change", [{"n_modes": 0}, {"n_modes": 7}, {"threshold": 0.0}, {"S": np.triu(np.ones((20, 20)))}]
+)
+def test_impossible_requests_are_refused(change):
+    with pytest.raises(InputError):
+        saddle_staircase(**({"C": C, "S": S, "initial": START, "n_modes": 2} | change))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["q1", "q3", "modular", "product", "two rules", "memory alone"])
+def test_the_tasks_of_the_page_at_a_small_start(name, record_error):
+    script = load_script("theory/staircase_numbers")
+    rng = np.random.default_rng(0)
+    population = count_population(script.TASKS[name], draw_tables(script.TASKS[name], rng))
+    label, token = population.token_label_matrix(), population.cooccurrence()
+    initial = parameters(len(label), d_m=12, d_f=20, scale=6e-4, seed=1)
+    predicted = saddle_staircase(label, token, initial, 4).times
+    ratios = predicted / measured(initial, 4, 1.1 * predicted[-1], label, token)
+    record_error("staircase", float(np.abs(ratios - 1).max()))
+    assert ratios == pytest.approx(np.ones(4), abs=WITHIN)
