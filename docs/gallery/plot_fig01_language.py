@@ -6,6 +6,10 @@ Next-token loss of GPT-2 on PrOntoQA, whose answers follow from rules, and on Ti
 The paper's claim: with small initial weights the loss on PrOntoQA falls faster. The dotted lines are
 computed from the text: the entropy of a token, and of a token whose predecessor is known.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 1
+
 ``anchorflow figures 1`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
 that lie beside the project.
 """

@@ -11,6 +11,10 @@ Two dotted lines are computed from the task. In A, the entropy of a memory ancho
 no sum of embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels
 differ.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 3 25
+
 ``anchorflow figures 3`` draws it; ``anchorflow study transformer emb-mlp --run --keep`` trains its runs
 anew.
 """

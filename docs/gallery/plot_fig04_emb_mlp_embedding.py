@@ -11,6 +11,10 @@ drive once the marginal distribution P̄ is fitted), from the run's own label co
 direction of the frozen flow with the run's own initial weights. Neither distributions nor counts know
 anything of training.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 4
+
 ``anchorflow figures 4`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
 """
 

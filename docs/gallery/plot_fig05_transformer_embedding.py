@@ -9,6 +9,10 @@ with the paper's width (C), and the components of eq. 14's w̃ (D), which lie on
 The paper finds memory anchors aligned here too; the caption says what these runs show. Eq. 14's width of 12
 is the paper's and is not what the variance of the label distribution gives.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 5 9 27
+
 ``anchorflow figures 5`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

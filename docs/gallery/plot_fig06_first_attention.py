@@ -10,6 +10,10 @@ D holds Theorem 2's prediction twice: with u as what the model puts out while W_
 and with the marginal label distribution P̄, which is what a model fits first. Whether these runs agree is
 said in the caption, computed from them.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 6
+
 ``anchorflow figures 6`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

@@ -6,6 +6,10 @@ cos(s, ·) for every reasoning anchor s: what the label distributions predict, w
 width says, and what training did, with intervals over seeds. The paper plots eq. 14 alone and finds
 discrepancies for large s.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 9
+
 ``anchorflow figures 9`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

@@ -3,8 +3,12 @@ Figure 10: the Emb-MLP's embedding at large weights
 ===================================================
 
 Cosine matrices at large initial weights. The paper finds embeddings nearly orthogonal at γ = 0.3, so that
-the label distributions leave little trace. For these weights the leading order of the theory says nothing:
-the initial embedding is not small against what it learns.
+the label distributions leave little trace. At γ = 0.5 (B) they may leave more. For these weights the leading
+order of the theory says nothing: the initial embedding is not small against what it learns.
+
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 10
 
 ``anchorflow figures 10`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
 """

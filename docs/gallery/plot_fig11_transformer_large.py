@@ -6,6 +6,10 @@ The same for the Transformer, with the principal components of its embedding. Th
 each map says how far a component puts the keys in numerical order; it is the larger of two components' and
 so above zero by chance as well.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 11
+
 ``anchorflow figures 11`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

@@ -6,6 +6,10 @@ The first attention at large initial weights, for which Lemma 1 promises little,
 average over γ. The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at
 initialisation; it says nothing of later epochs.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 12 10
+
 ``anchorflow figures 12`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

@@ -5,6 +5,10 @@ Figure 14: embeddings at larger initial scales
 The cosines of each corpus's most frequent words early in training, at every initial scale. The paper's
 claim: only small initial weights give the embedding a structure.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 14
+
 ``anchorflow figures 14`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
 that lie beside the project.
 """

@@ -9,6 +9,10 @@ positions alone give a rising line.
 
 Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 15
+
 ``anchorflow figures 15`` draws it; ``anchorflow study transformer --run --keep`` trains its runs anew.
 """
 

@@ -2,8 +2,12 @@ r"""
 Figure 16: learning without layer norm
 ======================================
 
-Fig. 3A for a Transformer without layer norm (Appendix F). The theory has none; the paper finds the same
-bias.
+Fig. 3A for a Transformer without layer norm (Appendix F). The theory has none. The paper finds
+the same bias: small weights favour reasoning, and large ones do not.
+
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 16
 
 ``anchorflow figures 16`` draws it; ``anchorflow study no-norm --run --keep`` trains its runs anew.
 """

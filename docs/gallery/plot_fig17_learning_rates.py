@@ -7,6 +7,10 @@ All panels of A and B have the same axes. The last row has the largest rise of e
 value before it; the paper reports severe spikes at its largest rate. The theory is one of gradient flow and
 knows no spikes.
 
+What the ledger says of it, over all settings and not of these runs alone:
+
+.. claims-of-figure:: 17
+
 ``anchorflow figures 17`` draws it; ``anchorflow study learning-rates --run --keep`` trains its runs anew.
 """
 
