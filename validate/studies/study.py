@@ -38,7 +38,7 @@ class Study:
     configs : mapping of str or None to RunConfig
         A configuration for each variant; the key None where there are no variants.
     keep : tuple of str
-        Patterns of the observables that are kept, "singular/*" for instance.
+        Patterns of the observables that are kept, ``"singular/*"`` for instance.
     """
 
     name: str

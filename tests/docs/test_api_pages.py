@@ -1,0 +1,74 @@
+"""The API pages: every public name stands on one of them, every function has an example, and examples run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import sim
+import theory
+import validate
+
+API = Path(__file__).resolve().parents[2] / "docs" / "api"
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))}
+DIRECTIVE = re.compile(
+    r"^\.\. (?:(currentmodule)|auto(?:function|class|exception|data)):: (\S+)$", re.MULTILINE
+)
+PUBLIC = {f"{package.__name__}.{name}" for package in (theory, sim, validate) for name in package.__all__}
+SLOW = {"train", "verdicts", "corpus", "theorems", "flows"}
+"""Pages whose examples take a second or more."""
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```pycon\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)
+
+
+def documented(text: str) -> list[str]:
+    found, module = [], ""
+    for current, name in DIRECTIVE.findall(text):
+        if current:
+            module = name
+        else:
+            found.append(f"{module}.{name}")
+    # Constants and unions have no docstring of their own: a sentence names them.
+    return found + [f"{module}.{name}" for name in re.findall(r"`([A-Z]\w+)`", text)]
+
+
+@pytest.mark.long
+def test_every_public_name_is_documented_once() -> None:
+    found = [name for page, text in PAGES.items() if page != "internals" for name in documented(text)]
+    assert sorted(set(found) ^ PUBLIC) == [], "documented or public, not both"
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.long
+def test_every_public_function_has_an_example() -> None:
+    shown = "".join(block for page in PAGES for block in blocks(page))
+    functions = [
+        name
+        for name in sorted(PUBLIC)
+        if inspect.isfunction(getattr(__import__(name.split(".")[0]), name.split(".")[1]))
+    ]
+    # Once where it is imported, and once where it is called.
+    used = re.compile(r"(?<![\w.])(\w+)\(")
+    called = set(used.findall(shown))
+    assert [name for name in functions if name.split(".")[1] not in called] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] if page in SLOW else []) for page in PAGES if blocks(page)],
+)
+def test_examples_print_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "\n".join(blocks(page))
+    test = doctest.DocTestParser().get_doctest(source, {}, page, f"docs/api/{page}.md", 0)
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert report == []
