@@ -13,7 +13,9 @@ from validate.figures.paper import FIGURES, kept_of
 from validate.observe import NoRunsError
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper.
+sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper and the role below.
+import explorer_runs  # noqa: E402
+from claim_role import ClaimRole, ClaimsOfFigure  # noqa: E402
 
 MATHJAX = ROOT / "docs" / "node_modules" / "mathjax" / "es5" / "tex-svg-full.js"
 """One file that holds the program and its glyphs; `make docs` installs it as package-lock.json pins it."""
@@ -53,7 +55,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = "anchorflow"
-html_static_path = [str(MATHJAX), "_static/site.css"]
+html_static_path = [str(MATHJAX), "_static"]
 html_css_files = ["site.css"]
 mathjax_path = MATHJAX.name
 # The menu would load a speech engine from another host.
@@ -74,7 +76,7 @@ sphinx_gallery_conf = {
 }
 
 
-WORDS = {"labels", "sequences", "shape", "tokens", "vocab_size"}
+WORDS = {"labels", "path", "sequences", "shape", "tokens", "vocab_size"}
 """Words of types, as in "ndarray, shape (n, vocab_size)", that are names of attributes too."""
 
 
@@ -85,6 +87,15 @@ def unlink_words(app: Sphinx, doctree: nodes.document) -> None:
             reference.replace_self(reference.children)
 
 
+def add_kept_runs(app: Sphinx, error: Exception | None) -> None:
+    """Write what the explorer shows of kept runs into the built site."""
+    if error is None:
+        explorer_runs.write(Path(app.outdir) / "_static" / "explorer")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is above with Sphinx."""
+    app.add_role("claim", ClaimRole())
+    app.add_directive("claims-of-figure", ClaimsOfFigure)
     app.connect("doctree-read", unlink_words)
+    app.connect("build-finished", add_kept_runs)

@@ -183,7 +183,9 @@ def _examples() -> list[tuple[str, dict[str, Any]]]:
     """Return the examples that are tasks, and a configuration and a study that train for a moment."""
     study = {"purpose": "None.", "keep": ["gram"], "variants": {"narrow": {"model": {"d_f": 2}}}} | TINY
     found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", study)]
-    for text in re.findall(r"```toml\n(.*?)```", (DOCS / "guide.md").read_text(encoding="utf-8"), re.DOTALL):
+    for text in re.findall(
+        r"```toml\n(.*?)```", (DOCS / "howto" / "rule.md").read_text(encoding="utf-8"), re.DOTALL
+    ):
         table = tomllib.loads(text)
         if "vocab_size" in table:
             found.append(("predict", table))

@@ -16,7 +16,7 @@ from validate.cli import main
 from validate.figures.paper import FIGURES, paper_figure
 from validate.report.paper import draw_paper_figures
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "figures.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "figure.md"
 
 
 @pytest.fixture(autouse=True)

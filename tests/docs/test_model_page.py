@@ -18,7 +18,7 @@ from sim.models.initial import build
 from tests.sim.conftest import SMALL_TASK
 from theory import InputError
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_pages_code_runs(tmp_path: Path) -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(), re.DOTALL))
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "howto" / "model.md").read_text(), re.DOTALL))
     paths = os.pathsep.join([str(DOCS / "extending"), str(DOCS.parent)])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],

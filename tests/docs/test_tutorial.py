@@ -1,4 +1,4 @@
-"""The page "From an empty folder to a verdict": its files are written and its commands run."""
+"""The tutorial: its files are written and its commands run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from validate.cli import main
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "own_task.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FAILS = {"anchorflow compare runs/mine --out runs/mine-report"}
 """The commands whose verdict is "does not hold", as the page says."""
@@ -56,7 +56,7 @@ def test_every_command_runs_from_an_empty_folder(
         for command in commands(block) if kind == "console" else []:
             assert run_here(command) == int(command in FAILS), command
             said[command] = capsys.readouterr().out
-    assert len(said) == 7
+    assert len(said) == 8
     words = QUOTED.splitlines()
     for command in ("anchorflow compare runs/mine --out runs/mine-report", "python my_task.py"):
         sentence, verdict = said[command].splitlines()[:2]
@@ -66,6 +66,7 @@ def test_every_command_runs_from_an_empty_folder(
     assert "undecided" in alone
     assert "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0" in alone
     assert (tmp_path / "runs" / "mine-report" / "report.html").exists()
+    assert (tmp_path / "my_figure.png").stat().st_size > 10_000
     assert (tmp_path / "metrics.csv").read_text().startswith("run,model,init_rate,seed,")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "any_model.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "any_model.md").read_text()
 BLOCKS = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
