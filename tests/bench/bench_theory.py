@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.theory.large_task import LARGE
 from theory import (
+    AdamSettings,
     CountPopulation,
     EmbMLPParameters,
     Task,
@@ -20,6 +21,8 @@ from theory import (
     label_distribution,
     label_table,
     last_position_matrix,
+    last_token_adam,
+    leading_query_key_matrix,
     normed_transformer_drive,
     one_mode_answers,
     saddle_staircase,
@@ -34,6 +37,8 @@ def bench_theory() -> dict[str, Any]:
         "the same, exact fractions": lambda: label_distribution(LARGE, 15, exact=True),
         **_of_a_small_task(),
         "drive with post-norm, paper": _normed_drive(),
+        "a hundred AdamW steps of the residual path, paper": _adam_steps(),
+        "drive of queries and keys, 1000 sequences": _query_key(),
     }
     return {
         "what": "label distributions, a drive and limits of small weights, ms",
@@ -76,6 +81,23 @@ def sums(task: Task) -> CountPopulation:
     mapping = next(m for m in task.mappings if not m.is_table)
     alone = Task(keys=task.keys, n_anchors=2, length=3, vocab_size=42, mappings=[mapping])
     return count_population(alone)
+
+
+def _adam_steps() -> Callable[[], object]:
+    """Return AdamW's steps on a table of last tokens and labels, with post-norm and the noise of batches."""
+    rng = np.random.default_rng(0)
+    W_E, W_U = 200**-0.8 * rng.standard_normal((2, 200, 200))
+    joint, position = rng.random((200, 200)), 200**-0.8 * rng.standard_normal(200)
+    options: dict[str, Any] = {"position": position, "norm": "post", "n_layers": 2, "batch_size": 100}
+    return lambda: last_token_adam(joint, W_E, W_U, [100], AdamSettings(1e-4), **options)
+
+
+def _query_key() -> Callable[[], object]:
+    """Return the leading drive of W_Q and W_K on a sample, at the paper's widths."""
+    rng = np.random.default_rng(0)
+    sequences, labels = rng.integers(0, 200, (1000, 9)), rng.integers(0, 200, 1000)
+    W_E, W_U, W_VO = 200**-0.8 * rng.standard_normal((3, 200, 200))
+    return lambda: leading_query_key_matrix(sequences, labels, W_E, W_E[:9], W_U, W_VO, 64, norm="pre")
 
 
 def _milliseconds(call: Callable[[], object], rounds: int = 5) -> dict[str, float]:
