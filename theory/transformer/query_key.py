@@ -263,4 +263,4 @@ def adam_attention_bound(
     float
         T, a lower bound, 0 if the initial entries would do.
     """
-    return max((logit**0.5 / (d_m * d_k**0.25) - initial) / rate, 0.0)
+    return float(max((logit**0.5 / (d_m * d_k**0.25) - initial) / rate, 0.0))
