@@ -55,7 +55,7 @@ def holders(out: Path) -> list[tuple[str, int]]:
     return found
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 240) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 900) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "nothing happened"
@@ -75,10 +75,12 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
 
     thread = threading.Thread(target=acted)
     thread.start()
-    yield
-    thread.join(60)
-    if wrong:
-        raise wrong[0]
+    try:
+        yield
+    finally:
+        thread.join(60)
+        if wrong:
+            raise wrong[0]
 
 
 def test_a_killed_dask_worker_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
