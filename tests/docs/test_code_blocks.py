@@ -1,0 +1,116 @@
+"""The Python of every page runs: here, or in the page's own test."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import sim
+from validate.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN_TEST = {
+    "README.md": "tests/test_readme.py",
+    "docs/corpus.md": "tests/test_corpus_page.py",
+    "docs/sweeps.md": "tests/test_sweeps_page.py",
+    "docs/tutorial.md": "tests/docs/test_tutorial.py",
+    "docs/howto/any_model.md": "tests/docs/test_any_model_page.py",
+    "docs/howto/figure.md": "tests/validate/figures/test_registry.py",
+    "docs/howto/model.md": "tests/docs/test_model_page.py",
+    "docs/howto/rule.md": "tests/test_guide.py",
+}
+HERE = {"docs/engine.md", "docs/howto/processes.md", "docs/howto/table.md"}
+"""Pages whose code needs runs; they are made below."""
+TINY = {
+    "task": {
+        "keys": "20..59",
+        "reasoning_anchors": "11..13",
+        "memory_anchors": [1],
+        "held_out": [[11, 13]],
+        "n_anchors": 2,
+        "length": 9,
+        "vocab_size": 128,
+    },
+    "data": {"source": "draw", "n_sequences": 100},
+    "init_rates": [0.8],
+    "training": {"epochs": 1, "snapshot_epochs": [0], "snapshot_tensors": "all"},
+}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return pattern.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+PAGES = [
+    str(page.relative_to(ROOT))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if not {"node_modules", "_build"} & set(page.parts)
+]
+OTHERS = [page for page in PAGES if blocks(page, "python") and page not in OWN_TEST and page not in HERE]
+
+
+def execute(page: str) -> None:
+    exec(compile("\n".join(blocks(page, "python")), page, "exec"), {"__name__": "page"})
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_page_with_a_test_of_its_own_has_one() -> None:
+    for page, test in OWN_TEST.items():
+        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8") or page == "README.md", page
+        assert blocks(page, "python"), page
+    assert all(blocks(page, "python") for page in HERE)
+
+
+def test_attention_is_read_as_the_engines_page_says() -> None:
+    model = {"kind": "transformer", "norm": "pre", "d_m": 8, "d_f": 8, "d_k": 4}
+    sim.train(sim.make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
+    execute("docs/engine.md")
+
+
+def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {**TINY, "model": {"d_m": 8, "d_f": 8}}
+    sim.train(sim.make_run_config(data), "runs/mine", workers=1)
+    first, *_ = blocks("docs/howto/table.md", "console")
+    assert main(shlex.split(first.removeprefix("$ anchorflow "))) == 0
+    assert Path("metrics.csv").read_text().startswith("run,model,init_rate")
+    capsys.readouterr()
+    execute("docs/howto/table.md")
+    assert capsys.readouterr().out.startswith("0.8 0 ")
+
+
+def test_runs_continue_as_the_page_says() -> None:
+    sim.train(sim.make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
+    (command,) = blocks("docs/howto/resume.md", "console")
+    assert main(shlex.split(command.removeprefix("$ anchorflow "))) == 0
+
+
+def test_a_run_is_shared_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process stands for the two of torchrun, and a small configuration for the default."""
+    small = sim.make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}})
+    monkeypatch.setattr(sim, "RunConfig", lambda: small)
+    execute("docs/howto/processes.md")
+    assert Path("runs/shared/gamma0.8_seed0/metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed_for_each_shell_of_the_guide(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shown,) = blocks("docs/guide.md", shell)
+    (line,) = (line for line in shown.splitlines() if line.startswith("anchorflow"))
+    assert main(shlex.split(line.split(">")[0])[1:]) == 0
+    assert "anchorflow" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", OTHERS)
+def test_the_code_of_every_other_page_runs(page: str) -> None:
+    execute(page)
