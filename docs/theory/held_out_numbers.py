@@ -35,6 +35,8 @@ from theory import (
 
 KEPT = Path(__file__).with_name("held_out.json")
 TRAIN, TEST = "rule train", "rule test"
+LONG = ("product, (2, 4)",)
+"""Not integrated from the small start: its many modes make it too stiff."""
 SEEDS, N_STEPS, BATCH, RATE, INIT_RATE = (0, 1), 6000, 20, 1e-3, 0.8
 
 
@@ -65,7 +67,7 @@ TASKS = {
 }
 
 
-def rungs(population: CountPopulation) -> dict[str, float]:
+def rungs(population: CountPopulation, small_start: bool) -> dict[str, float]:
     """The frozen rung and the fourth with linear σ: held-out accuracy by theorem and by integration."""
     C, d = population.token_label_matrix(), population.vocab_size
     rng = np.random.default_rng(0)
@@ -73,16 +75,17 @@ def rungs(population: CountPopulation) -> dict[str, float]:
     late = frozen_flow(C, wide, [1e6], keep=("B",))["B"][0]
     found, _ = integrated(population, 0.02, np.linspace(0, 1500, 151), rng)
     reached = next((row for row in found if row[TRAIN] >= 0.99), found[-1])
-    small, n_modes = integrated(population, 5e-4, np.array([12_000.0]), rng)
-    return {
+    row = {
         "frozen, theorem": answer_accuracy(population, C)[TEST],
         "frozen, integrated": answer_accuracy(population, late)[TEST],
         "population, train": reached[TRAIN],
         "population, test": reached[TEST],
-        "small start, modes": n_modes,
-        "small start, train": small[-1][TRAIN],
-        "small start, test": small[-1][TEST],
     }
+    if small_start:
+        small, n_modes = integrated(population, 5e-4, np.array([12_000.0]), rng)
+        row |= {"small start, modes": n_modes}
+        row |= {f"small start, {part}": small[-1][name] for part, name in (("train", TRAIN), ("test", TEST))}
+    return row
 
 
 def integrated(
@@ -153,7 +156,7 @@ def main() -> None:
         population = count_population(one)
         mode = one_mode_answers(population)
         print(f"{name:32}one mode {mode.accuracy[TEST]:.2f} (margin {mode.margin:.3f})", end="")
-        print("".join(f"; {key} {value:.2f}" for key, value in rungs(population).items()))
+        print("".join(f"; {key} {value:.2f}" for key, value in rungs(population, name not in LONG).items()))
         for row in kept.get(name, []):
             print(" " * 8 + "; ".join(f"{key} {value:.2f}" for key, value in row.items()), flush=True)
 
