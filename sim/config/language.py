@@ -59,6 +59,13 @@ class LanguageTask(Section):
     pack: the documents of a corpus one after another, without padding."""
     tokenizer: FileName = ""
     """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
+    whole_vocabulary: bool = False
+    """Keep every token of the tokenizer under its own number, and <end> behind them, whatever occurs."""
+
+    @model_validator(mode="after")
+    def _whole_of_a_tokenizer(self) -> LanguageTask:
+        check_whole(self.whole_vocabulary, self.tokenizer)
+        return self
 
     @model_validator(mode="after")
     def _names_differ(self) -> LanguageTask:
@@ -69,6 +76,12 @@ class LanguageTask(Section):
     def names(self) -> list[str]:
         """The corpora's names."""
         return [corpus.name for corpus in self.corpora]
+
+
+def check_whole(whole: bool, tokenizer: str) -> None:
+    """Refuse the whole vocabulary of no tokenizer: words have none but those that occur."""
+    if whole and not tokenizer:
+        raise InputError("whole_vocabulary", whole, "there is no tokenizer", "name a tokenizer.json")
 
 
 def check_names(corpora: Sequence[CorpusSource]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from sim.config.language import CorpusSource, LanguageTask, Layout, check_names
+from sim.config.language import CorpusSource, LanguageTask, Layout, check_names, check_whole
 from sim.data.base import Arrays, Dataset
 from sim.data.corpus import Corpus, IntArray, build_corpus
 from sim.data.text import read_documents
@@ -91,7 +91,7 @@ def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
         As ``build_text_dataset``.
     """
     whole, lengths = _read(task.corpora, task.tokenizer)
-    whole = _in_vocabulary(whole, task.vocab_size)
+    whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
     bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
     return {name: _part(whole, *bound) for name, bound in zip(lengths, bounds, strict=True)}
 
@@ -104,6 +104,7 @@ def make_language_task(
     n_sequences: Size | None = None,
     vocabulary: Size | None = None,
     tokenizer: str = "",
+    whole_vocabulary: bool = False,
     layout: Layout = "cut",
 ) -> LanguageTask:
     """Return the task of some corpora, whose files are read to see what they have, with their checksums.
@@ -119,29 +120,35 @@ def make_language_task(
         Tokens to keep, <other> and <end> among them; all by default.
     tokenizer : str, optional
         A tokenizer.json of Hugging Face; words and marks without one.
+    whole_vocabulary : bool, optional
+        Keep every token of the tokenizer, whether it occurs or not.
     layout : {"cut", "pad", "pack"}, optional
         See ``LanguageTask``.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or a corpus has no sequence.
+        If a file cannot be read, a corpus has no sequence, or a whole vocabulary is to be trimmed.
     """
     check_names(corpora)
+    check_whole(whole_vocabulary, tokenizer)
+    if whole_vocabulary and vocabulary is not None:
+        raise InputError("vocabulary", vocabulary, "the whole one is asked for", "leave one of them out")
     named = tuple(
         source.model_copy(update={"sha256": tuple(map(digest_of, source.files))}) for source in corpora
     )
     whole, lengths = _read(named, tokenizer)
-    distinct = int(np.count_nonzero(whole.counts))
+    size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
     if n_sequences is None:
         n_sequences = min(MOST_SEQUENCES, *_numbers(whole, lengths, length if layout == "pack" else None))
     return LanguageTask(
         corpora=named,
         n_sequences=n_sequences,
         length=length,
-        vocab_size=min(vocabulary or distinct + 1, distinct + 1),
+        vocab_size=min(vocabulary or size + 1, size + 1),
         layout=layout,
         tokenizer=tokenizer,
+        whole_vocabulary=whole_vocabulary,
     )
 
 
@@ -197,8 +204,13 @@ def _check_digest(file: str, wanted: str) -> None:
         raise InputError("file", file, problem, "restore it, or train under another configuration")
 
 
-def _in_vocabulary(whole: Corpus, size: int) -> Corpus:
+def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:
     """Return a corpus in a vocabulary of a given size, <end> being the last."""
+    if untrimmed:
+        if size != whole.vocab_size + 1:
+            problem = f"the tokenizer has {whole.vocab_size} tokens, and {END}"
+            raise InputError("vocab_size", size, problem, f"give {whole.vocab_size + 1}")
+        return Corpus(whole.tokens, whole.ends, (*whole.words, END))
     distinct = int(np.count_nonzero(whole.counts))
     if size > distinct + 1:
         problem = f"the corpora have {distinct} tokens and {END}"

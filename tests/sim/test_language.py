@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 import torch
 
-from sim import MemberConfig, Run, Trainer, build_corpus, make_run_config, train
+from sim import (
+    CorpusSource,
+    MemberConfig,
+    Run,
+    Trainer,
+    build_corpus,
+    make_language_task,
+    make_run_config,
+    train,
+)
 from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
 from tests.toy_text import toy_documents
@@ -52,6 +61,40 @@ def _texts(data: TextDataset, name: str) -> list[str]:
     """Return a corpus's sequences in words, without padding."""
     rows = torch.cat([data.tokens, data.labels[:, None]], dim=1)[data.parts[name]]
     return [" ".join(data.words[t] for t in row.tolist() if t >= 0) for row in rows]
+
+
+def _tokenizer(words: str) -> str:
+    """Write a tokenizer of some words, numbered in order, and return its name."""
+    library = pytest.importorskip("tokenizers", reason="needs the extra anchorflow[corpus]")
+    vocabulary = {word: number for number, word in enumerate(words.split())}
+    made = library.Tokenizer(library.models.WordLevel(vocabulary, unk_token="?"))
+    made.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    made.save("tokenizer.json")
+    return "tokenizer.json"
+
+
+def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
+    """Tokens have the tokenizer's numbers, those that never occur a row of the embedding, <end> is behind."""
+    tokenizer = _tokenizer("? zebra dog cat the a . saw yak")
+    sources = [CorpusSource(name="toy", files=("toy.txt",)), CorpusSource(name="rare", files=("rare.jsonl",))]
+    task = make_language_task(sources, length=30, tokenizer=tokenizer, whole_vocabulary=True)
+    trimmed = make_language_task(sources, length=30, tokenizer=tokenizer)
+    assert (task.vocab_size, task.whole_vocabulary) == (10, True)
+    assert trimmed.vocab_size < 10
+    asked = {"tokenizer": tokenizer, "whole_vocabulary": True, "n_sequences": 50, "vocab_size": 10}
+    trainer = Trainer([language(**asked)])
+    data = trainer.datasets[0]
+    assert isinstance(data, TextDataset)
+    assert data.words == ("?", "zebra", "dog", "cat", "the", "a", ".", "saw", "yak", END)
+    assert trainer.parameters["W_E"].shape[1] == 10
+    assert "a dog ? . <end>" in _texts(data, "rare")[0]
+    trainer.step(*trainer.batches.at(0))
+    with pytest.raises(InputError, match=r"vocab_size = 9: the tokenizer has 9 tokens.*give 10"):
+        Trainer([language(**(asked | {"vocab_size": 9}))])
+    with pytest.raises(InputError, match="whole_vocabulary = True: there is no tokenizer"):
+        make_language_task(sources, whole_vocabulary=True)
+    with pytest.raises(InputError, match="vocabulary = 5: the whole one is asked for"):
+        make_language_task(sources, tokenizer=tokenizer, whole_vocabulary=True, vocabulary=5)
 
 
 def test_sequences_are_documents_with_an_end_as_many_of_each_corpus(language: Make) -> None:
@@ -184,7 +227,7 @@ def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
         ({"corpora": [{"name": "a/b", "files": ["toy.txt"]}]}, "name = 'a/b'"),
         ({"corpora": [{"name": "a", "files": ["none.txt"]}]}, "no such file"),
         ({"corpora": [{"name": "a", "files": ["empty.txt"]}]}, "no document holds a word"),
-        ({"vocabulary": 3}, "unknown key; choose one of corpora, layout"),
+        ({"vocabulary": 3}, "unknown key; did you mean 'whole_vocabulary'"),
     ],
 )
 def test_a_task_that_makes_no_sense_is_refused(language: Make, task: dict[str, Any], words: str) -> None:

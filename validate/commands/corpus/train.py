@@ -39,6 +39,8 @@ class Options(CommandOptions):
     """A tokenizer.json of Hugging Face; else words in lower case."""
     vocabulary: int | None = None
     """Keep so many most frequent tokens; others are <other>."""
+    whole_vocabulary: bool = False
+    """Keep every token of the tokenizer, not only those that occur."""
     context: int = 128
     """Tokens of a sequence."""
     sequences: int | None = None
@@ -109,6 +111,7 @@ def task_of(options: Options) -> LanguageTask:
         length=options.context,
         n_sequences=options.sequences,
         vocabulary=options.vocabulary,
+        whole_vocabulary=options.whole_vocabulary,
         tokenizer="" if options.tokenizer is None else str(options.tokenizer),
         layout=options.layout,
     )
