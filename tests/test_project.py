@@ -83,10 +83,11 @@ assert 'torch' not in sys.modules
 
 
 def test_constraints_pin_every_dependency() -> None:
-    """Every name in pyproject's base, dev and docs lists has an exact version for the Makefile."""
+    """Every name in pyproject's base, dev, docs and language lists has an exact version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
+    wanted = [*project["dependencies"]]
+    wanted += [name for extra in ("dev", "docs", "language", "corpus") for name in extras[extra]]
     names = {re.split(r"[<>=]", entry)[0].lower().replace("_", "-") for entry in wanted}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
