@@ -15,6 +15,8 @@ from theory import (
     CountPopulation,
     EmbMLPParameters,
     Task,
+    adam_steps,
+    adaptive_flow,
     count_population,
     draw_tables,
     drive_spectra,
@@ -26,6 +28,7 @@ from theory import (
     normed_transformer_drive,
     one_mode_answers,
     saddle_staircase,
+    sgd_moments,
 )
 
 
@@ -39,9 +42,10 @@ def bench_theory() -> dict[str, Any]:
         "drive with post-norm, paper": _normed_drive(),
         "a hundred AdamW steps of the residual path, paper": _adam_steps(),
         "drive of queries and keys, 1000 sequences": _query_key(),
+        **_optimisers(),
     }
     return {
-        "what": "label distributions, a drive and limits of small weights, ms",
+        "what": "label distributions, drives, limits of small weights and optimisers, ms",
         **{name: _milliseconds(call) for name, call in work.items()},
     }
 
@@ -98,6 +102,27 @@ def _query_key() -> Callable[[], object]:
     sequences, labels = rng.integers(0, 200, (1000, 9)), rng.integers(0, 200, 1000)
     W_E, W_U, W_VO = 200**-0.8 * rng.standard_normal((3, 200, 200))
     return lambda: leading_query_key_matrix(sequences, labels, W_E, W_E[:9], W_U, W_VO, 64, norm="pre")
+
+
+def _optimisers() -> dict[str, Callable[[], object]]:
+    """Return AdamW to step 10 on the paper's Emb-MLP task at d_m = 64, and SGD's moments on a small one."""
+    rng, settings = np.random.default_rng(0), AdamSettings(1e-4)
+    task = Task.paper(length=3)
+    population = count_population(task, draw_tables(task, rng))
+    initial = EmbMLPParameters.draw(200, d_m=64, d_f=128, init_rate=0.8, rng=rng)
+    batches = {"batch_size": 100, "n_sequences": 19_800}
+    few = Task(
+        keys=[3, 4, 5], reasoning_anchors=[2], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10
+    )
+    small = EmbMLPParameters.draw(10, d_m=3, d_f=4, init_rate=0.8, rng=rng)
+    return {
+        "10 steps of Adam, full batch": lambda: adam_steps(population, initial, [10], settings),
+        "10 steps of Adam, batch 100": lambda: adam_steps(population, initial, [10], settings, **batches),
+        "the same as a flow": lambda: adaptive_flow(population, initial, [1e-3], settings, **batches),
+        "SGD's moments, 82 weights": lambda: sgd_moments(
+            count_population(few), small, [5.0], rate=0.1, batch_size=4
+        ),
+    }
 
 
 def _milliseconds(call: Callable[[], object], rounds: int = 5) -> dict[str, float]:

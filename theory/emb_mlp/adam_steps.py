@@ -1,10 +1,10 @@
 r"""AdamW's own steps on the population: the mean step, and how far batches scatter it.
 
-A batch of B sequences has the gradient :math:`\hat g = \bar g + \xi`. Adam's first moment averages ḡ, its
+A batch of b sequences has the gradient :math:`\hat g = \bar g + \xi`. Adam's first moment averages ḡ, its
 second one
 
 .. math::
-    E\hat g^2 = \bar g^2 + \frac{\operatorname{Var} g}{B}\,\frac{n - B}{n - 1},
+    E\hat g^2 = \bar g^2 + \frac{\operatorname{Var} g}{b}\,\frac{n - b}{n - 1},
 
 with Var g of one sequence (``GradientNoise``) and the last factor for batches drawn without replacement from
 n sequences: the full batch has none of it. Where the second term is the larger one, the step is linear in ḡ
@@ -66,7 +66,7 @@ def adam_steps(
     settings : AdamSettings
         Rate, β1, β2, ε and weight decay.
     batch_size : int, optional
-        B; None is the full batch.
+        b; None is the full batch.
     n_sequences : int, optional
         n, how many sequences an epoch draws without replacement; None draws every batch afresh.
     activation : Activation, optional

@@ -1,7 +1,7 @@
 r"""What batches do to a gradient and to a displacement: variances, without replacement within an epoch.
 
-A batch of B out of n sequences, drawn without replacement, has a mean gradient of variance
-:math:`s^2 = \frac{\operatorname{Var} g}{B}\frac{n - B}{n - 1}`. The K = n/B batches of an epoch add up to the
+A batch of b out of n sequences, drawn without replacement, has a mean gradient of variance
+:math:`s^2 = \frac{\operatorname{Var} g}{b}\frac{n - b}{n - 1}`. The K = n/b batches of an epoch add up to the
 whole, so two of them have the covariance :math:`-s^2/(K - 1)`. A displacement :math:`\sum_i a_i \xi_i` over
 some of them has therefore the variance
 

@@ -9,7 +9,7 @@ time in units of Σ learning rate the covariance P and the mean's distance δ fr
     \dot\delta = J\delta + \tfrac12 F''[P] - \tfrac{\eta}{2} JF.
 
 The last term is Euler's: :math:`-\frac\eta2 JF = -\frac\eta4 \nabla|\nabla L|^2`. The one before it is Itô's:
-noise samples the curvature of the drift, and P is of order η/B. What is left out is of order η².
+noise samples the curvature of the drift, and P is of order η/b. What is left out is of order η².
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def sgd_moments(
     rate : float
         η.
     batch_size : int
-        B; batches are drawn independently of each other.
+        b; batches are drawn independently of each other.
     rung : {"coupled", "linearised"}, optional
         p ≡ u, or the softmax to first order about it.
 
