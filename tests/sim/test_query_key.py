@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 
 from tests.sim.scaled_models import SCALES, D, FloatArray, Tensors, config, drawn, flow, population
 from theory import (
     InputError,
     adam_attention_bound,
+    find_derivation,
     fit_exponent,
     gradient_exponents,
     leading_query_key_matrix,
@@ -64,6 +66,15 @@ def test_leading_drive_of_queries_and_keys(
     assert fit_exponent(SCALES, errors).value == pytest.approx(power, abs=0.15)
     assert errors[0] < 0.05
     record_error(f"W_Q, W_K, norm {norm}", errors[0])
+
+
+def test_derived_drive_of_the_logits_is_that_of_autograd(record_error: Callable[..., None]) -> None:
+    worth = torch.linspace(-1, 2, 5, dtype=torch.float64) ** 2
+    logits = torch.full((5,), 0.3, dtype=torch.float64, requires_grad=True)
+    (found,) = torch.autograd.grad(torch.softmax(logits, 0) @ worth, logits)
+    derived = find_derivation("query key").function()(worth.numpy()[None], 5)[0]
+    assert derived == pytest.approx(found.numpy(), abs=1e-15)
+    record_error("query key", float(np.abs(derived - found.numpy()).max()))
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])

@@ -36,6 +36,7 @@ _BUILDERS = {
     "all small": "propositions.all_small",
     "layer norm": "layer_norm.layer_norm",
     "normed drive": "layer_norm.normed_drive",
+    "query key": "query_key.logit_drive",
     "lemma 4": "value_matrix.lemma_4",
     "eq 38": "value_matrix.eq_38",
     "theorem 2": "value_matrix.theorem_2",

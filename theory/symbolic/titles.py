@@ -23,6 +23,7 @@ TITLES = {
     "all small": "With all matrices small only the residual path from the last position is left",
     "layer norm": "The derivative of a layer norm",
     "normed drive": "The leading flow of an embedding with a norm before the read-out",
+    "query key": "What moves the logits of an attention that is still the average",
     "lemma 4": "The gradient flow of the value matrix, exactly",
     "eq 38": "The value matrix's flow at small embeddings",
     "theorem 2": "The value matrix grows along the anchors' shared direction",

@@ -73,6 +73,7 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "all small": ("propositions.eq_29", result(lambda row: -row)),
     "layer norm": ("layer_norm._slope_steps", last_step(lambda row: -row)),
     "normed drive": ("layer_norm._error_at_zero", times(-1)),
+    "query key": ("query_key.softmax", times(2)),
     "lemma 4": ("value_matrix.feed_forward_steps", last_step(lambda row: -row)),
     "eq 38": ("value_matrix._small_steps", last_step(lambda row: -row)),
     "theorem 2": ("value_matrix._drives", times(2)),
