@@ -7,6 +7,7 @@ committed before any run; the small start of ``rungs`` was added after them.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -162,4 +163,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
     main()

@@ -6,6 +6,7 @@ committed before any task but the first had been run.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import numpy as np
@@ -97,5 +98,6 @@ def report(name: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
     for chosen in sys.argv[1:] or list(TASKS):
         report(chosen)

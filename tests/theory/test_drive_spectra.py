@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from tests.docs_script import DOCS, load_script
 from theory import (
@@ -102,3 +103,15 @@ def test_the_kept_scalars_are_those_of_the_tasks():
         drawn = [script.scalars(one, draw_tables(one, rng))["explained ratio"] for _ in range(4)]
         assert kept[name]["scalars"]["explained ratio"] == pytest.approx(np.mean(drawn), abs=0.3)
         assert len(kept[name]["bias"]) == len(script.SEEDS)
+
+
+def test_the_page_has_the_correlations_of_what_was_kept():
+    kept = json.loads((DOCS / "theory" / "bias_scalar.json").read_text(encoding="utf-8"))
+    page = (DOCS / "theory" / "bias_scalar.md").read_text(encoding="utf-8")
+    measured = [np.mean(row["bias"]) for row in kept.values()]
+    lines = [line for line in page.splitlines() if line.startswith("| ") and "[" in line]
+    scalars = list(next(iter(kept.values()))["scalars"])
+    assert len(lines) == len(scalars)
+    for name, line in zip(scalars, lines, strict=True):
+        rho = spearmanr([row["scalars"][name] for row in kept.values()], measured).statistic
+        assert f"| {rho:.2f} [" in line
