@@ -15,6 +15,7 @@ from tests.bench import bench_flows
 from tests.bench.bench_corpus import bench_corpus
 from tests.bench.bench_gpu import bench_gpu
 from tests.bench.bench_language import bench_language, language_table
+from tests.bench.bench_learning import bench_learning
 from tests.bench.bench_scaling import bench_scaling
 from tests.bench.bench_theory import bench_theory
 from tests.bench.bench_train import MODELS, bench_train
@@ -25,6 +26,7 @@ BENCHES = {
     "scaling": bench_scaling,
     "gpu": bench_gpu,
     "theory": bench_theory,
+    "learning": bench_learning,
     "corpus": bench_corpus,
     "language": bench_language,
 }
@@ -113,6 +115,7 @@ TABLES = {
     "scaling": scaling_table,
     "gpu": gpu_table,
     "theory": plain_table,
+    "learning": plain_table,
     "corpus": plain_table,
     "language": language_table,
 }

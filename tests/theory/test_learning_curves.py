@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,21 +57,20 @@ def trained(task, tables, start, settings, steps, order):
     x = torch.as_tensor(everything.sequences[rows])
     y = torch.as_tensor(labels_of(task, everything, tables)[rows])
     weights = [torch.tensor(m, requires_grad=True) for m in start.matrices]
-    if isinstance(settings, AdamSettings):
-        optimizer = torch.optim.AdamW(weights, lr=settings.rate, weight_decay=settings.weight_decay)
-    else:
-        optimizer = torch.optim.SGD(weights, lr=settings.rate, weight_decay=settings.weight_decay)
+    kind: Any = torch.optim.AdamW if isinstance(settings, AdamSettings) else torch.optim.SGD
+    optimizer = kind(weights, lr=settings.rate, weight_decay=settings.weight_decay)
     population = count_population(task, tables)
-    generator, batches, found = torch.Generator().manual_seed(order), [], []
+    generator, batches = torch.Generator().manual_seed(order), list[torch.Tensor]()
+    found = []
     for step in range(steps[-1] + 1):
         if step in steps:
             now = EmbMLPParameters(*(w.detach().numpy() for w in weights)).matrices
             found.append(scores(population, now, TANH))
         batches = batches or list(torch.randperm(len(y), generator=generator).split(BATCH))
-        rows = batches.pop()
-        hidden = torch.tanh(weights[0][x[rows]].sum(1) @ weights[1])
+        batch = batches.pop()
+        hidden = torch.tanh(weights[0][x[batch]].sum(1) @ weights[1])
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(hidden @ weights[2], y[rows]).backward()
+        torch.nn.functional.cross_entropy(hidden @ weights[2], y[batch]).backward()
         torch.nn.utils.clip_grad_norm_(weights, CLIP)
         optimizer.step()
     return found

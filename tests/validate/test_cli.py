@@ -14,7 +14,7 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
-from theory import Task, label_distribution
+from theory import Lookup, Mapping, Sum, Task, label_distribution
 from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main
@@ -81,6 +81,25 @@ def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
     }
     assert main(["predict", "emb-mlp"]) == 0
     assert "reasoning anchor" in capsys.readouterr().out
+
+
+def test_predict_says_when_each_data_set_is_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mappings = [Mapping([1, 2], Lookup(), "memory"), Mapping([3, 4], Sum(), "reasoning", [(3, 4), (4, 3)])]
+    task = Task(keys=range(10, 14), mappings=mappings, n_anchors=2, length=3, vocab_size=24)
+    file = tmp_path / "task.toml"
+    file.write_text(task.to_toml())
+    options = ["--curves", "--epochs", "40", "--init-rate", "0.4", "--learning-rate", "2e-2"]
+    assert main(["predict", str(file), *options, "--json"]) == 0
+    learned = _json(capsys)["learning"]
+    assert 0 < learned["half_learned"]["reasoning train"] <= learned["steps"][-1]
+    assert main(["predict", str(file), *options]) == 0
+    printed = capsys.readouterr().out
+    assert f"{learned['half_learned']['reasoning train']:.0f}" in printed
+    assert "after reasoning train" in printed
+    assert main(["predict", str(file), "--curves", "--init-rate", "-1"]) == 2
+    assert "--init-rate" in capsys.readouterr().err
 
 
 def test_predict_reads_a_task_or_a_configuration(

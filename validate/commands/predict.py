@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
+    from theory import LearningCurves, Task
     from validate.predict.prediction import Prediction
 
 
@@ -30,7 +33,17 @@ class Options(CommandOptions):
     samples: int = 100_000
     """Sequences drawn for each token, for a rule with too many labels to count."""
     seed: int = 0
-    """The seed of these draws."""
+    """The seed of these draws, and of the start of the curves."""
+    curves: bool = False
+    """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
+    init_rate: Annotated[float, Field(ge=0, le=5)] = 0.8
+    """γ, for --curves."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """For --curves."""
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    """For --curves."""
+    epochs: Annotated[int, Field(ge=1)] = 100
+    """How long the curves are."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
@@ -41,6 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
     from sim.runs.outputs import OutputFolder
+    from validate.predict.learning import curves_json
     from validate.predict.prediction import FILES, FOLDERS, Prediction
     from validate.terminal.tables import print_json
 
@@ -52,15 +66,44 @@ def run(arguments: Sequence[str]) -> int:
         OutputFolder(options.out).check(FILES, FOLDERS)
     task = as_task(options.file or options.task or "")
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
+    curves = _curves(task, options) if options.curves else None
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
-        print_json(prediction.to_json())
+        learning = {} if curves is None else {"learning": curves_json(curves)}
+        print_json(prediction.to_json() | learning)
         return 0
     print_prediction(prediction)
+    if curves is not None:
+        print_curves(curves)
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
+
+
+def _curves(task: Task, options: Options) -> LearningCurves:
+    """Predict the curves of the Emb-MLP with the default configuration but for what is asked."""
+    from sim import make_run_config
+    from validate.learning_times import predict_for
+
+    training: dict[str, Any] = {"optimizer": options.optimizer, "learning_rate": options.learning_rate}
+    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
+    if options.optimizer == "sgd":
+        training["weight_decay"] = 0.0
+    config = make_run_config({**data, "training": {**training, "epochs": options.epochs}})
+    (member,) = config.members()
+    return predict_for(member, [options.seed])
+
+
+def print_curves(curves: LearningCurves) -> None:
+    """Print when each data set is half learned, and the ratios of these times."""
+    from validate.predict.learning import bias_sentences, time_rows
+    from validate.terminal.tables import print_table, tell
+
+    header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
+    print_table("predicted learning of an Emb-MLP", header, time_rows(curves))
+    for sentence in bias_sentences(curves):
+        tell(sentence)
 
 
 def print_prediction(prediction: Prediction) -> None:

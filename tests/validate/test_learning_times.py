@@ -1,0 +1,115 @@
+"""Predicted against observed times: R², what is censored, guesses that are fitted on other settings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sim.config.run import MemberConfig
+from tests.validate.claims.synthetic import ramp, run
+from theory import InputError, LearningCurves
+from validate.learning_times import (
+    GUESSES,
+    Kept,
+    Time,
+    best_guess,
+    explained,
+    load_predictions,
+    matched_error,
+    one_sided,
+    predict_for,
+    r_squared,
+    times_of,
+)
+
+MEAN, INVERSE, LINEAR = GUESSES
+
+
+def time(observed: float, predicted: float, **changed: object) -> Time:
+    made = Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
+    return replace(made, **changed)  # type: ignore[arg-type]
+
+
+def kept(half: dict[str, float], rate: float = 1e-4) -> Kept:
+    steps = np.arange(0, 1_000_001, 100)
+    accuracy = {name: np.clip(0.5 * steps / at, 0, 1)[None] for name, at in half.items()}
+    return Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
+
+
+def test_r_squared_against_numbers_worked_by_hand() -> None:
+    assert r_squared([1, 2, 3], [1, 2, 3]) == 1.0
+    assert r_squared([1, 2, 3], [2, 2, 2]) == 0.0
+    assert r_squared([1, 2, 6], [1, 3, 4]) == pytest.approx(1 - 5 / 14)
+    assert math.isnan(r_squared([1, 2], [1, 2]))
+    assert math.isnan(r_squared([2, 2, 2], [1, 2, 3]))
+
+
+def test_times_are_steps_on_both_sides() -> None:
+    """A run's time is Σ rate over its rate; what is predicted after its end is not reached."""
+    accuracy = {"mem": [0.0] * 11, "rsn_train": ramp(4), "rsn_test": ramp(8)}
+    observed = run(0.8, 0, accuracy, learning_rate=1e-2)
+    prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1e5}, rate=1e-2)
+    mem, train, test = times_of(observed, [kept({}), prediction])
+    assert mem.observed == math.inf
+    assert 2**mem.predicted == pytest.approx(300)
+    assert 2**train.observed == pytest.approx(400)
+    assert 2**train.predicted == pytest.approx(400)
+    assert 2**test.observed == pytest.approx(800)
+    assert test.predicted == math.inf
+    assert 2**test.end == 1000
+    assert times_of(observed, [kept({})]) == []
+
+
+def test_what_one_side_lacks_is_counted_and_enters_with_the_end() -> None:
+    times = [time(1, 1), time(2, 2), time(6, math.inf, end=5.0), time(math.inf, 4)]
+    assert one_sided(times) == pytest.approx(2 / 4)
+    assert one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
+    assert explained(times) == pytest.approx(r_squared([1, 2, 6], [1, 2, 5]))
+    assert math.isnan(one_sided([]))
+
+
+def test_a_guess_has_not_seen_its_own_setting() -> None:
+    """The mean of the others, with every setting far from it, is worse than the mean of all."""
+    times = [time(float(x), 0.0, init_rate=x / 10) for x in range(1, 6)]
+    assert MEAN.explained(times) == pytest.approx(1 - (5 / 4) ** 2)
+
+
+def test_a_guess_that_is_right_explains_everything() -> None:
+    rates = [1e-4, 2e-4, 4e-4, 8e-4]
+    inverse = [time(10 - math.log2(rate), 0.0, rate=rate) for rate in rates]
+    assert INVERSE.explained(inverse) == pytest.approx(1.0)
+    linear = [
+        time(3 * gamma - 0.5 * math.log2(rate), 0.0, rate=rate, init_rate=gamma)
+        for rate in rates
+        for gamma in (0.3, 0.5, 0.8)
+    ]
+    assert LINEAR.explained(linear) == pytest.approx(1.0)
+    assert best_guess(linear) == pytest.approx(1.0)
+    assert INVERSE.explained(linear) < 0.9
+
+
+def test_matched_accuracy_is_read_from_the_prediction() -> None:
+    prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
+    observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(5)})
+    assert matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
+    assert math.isnan(matched_error(observed, [], 0.5))
+
+
+def test_a_training_that_is_not_predicted_is_refused() -> None:
+    member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
+    momentum = member.model_copy(update={"training": member.training.model_copy(update={"momentum": 0.9})})
+    with pytest.raises(InputError, match="not one that is predicted"):
+        predict_for(momentum, [0])
+
+
+def test_kept_predictions_are_complete() -> None:
+    for prediction in load_predictions():
+        curves = prediction.curves
+        assert curves.steps[0] == 0
+        assert (np.diff(curves.steps) > 0).all()
+        for values in curves.accuracy.values():
+            assert values.shape[1] == len(curves.steps)
+            assert ((values >= 0) & (values <= 1)).all()

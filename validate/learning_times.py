@@ -1,0 +1,227 @@
+"""When each thing is learned: what theory predicted, kept, against the runs; and what simpler guesses reach.
+
+The protocol, written before any prediction was compared: docs/theory/learning_times.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.config.model import EmbMLPConfig
+from sim.config.run import MemberConfig
+from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
+from theory.arrays import FloatArray
+from theory.emb_mlp.activation import IDENTITY
+from theory.emb_mlp.learning_curves import training_size
+from validate.bounds import Bound
+from validate.observe import Observations
+from validate.times import fitted_time
+
+PREDICTIONS = Path(__file__).with_name("learning_times.json")
+"""The predictions that are kept."""
+PARTS = {"mem": "memory", "rsn_train": "reasoning train", "rsn_test": "reasoning test"}
+"""A run's data sets, and what the prediction calls them."""
+_ACTIVATIONS = {activation.name: activation for activation in (TANH, IDENTITY)}
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A prediction that is kept, with the setting that it is for."""
+
+    optimizer: str
+    rate: float
+    init_rate: float
+    curves: LearningCurves
+
+    def is_for(self, config: MemberConfig) -> bool:
+        """Return whether a run has this setting."""
+        own = (config.training.optimizer, config.training.learning_rate, config.init_rate)
+        return own == (self.optimizer, self.rate, self.init_rate)
+
+
+def predict_for(config: MemberConfig, seeds: Sequence[int]) -> LearningCurves:
+    """Return the predicted curves of a run's setting, from starts of their own.
+
+    Raises
+    ------
+    InputError
+        If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
+    """
+    model, training = config.model, config.training
+    if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
+        raise InputError("config", config.name, "no Emb-MLP with tanh", "choose another run")
+    plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
+    if not plain or training.batch_size == "full" or config.data.source != "enumerate":
+        raise InputError(
+            "config", config.name, "its training is not one that is predicted", "see predict_learning"
+        )
+    settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
+    if training.optimizer == "adamw":
+        betas = (training.beta1, training.beta2)
+        settings = AdamSettings(training.learning_rate, betas, training.epsilon, training.weight_decay)
+    task = config.build_task()
+    return predict_learning(
+        task,
+        settings,
+        init_rate=config.init_rate,
+        n_epochs=training.epochs,
+        d_m=model.d_m,
+        d_f=model.d_f,
+        batch_size=min(training.batch_size, training_size(task)),
+        clip_norm=training.clip_norm,
+        activation=_ACTIVATIONS[model.activation],
+        seeds=seeds,
+    )
+
+
+def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
+    """Read the predictions that are kept."""
+    return [_from_json(entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def _from_json(entry: dict[str, Any]) -> Kept:
+    accuracy, loss = (
+        {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
+    )
+    curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
+    return Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves)
+
+
+@dataclass(frozen=True)
+class Time:
+    """One data set of one run.
+
+    Attributes
+    ----------
+    part : str
+    optimizer : str
+    rate, init_rate : float
+    observed, predicted : float
+        log2 of the number of steps; ∞ where it is not fitted by the end of the run.
+    end : float
+        log2 of the steps of the run.
+    """
+
+    part: str
+    optimizer: str
+    rate: float
+    init_rate: float
+    observed: float
+    predicted: float
+    end: float
+
+    @property
+    def setting(self) -> tuple[str, float, float]:
+        """What a rival must not have seen of the same."""
+        return self.optimizer, self.rate, self.init_rate
+
+
+def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
+    """Return a run's times beside the predicted ones; none for a setting without a prediction."""
+    kept = next((p for p in predictions if p.is_for(run.config)), None)
+    if kept is None:
+        return []
+    training, end = run.config.training, run.metrics[-1]["step"]
+    found = []
+    for part, name in PARTS.items():
+        time, predicted = fitted_time(run, part), kept.curves.half_time(name)
+        steps = math.inf if isinstance(time, Bound) else time / training.learning_rate
+        predicted = predicted if predicted <= end else math.inf
+        logs = (float(np.log2(value)) for value in (steps, predicted, end))
+        found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
+    return found
+
+
+def one_sided(times: Sequence[Time]) -> float:
+    """Return the share of data sets that one of run and prediction fits by the end and the other does not."""
+    if not times:
+        return math.nan
+    return float(np.mean([math.isinf(t.observed) != math.isinf(t.predicted) for t in times]))
+
+
+def explained(times: Sequence[Time]) -> float:
+    """Return R² of the predicted log times; NaN with fewer than three that a run has."""
+    seen = [t for t in times if math.isfinite(t.observed)]
+    return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
+
+
+def r_squared(observed: Sequence[float], predicted: Sequence[float]) -> float:
+    """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²."""
+    if len(observed) < 3:
+        return math.nan
+    x, guess = np.array(observed), np.array(predicted)
+    spread = float(np.sum((x - x.mean()) ** 2))
+    return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
+
+
+# --- rivals ---------------------------------------------------------------------------------------------
+
+
+def _by_part(t: Time) -> dict[str, float]:
+    return {t.part: 1.0}
+
+
+def _by_part_and_optimiser(t: Time) -> dict[str, float]:
+    return {f"{t.part} {t.optimizer}": 1.0}
+
+
+def _linear(t: Time) -> dict[str, float]:
+    return _by_part_and_optimiser(t) | {"γ": t.init_rate, "rate": math.log2(t.rate)}
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A guess fitted on the other settings: terms of a linear model, and whether time is counted in rates."""
+
+    name: str
+    terms: Callable[[Time], dict[str, float]]
+    in_rates: bool = False
+
+    def explained(self, times: Sequence[Time]) -> float:
+        """Return R² of the guess, each setting left out of its own fit."""
+        seen = [t for t in times if math.isfinite(t.observed)]
+        guesses = [self._fitted([o for o in seen if o.setting != t.setting], t) for t in seen]
+        return r_squared([t.observed for t in seen], guesses)
+
+    def _fitted(self, others: Sequence[Time], target: Time) -> float:
+        names = sorted({name for t in (*others, target) for name in self.terms(t)})
+        rows = np.array([[self.terms(t).get(name, 0.0) for name in names] for t in others])
+        values = np.array([t.observed + self._unit(t) for t in others])
+        if not others:
+            return math.nan
+        # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
+        mean = float(values.mean())
+        fitted: FloatArray = np.linalg.lstsq(rows, values - mean, rcond=None)[0]
+        own = np.array([self.terms(target).get(name, 0.0) for name in names])
+        return mean + float(own @ fitted) - self._unit(target)
+
+    def _unit(self, t: Time) -> float:
+        return math.log2(t.rate) if self.in_rates else 0.0
+
+
+GUESSES = (
+    Guess("mean of the data set", _by_part),
+    Guess("time ∝ 1/rate", _by_part_and_optimiser, in_rates=True),
+    Guess("regression on γ and log rate", _linear),
+)
+"""What the prediction has to beat."""
+
+
+def best_guess(times: Sequence[Time]) -> float:
+    """Return the greatest R² of the guesses."""
+    return max((guess.explained(times) for guess in GUESSES), default=math.nan)
+
+
+def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
+    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
+    kept = next((p for p in predictions if p.is_for(run.config)), None)
+    if kept is None:
+        return math.nan
+    return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)

@@ -1,0 +1,57 @@
+"""When an Emb-MLP will learn a task's data sets: what ``anchorflow predict --curves`` prints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from theory import LearningCurves
+
+
+def time_rows(curves: LearningCurves) -> list[list[str]]:
+    """Return one line per data set: when its accuracy passes one half, and loss and accuracy at the end."""
+    return [
+        [
+            name,
+            *_when(curves, name),
+            f"{curves.accuracy[name][:, -1].mean():.3f}",
+            f"{loss[:, -1].mean():.3f}",
+        ]
+        for name, loss in curves.loss.items()
+    ]
+
+
+def _when(curves: LearningCurves, name: str) -> list[str]:
+    steps = curves.half_time(name)
+    if math.isinf(steps):
+        return [f"> {curves.steps[-1]}", f"> {curves.steps[-1] / curves.steps_per_epoch:.3g}"]
+    return [f"{steps:.0f}", f"{steps / curves.steps_per_epoch:.3g}"]
+
+
+def bias_sentences(curves: LearningCurves) -> list[str]:
+    """Return the log2 ratio of the times of every two data sets of which at least one is learned."""
+    names = sorted(curves.loss, key=curves.half_time, reverse=True)
+    found = []
+    for i, slow in enumerate(names):
+        for fast in names[i + 1 :]:
+            bias = curves.bias(slow, fast)
+            if math.isinf(bias):
+                end = math.log2(curves.steps[-1] / curves.half_time(fast))
+                found.append(
+                    f"{slow} after {fast}: more than {end:.2f} doublings (it is not learned by the end)."
+                )
+            elif not math.isnan(bias):
+                found.append(f"{slow} after {fast}: {bias:.2f} doublings.")
+    return found
+
+
+def curves_json(curves: LearningCurves) -> dict[str, Any]:
+    """Return plain data; a time that is not reached is null."""
+    times = {name: curves.half_time(name) for name in curves.loss}
+    return {
+        "steps": curves.steps.tolist(),
+        "steps_per_epoch": curves.steps_per_epoch,
+        "loss": {name: rows.mean(axis=0).tolist() for name, rows in curves.loss.items()},
+        "accuracy": {name: rows.mean(axis=0).tolist() for name, rows in curves.accuracy.items()},
+        "half_learned": {name: time if math.isfinite(time) else None for name, time in times.items()},
+    }
