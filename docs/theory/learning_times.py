@@ -16,6 +16,8 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
+from theory.arrays import FloatArray
+from theory.integrate.first_passage import first_passage
 from validate.claims.measures.learning import matched_test_accuracy
 from validate.figures import AccuracyCurves, new_axes, save
 from validate.groups import Setting, group_runs
@@ -30,6 +32,7 @@ from validate.learning_times import (
     matched_error,
     one_sided,
     predict_for,
+    r_squared,
     times_of,
 )
 from validate.observe import NoRunsError, Observations, kept
@@ -133,6 +136,31 @@ def print_matched(predictions: list[Kept]) -> None:
         print(f"| {title(setting)} | {predicted:.3f} | {over_seeds(observed, (0, 1))} | {off} |")
 
 
+def loss_time(steps: FloatArray, loss: FloatArray) -> float:
+    """Return log2 of the steps after which a loss is half of ln N_Z, what knowing only the labels costs."""
+    return float(np.log2(first_passage(steps, -loss, -math.log(100) / 2)))
+
+
+def print_losses(predictions: list[Kept]) -> None:
+    """Print the same for the loss: chosen after the comparison, to see where the difference comes from."""
+    print("\n| setting | data set | predicted steps to half of ln N_Z | observed | log2 ratio |")
+    print("| --- | --- | --- | --- | --- |")
+    pairs = []
+    for setting in (s for study in STUDIES for s in settings(study)):
+        for kept_one in (p for p in predictions if p.is_for(setting.config)):
+            for part, name in PARTS.items():
+                found = [np.array([line["loss"][part] for line in run.metrics]) for run in setting.runs]
+                at = np.array([line["step"] for line in setting.runs[0].metrics], np.float64)
+                logs = [loss_time(at, loss) for loss in found]
+                own = loss_time(kept_one.curves.steps, kept_one.curves.loss[name][0])
+                if math.isinf(own) or own > math.log2(at[-1]) or not np.isfinite(logs).all():
+                    continue
+                pairs += [(log, own) for log in logs]
+                cells = [title(setting), name, steps(own), ", ".join(map(steps, logs))]
+                print(f"| {' | '.join(cells)} | {own - np.mean(logs):+.2f} |")
+    print(f"\nR² of all these: {r_squared(*zip(*pairs, strict=True)):.3f}")
+
+
 def draw_curves(predictions: list[Kept]) -> None:
     """Draw Fig. 3B without training, over the runs' curves: AdamW 1e-4."""
     shown = [s for s in settings("optimisers") if s.config.training.optimizer == "adamw"]
@@ -187,5 +215,6 @@ if __name__ == "__main__":
     print_times(found)
     print_scores(found)
     print_matched(found)
+    print_losses(found)
     draw_curves(found)
     draw_times(found)

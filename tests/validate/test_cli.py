@@ -99,7 +99,7 @@ def test_predict_says_when_each_data_set_is_learned(
     assert f"{learned['half_learned']['reasoning train']:.0f}" in printed
     assert "after reasoning train" in printed
     assert main(["predict", str(file), "--curves", "--init-rate", "-1"]) == 2
-    assert "--init-rate" in capsys.readouterr().err
+    assert "init_rates.0 = -1.0: input should be greater" in capsys.readouterr().err
 
 
 def test_predict_reads_a_task_or_a_configuration(

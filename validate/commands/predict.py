@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
-
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
@@ -36,13 +34,13 @@ class Options(CommandOptions):
     """The seed of these draws, and of the start of the curves."""
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
-    init_rate: Annotated[float, Field(ge=0, le=5)] = 0.8
+    init_rate: float = 0.8
     """γ, for --curves."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
     """For --curves."""
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-4
+    learning_rate: float = 1e-4
     """For --curves."""
-    epochs: Annotated[int, Field(ge=1)] = 100
+    epochs: int = 100
     """How long the curves are."""
 
 
