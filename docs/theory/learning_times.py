@@ -152,7 +152,7 @@ def print_losses(predictions: list[Kept]) -> None:
                 found = [np.array([line["loss"][part] for line in run.metrics]) for run in setting.runs]
                 at = np.array([line["step"] for line in setting.runs[0].metrics], np.float64)
                 logs = [loss_time(at, loss) for loss in found]
-                own = loss_time(kept_one.curves.steps, kept_one.curves.loss[name][0])
+                own = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])
                 if math.isinf(own) or own > math.log2(at[-1]) or not np.isfinite(logs).all():
                     continue
                 pairs += [(log, own) for log in logs]
