@@ -53,6 +53,9 @@ def test_its_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks("python")
-    exec(compile(code, "sweeps.md", "exec"), {"__name__": "page"})
-    assert capsys.readouterr().out.startswith("[0.0001, 0.001] ")
+    said = []
+    for code in blocks("python"):
+        exec(compile(code, "sweeps.md", "exec"), {"__name__": "page"})
+        said.append(capsys.readouterr().out)
+    assert said[0].startswith("[0.0001, 0.001] ")
+    assert said[1:] == [f"{3 * 50 * 19}\n"]
