@@ -40,4 +40,4 @@ def table() -> dict[str, list[list[float]]]:
 if __name__ == "__main__":
     data = {"d_m": D_M, "d_f": D_F, "rates": RATES, "doses": table()}
     made = "// Made by docs/explorer_doses.py: the dose of each draw, by vocabulary size and γ.\n"
-    FILE.write_text(f"{made}(globalThis.explorer ??= {{}}).doses = {json.dumps(data)};\n")
+    FILE.write_text(f"{made}(globalThis.anchorflowExplorer ??= {{}}).doses = {json.dumps(data)};\n")

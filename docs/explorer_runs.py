@@ -62,5 +62,5 @@ def entries() -> list[dict[str, Any]]:
 def write(folder: Path) -> None:
     """Write kept.js."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = f"(globalThis.explorer ??= {{}}).kept = {json.dumps(entries(), ensure_ascii=False)};\n"
+    text = f"(globalThis.anchorflowExplorer ??= {{}}).kept = {json.dumps(entries(), ensure_ascii=False)};\n"
     (folder / "kept.js").write_text(text, encoding="utf-8")

@@ -68,13 +68,13 @@ def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
     page.fill("input[name=rate]", "7")
     assert page.inner_html("#explorer-steps") != before
     assert page.locator("#explorer-steps rect").count() == 5
-    shown = page.evaluate("explorer.current")
+    shown = page.evaluate("anchorflowExplorer.current")
     task = Task.from_toml(page.inner_text("#explorer-toml"))
     P = label_distribution(task, shown["found"]["anchors"], held_out=True)
     drives = np.linalg.svd(expected_token_label_matrix(task, held_out=True), compute_uv=False)
     wanted = cosine_matrix(P - marginal_distribution(task, held_out=True))
     np.testing.assert_allclose(shown["cosines"], wanted, rtol=0, atol=1e-10)
-    doses = page.evaluate("explorer.doses.doses['50'][7]")
+    doses = page.evaluate("anchorflowExplorer.doses.doses['50'][7]")
     np.testing.assert_allclose([s["low"] for s in shown["times"]], min(doses) / drives[:5], rtol=1e-10)
     page.fill("input[name=rule0]", "key +")
     assert "no task yet" in page.inner_text("#explorer-message")

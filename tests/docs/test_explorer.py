@@ -36,9 +36,9 @@ for (const file of process.argv.slice(1)) vm.runInThisContext(fs.readFileSync(fi
 const asked = JSON.parse(fs.readFileSync(0, "utf8"));
 const attempt = (make) => { try { return make(); } catch (error) { return { error: error.message }; } };
 process.stdout.write(JSON.stringify({
-  tasks: asked.tasks.map((task) => attempt(() => explorer.predict(task))),
+  tasks: asked.tasks.map((task) => attempt(() => anchorflowExplorer.predict(task))),
   rules: asked.rules.map(
-    ([text, key, anchors]) => attempt(() => explorer.parseRule(text, anchors.length)(key, anchors))
+    ([text, key, anchors]) => attempt(() => anchorflowExplorer.parseRule(text, anchors.length)(key, anchors))
   ),
 }));
 """

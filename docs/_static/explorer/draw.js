@@ -70,4 +70,4 @@
     });
     return svg(width, shown.length * row + 4, "times of the rank steps", bars.join(""));
   };
-})((globalThis.explorer ??= {}));
+})((globalThis.anchorflowExplorer ??= {}));

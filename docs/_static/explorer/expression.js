@@ -175,4 +175,4 @@
       return root(given);
     };
   };
-})((globalThis.explorer ??= {}));
+})((globalThis.anchorflowExplorer ??= {}));

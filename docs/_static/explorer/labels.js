@@ -103,4 +103,4 @@
     const ratios = tokens.map((s) => (times.has(s) ? times.get(s) / nCombinations : 1 / keys.length));
     return { tokens, anchors, P, ratios, uniform, marginal: finished(marginal, 1 / (nCombinations * keys.length)) };
   };
-})((globalThis.explorer ??= {}));
+})((globalThis.anchorflowExplorer ??= {}));

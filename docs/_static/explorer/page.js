@@ -8,7 +8,7 @@
     three: [50, 58, 3, 100, [1, 4, "(key * a1 + a2 - a3) % 47", ""], [5, 7, "window"]],
   };
   const N_STEPS = 5;
-  const form = document.getElementById("explorer");
+  const form = document.getElementById("explorer-form");
   const show = (id, inside) => (document.getElementById(`explorer-${id}`).innerHTML = inside);
   const number = (name) => (form[name].value === "" ? NaN : Number(form[name].value));
 
@@ -115,4 +115,4 @@
     button.addEventListener("click", () => fill(button.dataset.example));
   }
   fill("paper");
-})((globalThis.explorer ??= {}));
+})((globalThis.anchorflowExplorer ??= {}));

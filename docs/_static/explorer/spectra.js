@@ -66,4 +66,4 @@
     const floor = 1e-12 * drives[0];
     return drives.slice(0, nModes).map((s) => (s > floor ? dose / s : Infinity));
   };
-})((globalThis.explorer ??= {}));
+})((globalThis.anchorflowExplorer ??= {}));
