@@ -157,3 +157,28 @@ def test_names_of_the_first_version_still_work() -> None:
     population = theory.count_population(theory.Task.paper(length=3))
     assert population.label_laws is population.label_distributions
     assert theory.find_derivation("key law") is theory.find_derivation("key distribution")
+
+
+def test_nothing_in_the_repository_is_large() -> None:
+    """No file over 1 MB, and what is kept of runs, which the package carries, under 20 MB."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=ROOT, check=True)
+    sizes = {
+        name: (ROOT / name).stat().st_size
+        for name in listed.stdout.split("\0")[:-1]
+        if (ROOT / name).exists()
+    }
+    assert len(sizes) > 500
+    assert {name: size for name, size in sizes.items() if size > 10**6} == {}
+    assert sum(size for name, size in sizes.items() if name.startswith("validate/kept/")) < 20 * 10**6
+
+
+def test_theory_and_the_help_start_at_once() -> None:
+    """In processor time, which other work does not change: 0.5 s and 0.7 s."""
+    for most, code in ((0.5, "import theory"), (0.7, "from validate.cli import main; main(['--help'])")):
+        timed = f"{code}\nimport sys, time\nprint(time.process_time(), file=sys.stderr)"
+        done = subprocess.run(
+            [sys.executable, "-c", timed], capture_output=True, text=True, cwd=ROOT, check=True
+        )
+        assert float(done.stderr) < most
