@@ -18,7 +18,6 @@ from validate.claims.demo import (
     neighbour_excess,
 )
 from validate.claims.statements import LARGE, SMALL
-from validate.commands.demo import verdict_row
 from validate.groups import Setting
 from validate.observe import Observations, observe
 from validate.observe.embedding import embedding_geometry
@@ -72,7 +71,7 @@ def test_all_hold_for_the_papers_picture_and_fail_for_its_opposite(runs: list[Ru
     opposite = _settings(fake(runs[0], _random(), 0.1, 0.9), fake(runs[0], _ordered(), 0.9, 0.2))
     assert not any(outcome.holds for outcome in judge(opposite))
     assert {outcome.decision for outcome in judge(picture)} == {"holds"}
-    assert {verdict_row(outcome)[-1] for outcome in judge(opposite)} == {"fails"}
+    assert {outcome.cells()[-1] for outcome in judge(opposite)} == {"fails"}
 
 
 def test_a_mean_beyond_the_threshold_is_not_enough(runs: list[Run]) -> None:
@@ -80,7 +79,7 @@ def test_a_mean_beyond_the_threshold_is_not_enough(runs: list[Run]) -> None:
     rates = {LARGE: apart[:1], SMALL: apart}
     (first, *_) = judge([Setting("", tuple(_at(rate, run) for run in of)) for rate, of in rates.items()])
     assert first.holds
-    assert verdict_row(first)[-1] == "undecided"
+    assert first.cells()[-1] == "undecided"
 
 
 def test_an_undefined_measure_does_not_hold(runs: list[Run]) -> None:

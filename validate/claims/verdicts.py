@@ -124,6 +124,19 @@ class Outcome:
         """Return ≥ or ≤ where the mean is a bound, else nothing."""
         return side(self.values, self.condition.within)
 
+    def cells(self) -> list[str]:
+        """Return its line in a table: claim, γ, measure, threshold, mean, seeds that meet it, decision."""
+        c = self.condition
+        return [
+            self.claim.name,
+            "both" if c.init_rate is None else f"{c.init_rate:g}",
+            c.what,
+            f"{c.relation} {c.threshold:g}",
+            str(self.estimate),
+            f"{self.seeds_met}/{self.estimate.n}",
+            self.decision,
+        ]
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         c = self.condition

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from validate.commands.options import CommandOptions
+from validate.commands.options import TrainingOptions
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SEEDS = (0, 1, 2)
 EPOCHS = 100
 
 
-class Options(CommandOptions):
+class Options(TrainingOptions):
     """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and compare it with the theory.
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
@@ -27,12 +27,6 @@ class Options(CommandOptions):
 
     out: Path = Path("runs/demo")
     """The folder for the runs and the report."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    resume: bool = False
-    """Continue or reuse runs that exist."""
-    overwrite: bool = False
-    """Replace runs that exist."""
 
 
 COMMAND = Command("demo", Options, "anchorflow demo --out runs/demo")
@@ -51,8 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
-    runs = train_with_progress(config, options.out, **how)
+    runs = train_with_progress(config, options.out, **options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = group_runs(runs)
     outcomes = judge(settings)
@@ -83,20 +76,6 @@ def print_verdicts(outcomes: Sequence[Outcome]) -> None:
     """Print every condition with its estimate, threshold and verdict."""
     from validate.terminal.tables import print_table
 
-    rows = [verdict_row(outcome) for outcome in outcomes]
+    rows = [outcome.cells() for outcome in outcomes]
     header = ["claim", "γ", "measure at the last epoch", "threshold", "mean [95 %]", "seeds", "verdict"]
     print_table(f"Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ", header, rows)
-
-
-def verdict_row(outcome: Outcome) -> list[str]:
-    """Return one line of the verdict table."""
-    c = outcome.condition
-    return [
-        outcome.claim.name,
-        f"{c.init_rate:g}",
-        c.what,
-        f"{c.relation} {c.threshold:g}",
-        str(outcome.estimate),
-        f"{outcome.seeds_met}/{outcome.estimate.n}",
-        outcome.decision,
-    ]

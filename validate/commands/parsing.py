@@ -17,7 +17,6 @@ from theory.errors import nearest
 from validate.commands.options import CommandOptions, Option, options_of
 from validate.terminal.streams import text_width
 
-_COMMON = {option.key for option in options_of(CommandOptions)}
 Values = TypeVar("Values", bound=CommandOptions)
 
 
@@ -76,8 +75,13 @@ class Command(Generic[Values]):
         return values, {key: value for key, value in given.items() if key not in names}
 
     def own_options(self) -> list[Option]:
-        """Return the command's options except for its keys, those that all commands have last."""
-        return sorted(options_of(self.options), key=lambda option: option.key in _COMMON)
+        """Return the command's options except for its keys, those that more commands have later."""
+        shared = [
+            {option.key for option in options_of(base)}
+            for base in self.options.__mro__[1:]
+            if issubclass(base, CommandOptions)
+        ]
+        return sorted(options_of(self.options), key=lambda option: sum(option.key in keys for keys in shared))
 
     def parser(self, options: Sequence[Option], *, complete: bool = False) -> argparse.ArgumentParser:
         """Return the parser of these options; it prints nothing and ends nothing by itself.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import Positional, StudyOptions
 from validate.commands.parsing import Command
 from validate.commands.study import finishes
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from validate.search import Finding
 
 
-class Options(CommandOptions):
+class Options(StudyOptions):
     """Show which settings of a search have the picture of Fig. 3A, by conditions fixed before its runs.
 
     The picture: at γ = 0.3 memory and training sums are fitted together, within a factor of two in time, and
@@ -24,14 +23,6 @@ class Options(CommandOptions):
 
     study: Annotated[str, Positional("STUDY")] = "search"
     """The study, or a TOML file of your own with the same two γ and one seed."""
-    run: bool = False
-    """Train the missing runs, after saying how long it will take."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    root: Path = Path("runs/studies")
-    """The folder of the run folders."""
-    kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""
 
 
 COMMAND = Command("search", Options, "anchorflow search --json")

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import Positional, StudyOptions
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.studies import MemberState, Study
 
 
-class Options(CommandOptions):
+class Options(StudyOptions):
     """Show the progress of studies, the named sets of runs that claims and figures need.
 
     --run trains what is missing, in one pool of processes for all the studies named, and continues what
@@ -23,20 +23,12 @@ class Options(CommandOptions):
 
     names: Annotated[tuple[str, ...], Positional("NAME")] = ()
     """Studies, or TOML files of your own; all studies if none is named."""
-    run: bool = False
-    """Train the missing runs, after saying how long it will take."""
     keep: bool = False
     """Observe complete runs and keep what they show."""
     drop: bool = False
     """With --keep: delete what was kept under the study's name of runs that it does not have."""
     list: bool = False
     """Show every run, not only how many there are."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    root: Path = Path("runs/studies")
-    """The folder of the run folders."""
-    kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""
 
 
 COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")

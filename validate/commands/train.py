@@ -16,7 +16,7 @@ from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.paths import is_folder
-from validate.commands.options import CommandOptions, Option, Positional, nested, options_of, union
+from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sim.training.execution import Execution
 
 
-class Options(CommandOptions):
+class Options(TrainingOptions):
     """Train a model for every γ and seed of a configuration, one run folder each.
 
     FILE.toml is a task, a configuration or, as runs/mine/NAME/config.json, that of a run. A task alone is
@@ -46,16 +46,10 @@ class Options(CommandOptions):
     """A task instead of the configuration's: a task file, "emb-mlp" or "paper"."""
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
     kernels: Kernels = "auto"
     """torch's own, or compiled for the model first, which needs a C++ compiler: for long runs."""
-    resume: bool = False
-    """Continue runs that exist, skip those that are complete."""
-    overwrite: bool = False
-    """Replace runs that exist."""
 
 
 def configuration_keys() -> list[Option]:
@@ -170,8 +164,8 @@ def _execution(options: Options) -> Execution:
     from sim.training.execution import Execution
     from validate.cost import process_count
 
-    fields = {name: getattr(options, name) for name in ("device", "kernels", "resume", "overwrite")}
-    return Execution(workers=process_count(options.workers), **fields)
+    how = options.execution() | {"workers": process_count(options.workers)}
+    return Execution(device=options.device, kernels=options.kernels, **how)
 
 
 def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:

@@ -14,7 +14,6 @@ from validate.claims.measures.language import cosine_correlation, early_epoch, e
 from validate.claims.verdicts import Outcome
 from validate.figures.paper.language import FIGURES_OF_LANGUAGE
 from validate.figures.paper.registry import FIGURES
-from validate.figures.style import rendered
 from validate.groups import Setting
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
@@ -109,7 +108,7 @@ class LanguageComparison:
 
     def _verdicts(self) -> Table:
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
-        return Table("verdicts", header, [_verdict_row(o) for o in self.outcomes], spare=("seeds",))
+        return Table("verdicts", header, [o.cells() for o in self.outcomes], spare=("seeds",))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; what is undefined is null."""
@@ -161,8 +160,7 @@ class LanguageComparison:
         folder.check(FILES, FOLDERS)
         drawn = self.figures()
         for figure in drawn:
-            folder.write(f"figures/{figure.name}.svg", rendered(figure.figure, "svg"))
-            folder.write(f"figures/{figure.name}.png", figure.png)
+            figure.write(folder)
         folder.write("comparison.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
         folder.write("comparison.html", page("language.html.j2", comparison=self, figures=drawn))
 
@@ -203,16 +201,3 @@ def _over(setting: Setting, measure: Measure, within: tuple[float, float]) -> Es
 
 def _correlations(setting: Setting, name: str, predictor: str) -> list[str]:
     return [_over(setting, of(name, predictor), COSINE).brief for of in _COSINES.values()]
-
-
-def _verdict_row(outcome: Outcome) -> list[str]:
-    c = outcome.condition
-    return [
-        outcome.claim.name,
-        "both" if c.init_rate is None else f"{c.init_rate:g}",
-        c.what,
-        f"{c.relation} {c.threshold:g}",
-        str(outcome.estimate),
-        f"{outcome.seeds_met}/{outcome.estimate.n}",
-        outcome.decision,
-    ]

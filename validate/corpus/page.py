@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.corpus.prediction import FORMULAS, CorpusPrediction
-from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes, rendered
+from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes
 from validate.report.figure import ReportFigure
 from validate.report.page import page
 
@@ -31,8 +31,7 @@ def write(prediction: CorpusPrediction, out: PathLike) -> None:
     folder.check(FILES, FOLDERS)
     drawn = ReportFigure("geometry", caption(prediction), draw(prediction))
     folder.write("prediction.json", json.dumps(prediction.to_json(), indent=2, allow_nan=False) + "\n")
-    folder.write("figures/geometry.png", drawn.png)
-    folder.write("figures/geometry.svg", rendered(drawn.figure, "svg"))
+    drawn.write(folder)
     formula = FORMULAS[prediction.geometry.predictor]  # type: ignore[index]
     text = page("corpus.html.j2", prediction=prediction, figure=drawn, formula=formula)
     folder.write("prediction.html", text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from sim.runs.outputs import OutputFolder, file_name
 from validate.figures.sheet import Sheet
 from validate.figures.style import rendered
 
@@ -64,6 +65,12 @@ class ReportFigure:
     def png(self) -> bytes:
         """The figure as PNG, rendered once for the page and the file."""
         return rendered(self.figure, "png", min(130.0, MOST_PIXELS / self.figure.get_figwidth()))
+
+    def write(self, folder: OutputFolder) -> None:
+        """Write it as PNG and SVG into ``figures`` of a folder."""
+        name = f"figures/{file_name(self.name)}"
+        folder.write(f"{name}.svg", rendered(self.figure, "svg"))
+        folder.write(f"{name}.png", self.png)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

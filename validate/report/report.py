@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sim.runs.outputs import OutputFolder, file_name
+from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.paths import PathLike, as_path
 from validate.answer import Answer, answers
@@ -17,7 +17,6 @@ from validate.claims import Finding, Outcome, ledger
 from validate.claims.matching import GivenRuns, Match
 from validate.claims.presentation import to_json as claims_json
 from validate.compare import MEASURES, Row, compare_runs, early_rows
-from validate.figures import rendered
 from validate.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import FUNCTIONS
@@ -193,9 +192,7 @@ class Report:
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
         for figure in track(self.all_figures(), "writing figures"):
-            name = f"figures/{file_name(figure.name)}"
-            folder.write(f"{name}.svg", rendered(figure.figure, "svg"))
-            folder.write(f"{name}.png", figure.png)
+            figure.write(folder)
         page = folder.write("report.html", render(report=self))
         # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
         return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")

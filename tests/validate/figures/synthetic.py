@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,10 +66,8 @@ def make_observations(
             "seed": seed,
         }
     )
-    probe = draw_probe(config.build_task())
-    found = [observe_parameters(_parameters(config, epoch), config, probe) for epoch in EPOCHS]
-    arrays = {name: np.stack([f[name] for f in found]) for name in found[0]}
-    return Observations(config, dict(PROVENANCE), _metrics(config), EPOCHS, arrays | _of_data(config))
+    arrays = dict(_arrays(config.model_dump_json(exclude={"training"})))
+    return Observations(config, dict(PROVENANCE), _metrics(config), EPOCHS, arrays)
 
 
 def several(
@@ -75,6 +75,15 @@ def several(
 ) -> list[Observations]:
     """Return made-up runs of several γ, two seeds each."""
     return [make_observations(model, gamma, seed, **other) for gamma in gammas for seed in (0, 1)]
+
+
+@cache
+def _arrays(described: str) -> dict[str, np.ndarray[Any, Any]]:
+    """Return what is observed of a configuration in JSON, without its training, which changes nothing."""
+    config = make_member_config(json.loads(described))
+    probe = draw_probe(config.build_task())
+    found = [observe_parameters(_parameters(config, epoch), config, probe) for epoch in EPOCHS]
+    return {name: np.stack([f[name] for f in found]) for name in found[0]} | _of_data(config)
 
 
 def _parameters(config: MemberConfig, epoch: int) -> dict[str, np.ndarray[Any, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from sim.config.language import CorpusSource, corpus_name
 from theory import InputError
 from validate.commands.corpus.train import configuration_of
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import Positional, TrainingOptions
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ CONTEXT = 96
 """Tokens of a sequence: a window of the text, whatever its documents are."""
 
 
-class Options(CommandOptions):
+class Options(TrainingOptions):
     """Train a small GPT-2 on questions by our generator, in the form of PrOntoQA, beside a text, and judge.
 
     γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
@@ -37,12 +37,6 @@ class Options(CommandOptions):
     """The other text."""
     out: Path = Path("runs/corpus-demo")
     """The folder for the texts, the runs and the page."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    resume: bool = False
-    """Continue or reuse runs that exist."""
-    overwrite: bool = False
-    """Replace runs that exist."""
 
 
 COMMAND = Command("corpus demo", Options, "anchorflow corpus demo --out runs/corpus-demo")
@@ -67,8 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
     config = configuration_of(task, "language-demo", {})
-    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
-    runs = train_with_progress(config, options.out, **how)
+    runs = train_with_progress(config, options.out, **options.execution())
     say("comparing prediction and observation, drawing figures")
     return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
 

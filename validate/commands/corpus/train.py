@@ -12,7 +12,7 @@ from sim.config.language import CorpusSource, Layout, Unit, corpus_name
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError
-from validate.commands.options import CommandOptions, Option, Positional, nested, options_of
+from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.parsing import Command
 from validate.commands.train import print_runs
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PRESETS = tuple(name for name in preset_names() if name.startswith("language-"))
 
 
-class Options(CommandOptions):
+class Options(TrainingOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
     Each FILE is a corpus with losses of its own, named after it; all have as many sequences. What is trained,
@@ -50,12 +50,6 @@ class Options(CommandOptions):
     preset: str = Field("language-demo", description=f"Start from: {', '.join(PRESETS)}.")
     out: Path = Path("runs/corpus")
     """The folder that receives one run folder for each γ and seed."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    resume: bool = False
-    """Continue runs that exist, skip those that are complete."""
-    overwrite: bool = False
-    """Replace runs that exist."""
 
 
 def configuration_keys() -> list[Option]:
@@ -78,8 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     config = configuration_of(task_of(options), options.preset, nested(keys))
     from validate.training import train_with_progress
 
-    how = {name: getattr(options, name) for name in ("workers", "resume", "overwrite")}
-    runs = train_with_progress(config, options.out, **how)
+    runs = train_with_progress(config, options.out, **options.execution())
     print_runs(runs, f"anchorflow corpus compare {options.out}", as_json=options.as_json)
     return 0
 
