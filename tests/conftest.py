@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         refused = why_refused(config.option)
         if refused is not None:
             raise pytest.UsageError(f"--equation-errors: {refused}")
+
+
+def pytest_collection_finish() -> None:
+    """Take what was imported out of garbage collection, which took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from xdist.scheduler import LoadFileScheduling
 
 SHARED = {
+    "tests/sim/test_kill.py": "a process that has loaded torch",
+    "tests/sim/test_run.py": "a process that has loaded torch",
+    "tests/sim/test_workers.py": "a process that has loaded torch",
     "tests/validate/figures/": "drawn figures",
     "tests/validate/test_answer.py": "a report",
     "tests/validate/test_compare_command.py": "a report",

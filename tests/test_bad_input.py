@@ -31,7 +31,7 @@ def test_bad_arguments_are_refused(package: str) -> None:
 
 
 def test_bad_command_lines_are_refused(tmp_path: Path) -> None:
-    found = list(command_lines(tmp_path, 50))
+    found = list(command_lines(tmp_path, 30))
     assert [str(ending) for ending in found if ending.failed] == []
 
 

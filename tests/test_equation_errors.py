@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import conftest
 from tests.equation_errors import Errors, add, merged, recorded_patterns, update, why_refused
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,25 +92,38 @@ def _record(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_run_records_by_file_and_a_failed_one_writes_nothing(tmp_path: Path) -> None:
+def test_a_run_records_by_file(tmp_path: Path) -> None:
     module, errors = tmp_path / "test_a.py", tmp_path / "errors.json"
     errors.write_text('{"eq. 0": {"test_b.py": 4.0}}')
-    for error, code, recorded in ((1, 0, 1), (5, 1, 1)):
-        module.write_text(MODULE.format(error=error))
-        ran = _record(tmp_path)
-        assert ran.returncode == code, ran.stdout + ran.stderr
-        assert json.loads(errors.read_text()) == {
-            "eq. 0": {"test_b.py": 4.0},
-            "eq. 1": {"test_a.py": recorded},
-        }
+    module.write_text(MODULE.format(error=1))
+    ran = _record(tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert json.loads(errors.read_text()) == {"eq. 0": {"test_b.py": 4.0}, "eq. 1": {"test_a.py": 1}}
 
 
-def test_a_run_in_several_processes_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(MODULE.format(error=1))
-    ran = _record(tmp_path, "-n", "2")
-    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "leave out -n" in ran.stderr
+@pytest.mark.parametrize(
+    ("arguments", "error", "code", "words"),
+    [
+        pytest.param([], 5, pytest.ExitCode.TESTS_FAILED, "assert 5 < 3", marks=pytest.mark.long),
+        (["-n", "2"], 1, pytest.ExitCode.USAGE_ERROR, "leave out -n"),
+    ],
+)
+def test_a_run_that_cannot_record_writes_nothing(
+    tmp_path: Path, arguments: list[str], error: int, code: pytest.ExitCode, words: str
+) -> None:
+    (tmp_path / "test_a.py").write_text(MODULE.format(error=error))
+    ran = _record(tmp_path, *arguments)
+    assert ran.returncode == code
+    assert words in ran.stdout + ran.stderr
     assert not (tmp_path / "errors.json").exists()
+
+
+@pytest.mark.parametrize(("code", "written"), [(0, True), (1, False), (2, False)])
+def test_errors_are_written_after_a_run_that_passed(tmp_path: Path, code: int, written: bool) -> None:
+    path = tmp_path / "errors.json"
+    config = SimpleNamespace(getoption=lambda name: path, stash={conftest._ERRORS: {"a": {"x.py": 1.0}}})
+    conftest.pytest_sessionfinish(SimpleNamespace(config=config, items=[]), code)
+    assert path.exists() is written
 
 
 @pytest.mark.parametrize(

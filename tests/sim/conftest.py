@@ -12,6 +12,7 @@ import torch
 
 from sim import MemberConfig, RunConfig
 from sim.config.run import make_run_config
+from sim.training import workers
 from sim.training.workers import signals_blocked
 
 SMALL_TASK = {
@@ -42,6 +43,12 @@ def forked() -> Any:
     with signals_blocked():
         forkserver.ensure_running()
     return context
+
+
+@pytest.fixture
+def forked_workers(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers that have loaded torch already; loading it is most of what a worker costs."""
+    monkeypatch.setattr(workers, "_CONTEXT", forked)
 
 
 @pytest.fixture

@@ -147,6 +147,7 @@ def test_a_missing_run_and_a_truncated_snapshot_are_named(run: Run, tmp_path: Pa
         run.embedding(2)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_several_rates_and_seeds_in_one_call(small: Make, tmp_path: Path) -> None:
     config = small(init_rates=[0.3, 0.8], seeds=[0, 1])
     one = train(config, tmp_path / "one")

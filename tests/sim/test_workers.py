@@ -50,12 +50,6 @@ def _holder(path: Path) -> int:
 
 
 @pytest.fixture
-def forked_workers(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers that have loaded torch already; loading it is most of what a worker costs."""
-    monkeypatch.setattr(workers, "_CONTEXT", forked)
-
-
-@pytest.fixture
 def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Send every worker, as soon as it exists, what a terminal sends to a whole group of processes."""
     started: list[int] = []
@@ -73,6 +67,7 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
 ) -> None:
@@ -142,7 +137,6 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     assert list((path / "checkpoints").iterdir())
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     members: list[MemberConfig], tmp_path: Path
 ) -> None:

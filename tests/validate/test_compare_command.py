@@ -42,6 +42,8 @@ def test_exit_code_and_json_follow_the_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("validate.answer.answer.judge", lambda *_: (decided, "by hand"))
+    for name in ("compare_runs", "early_rows", "rung_distances"):
+        monkeypatch.setattr(f"validate.report.report.{name}", lambda *_: [])
     monkeypatch.setattr("validate.report.report._figures", lambda *_: ([], []))
     assert main(["compare", str(runs_folder), "--json"]) == code
     (answer,) = json.loads(capsys.readouterr().out)["answers"]

@@ -104,10 +104,10 @@ def test_fig_3_describes_the_panels_it_has() -> None:
     both = drawn(3).caption
     assert "A: loss and accuracy of the Transformer" in both
     assert "B: accuracy of the Emb-MLP" in both
-    alone = draw_figure(3, several("emb-mlp"))
+    alone = FIGURES[3].build(several("emb-mlp"))
     assert [row.title for row in alone.rows] == ["B  Emb-MLP: accuracy"]
     assert "loss" not in alone.caption
     assert "Transformer" not in alone.caption
-    other = draw_figure(3, several("transformer")).caption
+    other = FIGURES[3].build(several("transformer")).caption
     assert "Emb-MLP" not in other
     assert "label distribution of memory anchors" in other

@@ -169,7 +169,7 @@ def test_fig_13_takes_the_scan_for_gamma_and_the_longest_runs_for_epochs() -> No
     longer = [make_observations(gamma=g, learning_rate=2e-4) for g in (0.3, 0.8)]
     for run in longer:
         object.__setattr__(run, "epochs", (0, 2, 9, 20))
-    sheet = draw_figure(13, scan + longer)
+    sheet = FIGURES[13].build(scan + longer)
     over_gamma, over_epochs = sheet.rows[-2].panels[0], sheet.rows[-1].panels[0]
     assert list(over_gamma.x) == [0.3, 0.4, 0.6, 0.8]  # type: ignore[attr-defined]
     assert list(over_epochs.x) == [0, 2, 9, 20]  # type: ignore[attr-defined]

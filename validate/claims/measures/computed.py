@@ -166,6 +166,7 @@ def _distance(q: int, skewed: bool) -> NormalDistance:
 # --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=2)
 def cliff_mass(*, steepness: float = 1.0) -> float:
     """Return the greatest mass outside the window over ε, of cliff sequences for all key places.
 
