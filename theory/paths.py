@@ -25,7 +25,7 @@ def as_path(argument: str, value: PathLike) -> Path:
 
 
 def is_folder(path: PathLike) -> bool:
-    """Return whether there is a folder of that name; a name that no system allows is none."""
+    """Return whether there is a folder of that name; a name that no system allows names none."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -33,7 +33,7 @@ def is_folder(path: PathLike) -> bool:
 
 
 def is_file(path: PathLike) -> bool:
-    """Return whether there is a file of that name; a name that no system allows is none."""
+    """Return whether there is a file of that name; a name that no system allows names none."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

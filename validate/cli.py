@@ -28,7 +28,7 @@ example: anchorflow demo --out runs/demo
 Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
 its run waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
 
-_GO_ON = "; runs that had begun have a checkpoint: continue them with the same command and --resume"
+_CONTINUE = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -63,7 +63,7 @@ def _main(words: list[str], begin: Callable[[], None]) -> int:
         say(f"anchorflow: {error}")
         return 3
     except KeyboardInterrupt:
-        say(f"anchorflow: stopped{_GO_ON if {'train', 'demo'} & {*words[:2]} else ''}")
+        say(f"anchorflow: stopped{_CONTINUE if {'train', 'demo'} & {*words[:2]} else ''}")
         return 130
 
 

@@ -104,7 +104,7 @@ def read_value(content: bytes) -> Any:
     Raises
     ------
     DamagedError
-        If it is none.
+        If it is not valid JSON.
     """
     try:
         return json.loads(content)
@@ -148,7 +148,7 @@ def read_metrics(content: bytes) -> list[dict[str, Any]]:
     Raises
     ------
     DamagedError
-        Naming the first line that is none, or comes out of order.
+        Naming the first line that is not an evaluation, or is out of order.
     """
     lines: list[dict[str, Any]] = []
     step, parts = -1, None

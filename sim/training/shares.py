@@ -43,7 +43,7 @@ def train_in_ranks(
                 status = train_together([member], [path], how, report=report, stop=asked, ranks=ranks)
             else:
                 follow(member, ranks, asked)
-            # Nobody goes on before the folder is whole.
+            # No process continues before the folder is complete.
             statuses.append(ranks.sent(status))
             if statuses[-1] == "interrupted":
                 break

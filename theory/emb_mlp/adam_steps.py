@@ -167,7 +167,7 @@ class PopulationAdam:
 
 
 def _check_finite(model: PopulationAdam) -> None:
-    """Refuse to go on with weights that are not finite."""
+    """Refuse to continue with weights that are not finite."""
     if not all(np.isfinite(matrix).all() for matrix in model.weights):
         remedy = "Lower the rate, or start from smaller weights"
         raise IntegrationError("adam_steps", "the weights overflow.", float(model.steps), remedy)

@@ -131,7 +131,7 @@ def integrate(
         blow_up = _singular_time(stepper) if may_blow_up else None
         pending = _record(recorder, initial, stepper, times, pending)
     statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
-    # A singularity beyond the last time asked for is none of this trajectory's business.
+    # A singularity beyond the last time asked for does not concern this trajectory.
     return recorder.trajectory(times, statistics, blow_up if pending < len(times) else None)
 
 

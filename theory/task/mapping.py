@@ -36,7 +36,7 @@ class Mapping:
     Raises
     ------
     InputError
-        If the anchors are not distinct integers, the rule is none or does not fit the anchors, or the
+        If the anchors are not distinct integers, the rule is not a rule or does not fit the anchors, or the
         name is reserved or cannot be the name of a file.
     """
 

@@ -130,7 +130,7 @@ def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
     Raises
     ------
     InputError
-        If two settings have the same γ, or a run has not two corpora.
+        If two settings have the same γ, or a run does not have two corpora.
     """
     by_rate = {setting.init_rate: setting.runs for setting in settings}
     if len(by_rate) < len(settings):

@@ -143,7 +143,7 @@ class Observations:
         Raises
         ------
         InputError
-            If a token is none of the task's, a row is a key, or the epoch has no snapshot.
+            If a token is not one of the task's, a row is a key, or the epoch has no snapshot.
         """
         anchors = places(rows, self.task.anchors, "rows", "an anchor")
         tokens = places(columns, self.tokens, "columns", "an anchor or a key")

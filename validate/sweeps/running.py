@@ -36,7 +36,7 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
     UnfinishedRunsError
         If processes were killed too often; call again to continue.
     KeyboardInterrupt
-        After Ctrl-C, with a checkpoint of every run that had begun; call again to continue.
+        After Ctrl-C, with a checkpoint of every unfinished run; call again to continue.
     """
     how = replace(execution or Execution(), resume=True, shared=True)
     plan = plan_of(sweep, out)

@@ -58,21 +58,21 @@ def theorem2_selectivity() -> float:
 
 
 def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return at which share of key places the steepest fall is the one right after the window.
+    """Return at which share of key positions the steepest fall is the one right after the window.
 
-    Of the last row of attention logits, averaged over sequences with the key there. The last key place is
+    Of the last row of attention logits, averaged over sequences with the key there. The last key position is
     left out: nothing follows its window.
     """
-    rows, q = _by_place(run, "last_logits", when, scramble), run.task.n_anchors
+    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
     return float(np.mean([np.diff(row).argmin() == p + q for p, row in list(enumerate(rows))[:-1]]))
 
 
 def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return at which share of key places the logits fall slightly in the window and sharply after it.
+    """Return at which share of key positions the logits fall slightly in the window and sharply after it.
 
     Slightly: by more than nothing and by less, a position, than at the step after the last anchor (App. D).
     """
-    rows, q = _by_place(run, "last_logits", when, scramble), run.task.n_anchors
+    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
     found = []
     for p, row in list(enumerate(rows))[:-1]:
         inside, after = (row[p] - row[p + q]) / q, row[p + q] - row[p + q + 1]
@@ -81,7 +81,7 @@ def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool 
 
 
 def key_mass(run: Observations, when: When = early_epoch) -> Value:
-    """Return the attention of the last position to the key alone, on reasoning sequences, over key places.
+    """Return the attention of the last position to the key alone, on reasoning sequences, over key positions.
 
     A bound where only the mean over all sequences was observed, equally many of each mapping.
     """
@@ -93,8 +93,8 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
 
 
 def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return how the logits go with the place up to the key: mean Spearman over key places with three."""
-    rows = list(enumerate(_by_place(run, "last_logits", when, False)))[2:]
+    """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
+    rows = list(enumerate(_by_position(run, "last_logits", when, False)))[2:]
     found = []
     for p, row in rows:
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
@@ -103,11 +103,11 @@ def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False)
 
 
 def positions_rise(run: Observations, when: When = early_epoch) -> float:
-    """Return Spearman's correlation of place and logit from positions alone, without the last place."""
+    """Return Spearman's correlation of position and logit, from positions alone, the last one left out."""
     logits = run.at("last_logits_positions", when(run))[:-1]
     return spearman(np.arange(len(logits)), logits)
 
 
-def _by_place(run: Observations, name: str, when: When, scramble: bool) -> FloatArray:
+def _by_position(run: Observations, name: str, when: When, scramble: bool) -> FloatArray:
     rows = run.at(name, when(run))
     return rows[scrambled(len(rows))] if scramble else rows

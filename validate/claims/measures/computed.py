@@ -168,7 +168,7 @@ def _distance(q: int, skewed: bool) -> NormalDistance:
 
 @lru_cache(maxsize=2)
 def cliff_mass(*, steepness: float = 1.0) -> float:
-    """Return the greatest mass outside the window over ε, of cliff sequences for all key places.
+    """Return the greatest mass outside the window over ε, of cliff sequences for all key positions.
 
     Over ε = 10^-1 to 10^-6, lengths to 32 and one to three anchors. ``steepness`` multiplies the sequences.
     """
@@ -185,7 +185,7 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
 def construction_mass(seed: int, kind: str) -> float:
     """Return the greatest mass outside the window over ε of the construction for the paper's task.
 
-    Over sequences of one kind, "reasoning" or "memory", forty for every key place but the last, where the
+    Over sequences of one kind, "reasoning" or "memory", forty for every key position but the last, where the
     window ends the sequence and positions alone would do.
     """
     task = Task.paper()

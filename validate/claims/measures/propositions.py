@@ -63,7 +63,7 @@ def parameters(seed: int, scale: float) -> OneLayerParameters:
 
 @lru_cache(maxsize=16)
 def drives(seed: int, scale: float) -> dict[str, FloatArray]:
-    """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last place apart [derived]."""
+    """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last position apart [derived]."""
     task, p = small_task(), parameters(seed, scale)
     C, W_f, W_VO = expected_token_label_matrix(task), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
     return {
