@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from theory import InputError
@@ -32,6 +33,9 @@ class Evidence(Finder):
     places: Mapping[str, Path] = field(default_factory=dict)
     folder: Path | None = KEPT
     load: Callable[[str], Study] = load_study
+
+    def __post_init__(self) -> None:
+        self.load = cache(self.load)
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant."""

@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from theory import InputError
@@ -65,6 +65,9 @@ class GivenRuns(Finder):
 
     observations: tuple[Observations, ...]
     load: Callable[[str], Study] = load_study
+
+    def __post_init__(self) -> None:
+        self.load = cache(self.load)  # A hundred questions are about some twenty studies.
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs that stand for a study's variant."""
