@@ -1,43 +1,20 @@
-"""Modules of the engine import each other one way, also inside functions and for annotations alone."""
+"""The packages of the engine are in layers; tests/test_imports.py sees circles."""
 
 from __future__ import annotations
 
-import ast
-import graphlib
 from pathlib import Path
 
 import pytest
 
-import sim
+from tests.test_imports import imports_of
 
-FOLDER = Path(sim.__file__).parent
-
-
-def _modules() -> dict[str, Path]:
-    """Return the engine's modules, without the package's own list of public names."""
-    files = [file for file in FOLDER.rglob("*.py") if file != FOLDER / "__init__.py"]
-    named = {".".join(("sim", *file.relative_to(FOLDER).with_suffix("").parts)): file for file in files}
-    return {name.removesuffix(".__init__"): file for name, file in named.items()}
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def _imported(file: Path, known: dict[str, Path]) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= (inside & known.keys()) or {node.module}
-    return found & known.keys()
-
-
-def test_no_module_imports_itself_through_others() -> None:
-    known = _modules()
-    assert len(known) > 40
-    graph = {name: _imported(file, known) for name, file in known.items()}
-    assert "sim.training.state" in graph["sim.training.device_steps"]
-    order = list(graphlib.TopologicalSorter(graph).static_order())
-    assert order.index("sim.training.state") < order.index("sim.training.trainer")
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """Return which modules of the engine each of them imports, also inside functions and for types alone."""
+    return imports_of(ROOT, ["sim"])
 
 
 @pytest.mark.parametrize(
@@ -50,9 +27,10 @@ def test_no_module_imports_itself_through_others() -> None:
         ("runs", ("training",)),
     ],
 )
-def test_packages_are_in_layers(package: str, above: tuple[str, ...]) -> None:
-    known = _modules()
-    for name, file in known.items():
-        if name.split(".")[1] == package:
-            wrong = {m for m in _imported(file, known) if m.split(".")[1] in above}
-            assert not wrong, (name, wrong)
+def test_packages_are_in_layers(package: str, above: tuple[str, ...], imports: dict[str, set[str]]) -> None:
+    assert "sim.training.state" in imports["sim.training.device_steps"]
+    below = [name for name in imports if name.startswith(f"sim.{package}.")]
+    assert below
+    for name in below:
+        wrong = {other for other in imports[name] if other.split(".")[1] in above}
+        assert not wrong, (name, wrong)

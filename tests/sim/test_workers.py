@@ -67,7 +67,6 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
 ) -> None:
@@ -137,6 +136,7 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     assert list((path / "checkpoints").iterdir())
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     members: list[MemberConfig], tmp_path: Path
 ) -> None:
