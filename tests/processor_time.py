@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 
 import pytest
 
-_SECONDS: Counter[str] = Counter()
+_SECONDS: defaultdict[str, float] = defaultdict(float)
 
 
 def _now() -> float:
@@ -29,5 +29,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool, bool]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section(f"processor time: {_now():.0f} s, with imports")
-    for file, seconds in _SECONDS.most_common(30):
+    for file, seconds in sorted(_SECONDS.items(), key=lambda item: -item[1])[:30]:
         terminalreporter.line(f"{seconds:7.1f} s  {file}")

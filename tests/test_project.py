@@ -113,7 +113,7 @@ def test_what_tests_share_is_made_in_one_process() -> None:
         scope_of(f"tests/validate/figures/{name}.py::test_it") for name in ("test_paper", "test_layout")
     }
     assert figures == {"drawn figures"}
-    assert scope_of("tests/sim/test_run.py::test_it[1]") == "tests/sim/test_run.py"
+    assert scope_of("tests/sim/test_batches.py::test_it[1]") == "tests/sim/test_batches.py"
 
 
 def test_tests_run_on_one_thread() -> None:
