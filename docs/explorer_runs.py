@@ -39,7 +39,8 @@ def entry(name: str, setting: Setting) -> dict[str, Any]:
     tokens = [*setting.task.reasoning_anchors, *setting.task.memory_anchors]
     cosines = setting.cosines(tokens, common_early(setting.runs)).mean(axis=0)
     return {
-        "label": f"{name}, γ = {setting.init_rate}",
+        "model": name,
+        "rate": setting.init_rate,
         "task": described(setting),
         "tokens": tokens,
         "seeds": len(setting.runs),

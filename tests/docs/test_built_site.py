@@ -58,6 +58,9 @@ def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
     cosines = page.locator("#explorer-cosines rect")
     assert cosines.count() == 20**2
     assert page.locator("#explorer-observed rect").count() == 20**2
+    assert page.inner_text("#explorer-observed p").startswith("γ = 0.8,")
+    page.fill("input[name=rate]", "0")
+    assert page.inner_text("#explorer-observed p").startswith("γ = 0.3,")
     page.click("text=the tutorial's task")
     assert cosines.count() == 11**2
     assert "alone" in page.inner_text("#explorer-observed")

@@ -25,7 +25,7 @@
       const points = row.map((p, i) => `${x(i).toFixed(1)},${y(p).toFixed(1)}`).join(" ");
       return `<polyline points="${points}" fill="none" stroke="${colour(group, share)}" stroke-width="1.3"/>`;
     });
-    const ticks = [0, rows[0].length - 1].map((i) => text(x(i), height - 5, i)).join("");
+    const ticks = [0, rows[0].length - 1].map((i) => text(x(i), height - 5, i, i ? "end" : "middle")).join("");
     const scale = text(left - 4, y(most) + 8, most.toPrecision(2), "end") + text(left - 4, y(0), "0", "end");
     const axis = `<line x1="${left}" x2="${width - 6}" y1="${y(0)}" y2="${y(0)}" stroke="currentColor"/>`;
     return svg(width, height, "label distributions", axis + lines.join("") + ticks + scale + text(width / 2, height - 5, "label"));

@@ -61,15 +61,23 @@
     });
   }
 
+  // Of the chosen model, the kept runs whose γ is nearest.
+  function keptRuns() {
+    const model = document.getElementById("explorer-runs").value;
+    const rate = explorer.doses.rates[number("rate")];
+    const distance = (run) => Math.abs(run.rate - rate);
+    return explorer.kept.filter((run) => run.model === model).sort((a, b) => distance(a) - distance(b))[0];
+  }
+
   function showObserved(task) {
-    const chosen = explorer.kept[document.getElementById("explorer-runs").value];
+    const chosen = keptRuns();
     const key = ({ keys, nAnchors, vocabSize, mappings }) =>
       JSON.stringify([keys, nAnchors, vocabSize, mappings.map((m) => [m.anchors, m.rule, m.heldOut])]);
     if (!chosen) return show("observed", "<p>No runs are kept.</p>");
     if (key(task) !== key(chosen.task)) {
       return show("observed", "<p>Runs are kept for the paper's task alone.</p>");
     }
-    const said = `mean over ${chosen.seeds} seeds, ${chosen.when}`;
+    const said = `γ = ${chosen.rate}, mean over ${chosen.seeds} seeds, ${chosen.when}`;
     show("observed", `${explorer.drawMatrix(chosen.cosines, chosen.tokens)}<p>${said}</p>`);
   }
 
@@ -108,7 +116,8 @@
   form.vocabSize.innerHTML = Object.keys(explorer.doses.doses).map((d) => option(d, d)).join("");
   form.rate.max = explorer.doses.rates.length - 1;
   form.rate.value = explorer.doses.rates.indexOf(0.8);
-  show("runs", explorer.kept.map((run, i) => option(i, run.label)).join(""));
+  const models = [...new Set(explorer.kept.map((run) => run.model))];
+  show("runs", models.map((model) => option(model, model)).join(""));
   form.addEventListener("input", update);
   document.getElementById("explorer-runs").addEventListener("input", update);
   for (const button of form.querySelectorAll("[data-example]")) {
