@@ -29,7 +29,7 @@ from sim.training.start import choose_member_route
 SIZES = {"n_layers": 2, "n_heads": 4, "d_m": 128}
 LENGTH, BATCH = 128, 16
 STEPS, ROUNDS = 20, 3
-OURS, THEIRS = "anchorflow", "Hugging Face Trainer"
+OURS, THEIRS, LIMIT = "anchorflow", "Hugging Face Trainer", "limit"
 
 
 def bench_language(steps: int = STEPS, rounds: int = ROUNDS) -> dict[str, Any]:
@@ -46,22 +46,38 @@ def bench_language(steps: int = STEPS, rounds: int = ROUNDS) -> dict[str, Any]:
             found = _rounds(Path(folder), steps, rounds)
     finally:
         torch.set_num_threads(before)
+    limits = found.pop(LIMIT)
+    shares = [ours / limit for ours, limit in zip(found[OURS], limits, strict=True)]
     ratios = [ours / theirs for ours, theirs in zip(found[OURS], found[THEIRS], strict=False)]
     rates = {name: _spread(values) for name, values in found.items() if values}
-    return {"what": _what(), "tokens_per_second": rates, "ratio": _spread(ratios) if ratios else None}
+    return {
+        "what": _what(),
+        "tokens_per_second": rates,
+        "ratio": _spread(ratios) if ratios else None,
+        "share_of_limit": _spread(shares),
+    }
 
 
 def _rounds(folder: Path, steps: int, rounds: int) -> dict[str, list[float]]:
     member = _member(folder)
     trainer = Trainer([member])
     theirs = _hugging_face(trainer, folder) if find_spec("transformers") and find_spec("accelerate") else None
-    found: dict[str, list[float]] = {OURS: [], THEIRS: []}
+    found: dict[str, list[float]] = {OURS: [], THEIRS: [], LIMIT: []}
     with matmul_route(choose_member_route(member).route):
         for _ in range(rounds):
+            found[LIMIT].append(_limit(member))
             found[OURS].append(_rate(trainer, steps))
             if theirs is not None:
                 found[THEIRS].append(theirs(steps))
     return found
+
+
+def _limit(member: MemberConfig) -> float:
+    """Return the tokens per second of a step of nothing but its products with weights."""
+    route = choose_member_route(member)
+    d_m, layers = SIZES["d_m"], SIZES["n_layers"]
+    weights = 12 * layers * d_m**2 + member.task.vocab_size * d_m
+    return max(route.gflops.values()) * 1e9 / (6 * weights)
 
 
 def language_table(found: dict[str, Any]) -> list[str]:
@@ -69,6 +85,8 @@ def language_table(found: dict[str, Any]) -> list[str]:
     lines = ["", found["what"]]
     for name, rate in found["tokens_per_second"].items():
         lines.append(f"{name:>24}{rate['median']:>10.0f} [{rate['min']:.0f}, {rate['max']:.0f}]")
+    low, median, high = (found["share_of_limit"][key] for key in ("min", "median", "max"))
+    lines.append(f"{'share of products alone':>24}{median:>10.2f} [{low:.2f}, {high:.2f}]")
     if found["ratio"] is None:
         return [*lines, "Hugging Face's Trainer not measured: pip install 'anchorflow[language]'"]
     low, median, high = (found["ratio"][key] for key in ("min", "median", "max"))
