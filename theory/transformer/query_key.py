@@ -256,7 +256,7 @@ def adam_attention_bound(
     initial : float, optional
         w_0; small beside the result, as drawn entries are not aligned.
     logit : float, optional
-        |S|.
+        :math:`|S|`.
 
     Returns
     -------
