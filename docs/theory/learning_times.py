@@ -123,7 +123,7 @@ def print_scores(predictions: list[Kept]) -> None:
 
 def print_matched(predictions: list[Kept]) -> None:
     """Print the test accuracy at a training accuracy of one half."""
-    print("\n| setting | predicted | observed | mean difference of absolute values |")
+    print("\n| setting | predicted | observed | mean absolute difference |")
     print("| --- | --- | --- | --- |")
     for setting in sorted((s for study in STUDIES for s in settings(study)), key=lambda s: s.init_rate):
         own = [p for p in predictions if p.is_for(setting.config)]
