@@ -24,6 +24,8 @@ OWN_TEST = {
 }
 HERE = {"docs/engine.md", "docs/howto/processes.md", "docs/howto/table.md"}
 """Pages whose code needs runs; they are made below."""
+NOT_RUN = {"docs/studies.md"}
+"""Pages whose code reads the run folders of a whole study, an hour of training; the code is compiled alone."""
 TINY = {
     "task": {
         "keys": "20..59",
@@ -50,7 +52,7 @@ PAGES = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     if not {"node_modules", "_build"} & set(page.parts)
 ]
-OTHERS = [page for page in PAGES if blocks(page, "python") and page not in OWN_TEST and page not in HERE]
+OTHERS = [page for page in PAGES if blocks(page, "python") and page not in {*OWN_TEST, *HERE, *NOT_RUN}]
 
 
 def execute(page: str) -> None:
@@ -108,6 +110,11 @@ def test_completion_is_printed_for_each_shell_of_the_guide(
     (line,) = (line for line in shown.splitlines() if line.startswith("anchorflow"))
     assert main(shlex.split(line.split(">")[0])[1:]) == 0
     assert "anchorflow" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", sorted(NOT_RUN))
+def test_code_that_is_not_run_is_python(page: str) -> None:
+    compile("\n".join(blocks(page, "python")), page, "exec")
 
 
 @pytest.mark.long
