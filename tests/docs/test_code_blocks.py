@@ -25,7 +25,7 @@ OWN_TEST = {
 HERE = {"docs/engine.md", "docs/howto/processes.md", "docs/howto/table.md"}
 """Pages whose code needs runs; they are made below."""
 NOT_RUN = {"docs/studies.md"}
-"""Pages whose code reads the run folders of a whole study, an hour of training; the code is compiled alone."""
+"""Pages whose code reads the run folders of a whole study, an hour of training: it is compiled alone."""
 TINY = {
     "task": {
         "keys": "20..59",
