@@ -120,7 +120,7 @@ def test_a_study_of_the_package_has_no_value_of_a_users(name: str, tmp_path: Pat
     file = tmp_path / "mine.toml"
     file.write_text((FOLDER / f"{name}.toml").read_text())
     changed = [config for config in load_study(file).configs.values() if "user" in sources(config).values()]
-    all_preset = name in ("transformer", "group-2024", "language")
+    all_preset = name in ("transformer", "group-2024", "language", "language-matched")
     assert bool(changed) != all_preset
 
 
