@@ -6,7 +6,7 @@ In a story
 
 - every run of white space becomes one space;
 - the most frequent words and marks that are one token are kept, one fewer than PrOntoQA has distinct tokens,
-  and each other word becomes the same token, BLANK: stories stay whole, and no pair of kept tokens is invented;
+  and each other word becomes the same token, BLANK: no pair of kept tokens is invented;
 - the end is cut off, so that the lengths are quantiles of PrOntoQA's. Each length takes the shortest story
   that is long enough.
 """
