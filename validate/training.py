@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Unpack
 
@@ -13,6 +14,7 @@ from sim.training.execution import Execution, Options
 from sim.training.kernels import check_kernels
 from sim.training.launch import check_device, epochs_left, pending_runs, train_members
 from sim.training.ranks import under_torchrun
+from sim.training.session import Report
 from theory import InputError
 from theory.paths import PathLike, as_path
 from validate.cost import cost_text, process_count
@@ -27,14 +29,17 @@ def train_with_progress(config: RunConfig, out: PathLike, **options: Unpack[Opti
     """
     members = config.members()
     paths = [as_path("out", out) / member.name for member in members]
-    options["workers"] = process_count(options.get("workers", 0))
-    return train_members_with_progress(members, paths, Execution(**options))
+    execution = Execution(**(options | {"workers": process_count(options.get("workers", 0))}))
+    with announced(members, paths, execution) as report:
+        train_members(members, paths, execution, report=report)
+    return [Run.open(path) for path in paths]
 
 
-def train_members_with_progress(
+@contextmanager
+def announced(
     members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
-) -> list[Run]:
-    """Train members, each into its own folder, likewise; parameters are those of ``sim.train_members``."""
+) -> Iterator[Report]:
+    """Say what training these members will cost, and show how far it is inside the block."""
     if execution.resume and execution.overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     if under_torchrun():
@@ -53,5 +58,4 @@ def train_members_with_progress(
         cost = cost_of_runs(runs, execution)
         say(f"runs: {len(runs)}, epochs in all: {total}, {cost_text(cost)}")
     with training_progress(total) as report:
-        train_members(members, paths, execution, report=report)
-    return [Run.open(path) for path in paths]
+        yield report

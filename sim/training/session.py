@@ -214,9 +214,9 @@ def train_together(
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
-        if how.resume and all(map(is_complete, paths)):
-            return "complete"  # By another process, since this one looked.
         folders = open_folders(members, paths, how)
+        if how.shared and all(map(is_complete, paths)):
+            return "complete"  # By another process, since this one looked.
         # A run keeps what it started with, or its numbers would depend on the interruption.
         earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
         route = earlier_route(earlier) or choose_member_route(members[0], how.device)

@@ -70,6 +70,7 @@ RESULTS = frozenset(
         "InnerProductBound",
         "InputError",
         "IntegrationError",
+        "LearningCurves",
         "NormalDistance",
         "Population",
         "PrincipalComponents",

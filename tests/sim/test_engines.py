@@ -95,7 +95,7 @@ def test_what_another_process_completed_meanwhile_is_left_alone(small: Make, tmp
     (member,) = small(epochs=1).members()
     (run,) = train(small(epochs=1), tmp_path)
     before = (run.path / "provenance.json").stat().st_mtime_ns
-    assert train_together([member], [run.path], resume=True) == "complete"
+    assert train_together([member], [run.path], resume=True, shared=True) == "complete"
     assert (run.path / "provenance.json").stat().st_mtime_ns == before
 
 

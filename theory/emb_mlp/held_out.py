@@ -75,14 +75,17 @@ def extended_logits(
     -------
     ndarray, shape (m, k)
         NaN where the counts are no combination of the known ones, so that nothing follows.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree.
     """
-    known, other = np.asarray(counts, np.float64), np.asarray(others, np.float64)
-    if known.shape[1] != other.shape[1]:
-        raise InputError("others", other.shape, "another vocabulary", f"give rows of {known.shape[1]} counts")
-    if len(known) != len(np.asarray(logits)):
-        raise InputError("logits", np.shape(logits), "not one row for each row of counts", "give as many")
+    known = check_shape("counts", counts, (None, None))
+    given = check_shape("logits", logits, (len(known), None))
+    other = check_shape("others", others, (None, known.shape[1]))
     weights = other @ np.linalg.pinv(known)
-    extended = weights @ np.asarray(logits, np.float64)
+    extended = weights @ given
     outside = np.abs(weights @ known - other).max(axis=1, initial=0) > _IN_SPAN * np.abs(other).max(initial=1)
     extended[outside] = np.nan
     return extended

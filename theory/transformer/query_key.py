@@ -148,7 +148,7 @@ def leading_query_key_matrix(
 @checked
 def two_factor_flow(
     G: Real[ArrayLike, "m n"], A: Real[ArrayLike, "m k"], B: Real[ArrayLike, "n k"], time: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Float64[FloatArray, "m k"], Float64[FloatArray, "n k"]]:
     r"""Return A and B after some time of :math:`\dot A = G B`, :math:`\dot B = G^\top A`, G staying as it is.
 
     Along each pair of G's singular vectors they grow like cosh and sinh of σt. So do W_Q and W_K, with the G

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sim.config.model import KINDS, kind_of
 from sim.config.presets import load_preset, merge, preset_names
-from sim.config.run import Kernels, RunConfig, make_run_config
+from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
@@ -82,14 +82,21 @@ def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     options, keys = COMMAND.parse_with_keys(arguments)
     if options.config and options.resume and is_folder(options.config):
-        return _resume(Path(options.config), options, keys)
-    members = configuration_of(options, keys).members()
+        folder = Path(options.config)
+        members, paths = _begun(folder, options, keys)
+    else:
+        folder = options.out
+        members = configuration_of(options, keys).members()
+        paths = [folder / member.name for member in members]
     # After the configuration: a mistake in it is reported without waiting for torch.
-    from validate.training import train_members_with_progress
+    from sim.runs.run import Run
+    from sim.training.launch import train_members
+    from validate.training import announced
 
-    paths = [options.out / member.name for member in members]
-    runs = train_members_with_progress(members, paths, _execution(options))
-    print_runs(runs, f"anchorflow compare {options.out}", as_json=options.as_json)
+    execution = _execution(options)
+    with announced(members, paths, execution) as report:
+        train_members(members, paths, execution, report=report)
+    print_runs([Run.open(path) for path in paths], f"anchorflow compare {folder}", as_json=options.as_json)
     return 0
 
 
@@ -140,11 +147,10 @@ def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
             )
 
 
-def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
-    """Continue the runs in a folder."""
+def _begun(folder: Path, options: Options, keys: dict[str, Any]) -> tuple[list[MemberConfig], list[Path]]:
+    """Return the runs in a folder, to be continued, and their folders."""
     from sim.runs.folder import read_config
     from sim.runs.run import find_runs
-    from validate.training import train_members_with_progress
 
     given = options.model_fields_set & {"preset", "task", "out"} | keys.keys()
     if given:
@@ -154,10 +160,7 @@ def _resume(folder: Path, options: Options, keys: dict[str, Any]) -> int:
             name, str(value), f"the runs in {folder} continue as and where they are", "leave it out"
         )
     paths = find_runs([folder])
-    members = [read_config(path) for path in paths]
-    runs = train_members_with_progress(members, paths, _execution(options))
-    print_runs(runs, f"anchorflow compare {folder}", as_json=options.as_json)
-    return 0
+    return [read_config(path) for path in paths], paths
 
 
 def _execution(options: Options) -> Execution:

@@ -19,21 +19,21 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     if execution.device == "cpu" and execution.workers > 1 and len(jobs) > 1:
         return train_in_processes(jobs, execution, stop, report)
+    ended = []
     with one_thread(execution.device):
-        return [_train_here(job, execution, stop, report) for job in jobs]
-
-
-def _train_here(job: Job, execution: Execution, stop: Stop, report: Report) -> Ended:
-    """Train a job; what goes wrong is raised at once, but for a run that another process has."""
-    if stop():
-        return Ended("interrupted")
-    members, paths = zip(*job, strict=True)
-    try:
-        return Ended(train_together(members, paths, execution, report=report, stop=stop))
-    except BusyError as error:
-        if not execution.shared:
-            raise
-        return Ended("busy", error)
+        for job in jobs:
+            if stop():
+                ended.append(Ended("interrupted"))
+                continue
+            members, paths = zip(*job, strict=True)
+            try:
+                ended.append(Ended(train_together(members, paths, execution, report=report, stop=stop)))
+            except BusyError as error:
+                # Anything else that goes wrong is raised at once.
+                if not execution.shared:
+                    raise
+                ended.append(Ended("busy", error))
+    return ended
 
 
 @contextmanager
