@@ -32,12 +32,14 @@ BLANK = " X"
 """In lower-cased text no other word is this token."""
 
 
-def matched_texts(questions: Sequence[str], stories: Sequence[str], tokenizer: Any) -> list[str]:
+def matched_texts(
+    questions: Sequence[str], stories: Sequence[str], tokenizer: Any, n_texts: int = N_TEXTS
+) -> list[str]:
     """Return stories in as many distinct tokens as the questions have, of the same token lengths."""
     ids = [encoding.ids for encoding in tokenizer.encode_batch(list(questions))]
     n_distinct = len({token for one in ids for token in one})
     blanked = _blanked([_words(" ".join(story.split()), tokenizer) for story in stories], n_distinct - 1)
-    lengths = np.quantile([len(one) for one in ids], np.linspace(0, 1, N_TEXTS), method="nearest")
+    lengths = np.quantile([len(one) for one in ids], np.linspace(0, 1, n_texts), method="nearest")
     return ["".join(story) for story in _cut(blanked, lengths.astype(int).tolist())]
 
 

@@ -6,11 +6,15 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sim.config.language import LanguageTask
+from sim.data.language import digest_of
 from tests.docs_script import load_script
 from validate.cli import main
+from validate.studies import load_study
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "corpus.md").read_text()
@@ -60,3 +64,38 @@ def test_the_numbers_are_those_of_the_data() -> None:
     pytest.importorskip("tokenizers")
     table = PAGE.split("<!-- corpus numbers: begin -->\n")[1].split("\n<!--")[0]
     assert load_script("corpus_numbers").main(DATA) == table.splitlines()
+
+
+def test_matched_stories_have_the_questions_numbers() -> None:
+    """As many distinct tokens, the same lengths, and every kept word where it was."""
+    questions = [" a b c d e f", " a b c d e f a b", " a b c d e f" * 2]
+    stories = ['the cat sat.\n\n"the cat sat," the dog said. the end', "the cat and the dog sat. the cat sat"]
+    tokenizer = _bytes_tokenizer([*questions, *stories, "X X X X"])
+    texts = load_script("corpus_matched").matched_texts(questions, stories, tokenizer, 2)
+    assert texts == [" X cat X the dog sat", " X cat sat. X X cat sat X the dog X"]
+    ids = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+    assert [len(one) for one in ids] == [6, 12]
+    assert len({token for one in ids for token in one}) == 6
+
+
+def _bytes_tokenizer(texts: list[str]) -> Any:
+    """Return a tokenizer of GPT-2's kind in which every word of some texts is one token."""
+    tokenizers = pytest.importorskip("tokenizers")
+    found = tokenizers.Tokenizer(tokenizers.models.BPE())
+    found.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False, min_frequency=1)
+    found.train_from_iterator([f" {text}" for text in texts], trainer)
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.skipif(not DATA.exists(), reason=f"needs {DATA}")
+def test_the_matched_stories_are_those_of_the_study(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    said = load_script("corpus_matched").main(DATA, tmp_path / "matched.jsonl")
+    assert [line.split(", ")[1] for line in said.splitlines()] == ["140 distinct tokens"] * 2
+    task = load_study("language-matched").configs[None].task
+    assert isinstance(task, LanguageTask)
+    assert task.corpora[1].sha256 == (digest_of(str(tmp_path / "matched.jsonl")),)
