@@ -134,7 +134,8 @@ def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
         time, predicted = fitted_time(run, part), kept.curves.half_time(name)
         steps = math.inf if isinstance(time, Bound) else time / training.learning_rate
         predicted = predicted if predicted <= end else math.inf
-        logs = (float(np.log2(value)) for value in (steps, predicted, end))
+        # What is right before training counts with the first step.
+        logs = (float(np.log2(max(value, 1.0))) for value in (steps, predicted, end))
         found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
     return found
 

@@ -17,7 +17,7 @@ from validate.studies.shared import shared_runs
 # constant; the sign of a gain whose opposite another condition excludes; a skill, whose rival is its control;
 # two γ set against each other, of which one is the other's control; a form whose exactness is the claim;
 # tokens that stay apart, beside the rank that has a control; a gap of losses, whose rivals are the entropies;
-# a correlation, which has to beat that of shuffled text.
+# a correlation, which has to beat that of shuffled text; how far run and prediction differ.
 WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     3: ("γ at which the bias changes sign",),
     6: ("skill of P^s − u over",),
@@ -36,11 +36,12 @@ WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     33: ("gap at γ = 0.8 less", "ΔL at γ = 0.8 less"),
     35: ("prontoqa: ", "tinystories: "),
     37: ("rank correlation",),
+    39: ("share of data sets", "|predicted − observed|"),
 }
 
 
 def test_every_claim_is_there_once_in_order() -> None:
-    assert [claim.number for claim in ledger()] == list(range(1, 39))
+    assert [claim.number for claim in ledger()] == list(range(1, 40))
     assert [claim.number for claim in ledger([7, 3, 7])] == [7, 3]
     with pytest.raises(InputError, match="no such claim"):
         ledger([99])

@@ -26,6 +26,7 @@ from tests.validate.claims.synthetic import (
 from tests.validate.figures.synthetic_language import make_language_observations
 from theory import Lookup, Mapping, Shift, Task
 from validate.claims.measures.order import scrambled
+from validate.learning_times import PARTS, load_predictions
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 
@@ -190,6 +191,44 @@ def _swapped(arrays: Any) -> dict[str, Any]:
     return {f"{names.get(kind, kind)}/{rest}": arrays[name] for name, (kind, _, rest) in parts.items()}
 
 
+def predicted_times(holds: bool) -> Any:
+    """Every run learns as it was predicted; or late, what it should not, and not what it should."""
+
+    def build(variant: str, rate: float, seed: int) -> Observations:
+        optimizer = "sgd" if variant == "sgd" else "adamw"
+        known = [p for p in load_predictions() if (p.optimizer, p.init_rate) == (optimizer, rate)]
+        found = run(rate, seed, learning(small=True))
+        # A setting without a prediction has a rate that none is for.
+        training = {"optimizer": optimizer, "learning_rate": known[0].rate if known else 7e-7}
+        config = found.config.model_copy(
+            update={"training": found.config.training.model_copy(update=training)}
+        )
+        if not known:
+            return replace(found, config=config)
+        accuracy = {part: known[0].curves.accuracy[name][0] for part, name in PARTS.items()}
+        if not holds:
+            accuracy = _otherwise(accuracy, shift=10 + 5 * (SCAN.index(rate) % 2))
+        metrics = [
+            {"epoch": k, "step": step, "sum_learning_rate": step * known[0].rate * (1 + 0.002 * seed)}
+            | {
+                kind: {part: float(values[k]) for part, values in accuracy.items()}
+                for kind in ("accuracy", "loss")
+            }
+            for k, step in enumerate(known[0].curves.steps.tolist())
+        ]
+        return replace(found, config=config, metrics=metrics)
+
+    return world(build, ("adamw", "sgd"))
+
+
+def _otherwise(accuracy: dict[str, Any], shift: int) -> dict[str, Any]:
+    """Return the sums some records early, memory learned where it is not, and the test set 0.6 off."""
+    train, memory = accuracy["rsn_train"], accuracy["mem"]
+    early = np.append(train[shift:], np.full(shift, train[-1]))
+    late = np.linspace(0, 1, len(memory)) if memory.max() < 0.5 else np.zeros(len(memory))
+    return {"mem": late, "rsn_train": early, "rsn_test": (accuracy["rsn_test"] + 0.6) % 1}
+
+
 WORLDS: dict[int, World] = {
     **dict.fromkeys((1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 14, 17, 25, 26, 29), by_scale()),
     **dict.fromkeys((9, 27), by_scale("eq. 14")),
@@ -204,4 +243,5 @@ WORLDS: dict[int, World] = {
     30: noise,
     31: composition,
     **dict.fromkeys(range(32, 38), languages),
+    39: predicted_times,
 }

@@ -1,0 +1,48 @@
+"""Measures of claim 39: the times and accuracies that theory predicts without training."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from validate.claims.measures.learning import matched_test_accuracy
+from validate.claims.statements import Seed
+from validate.learning_times import (
+    Kept,
+    Time,
+    best_guess,
+    explained,
+    load_predictions,
+    matched_error,
+    one_sided,
+    times_of,
+)
+from validate.observe import Observations
+
+
+@lru_cache(maxsize=1)
+def _predictions() -> tuple[Kept, ...]:
+    return tuple(load_predictions())
+
+
+def _times(seed: Seed) -> list[Time]:
+    return [time for run in seed.values() for time in times_of(run, _predictions())]
+
+
+def times_explained(seed: Seed) -> float:
+    """Return R² of the predicted log times over a seed's settings and data sets."""
+    return explained(_times(seed))
+
+
+def times_guessed(seed: Seed) -> float:
+    """Return the greatest R² of guesses that are fitted on the other settings."""
+    return best_guess(_times(seed))
+
+
+def times_one_sided(seed: Seed) -> float:
+    """Return the share of data sets that only one of run and prediction fits by the end."""
+    return one_sided(_times(seed))
+
+
+def matched_off(run: Observations) -> float:
+    """Return |predicted − observed| test accuracy at a training accuracy of one half."""
+    return matched_error(run, _predictions(), matched_test_accuracy(run))
