@@ -86,6 +86,7 @@ def train_members(
     execution: Execution | None = None,
     *,
     report: Report = lambda progress: None,
+    stop: Stop = lambda: False,
     **options: Unpack[Options],
 ) -> None:
     """Train members of any configurations, each into its own folder, in one pool of processes.
@@ -98,6 +99,8 @@ def train_members(
         One run folder for each.
     execution, report, **options
         As in ``train``.
+    stop : callable, optional
+        Asked before every step; True ends the training as Ctrl-C does.
 
     Raises
     ------
@@ -112,30 +115,30 @@ def train_members(
     check_device(how.device)
     check_kernels(how.kernels, how.device)
     if under_torchrun():
-        _train_in_ranks(members, paths_of(paths), how, report)
+        _train_in_ranks(members, paths_of(paths), how, report, stop)
         return
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
     folders, engine = paths_of(paths), engine_of(how.engine)
     left = pending_runs(members, folders, how)
     statuses: list[str] = []
-    with _stop_on_signals() as stop:
-        while left and not stop():
+    with _stop_on_signals(stop) as stops:
+        while left and not stops():
             jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
-            statuses = _statuses(jobs, engine(jobs, how, stop, report), how)
+            statuses = _statuses(jobs, engine(jobs, how, stops, report), how)
             ended = zip(jobs, statuses, strict=True)
             busy = [run for job, status in ended if status == "busy" for run in job]
-            left = _await_others(busy, stop)
+            left = _await_others(busy, stops)
     if "interrupted" in statuses or left:
         raise KeyboardInterrupt
 
 
 def _train_in_ranks(
-    members: Sequence[MemberConfig], folders: Sequence[Path], how: Execution, report: Report
+    members: Sequence[MemberConfig], folders: Sequence[Path], how: Execution, report: Report, stop: Stop
 ) -> None:
     """Train in all processes that torchrun started, one run after the other."""
-    with _stop_on_signals() as stop:
-        statuses = train_in_ranks(partial(pending_runs, members, folders, how), how, report, stop)
+    with _stop_on_signals(stop) as stops:
+        statuses = train_in_ranks(partial(pending_runs, members, folders, how), how, report, stops)
     if "interrupted" in statuses:
         raise KeyboardInterrupt
 
@@ -203,17 +206,17 @@ def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution)
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[Stop]:
-    """Turn Ctrl-C and the other signals that ask a process to stop into a flag, read after each step."""
-    stop = threading.Event()
+def _stop_on_signals(also: Stop) -> Iterator[Stop]:
+    """Yield whether Ctrl-C or another signal asked this process to stop, or ``also`` does."""
     if threading.current_thread() is not threading.main_thread():
-        yield stop.is_set
+        yield also
         return
+    stop = threading.Event()
     # A program under nohup is to outlive its terminal.
     numbers = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
     try:
-        yield stop.is_set
+        yield lambda: stop.is_set() or also()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

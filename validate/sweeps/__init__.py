@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from validate.sweeps.plan import Plan as Plan
     from validate.sweeps.plan import plan_of as plan_of
     from validate.sweeps.running import run_sweep as run_sweep
+    from validate.sweeps.searching.found import Search as Search
+    from validate.sweeps.searching.search import search_sweep as search_sweep
     from validate.sweeps.sweep import Sweep as Sweep
     from validate.sweeps.sweep import load_sweep as load_sweep
     from validate.sweeps.sweep import run_name as run_name

@@ -15,7 +15,7 @@ from validate.commands.study import finishes
 
 if TYPE_CHECKING:
     from sim.training.execution import Execution
-    from validate.sweeps import Plan
+    from validate.sweeps import Plan, Search, Sweep
 
 
 class Options(CommandOptions):
@@ -24,6 +24,9 @@ class Options(CommandOptions):
     SWEEP.toml is a study's file: a configuration, and under [axes] lists of values. A run's folder is named
     by the hash of its configuration: what is done is skipped, what was begun continues, and several processes
     may work on one folder. The table has a row for each run, evaluation, data set and statistic.
+
+    --search trains only some settings: Optuna looks for the one that maximises a measure, within a budget of
+    steps, and stops early what falls behind. What it finds is exploratory.
 
     anchorflow sweep show draws the table over two axes; see its --help.
     """
@@ -45,6 +48,12 @@ class Options(CommandOptions):
     slurm: dict[str, str] = Field(
         {}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
     )
+    search: bool = False
+    """Look for the setting with the largest measure, instead of training every run; needs Optuna."""
+    maximise: str | None = None
+    """With --search: the measure, as bias, highest_test_accuracy or reasoning_lead."""
+    budget_steps: int | None = None
+    """With --search: how many steps all its trials may take together."""
     parquet: bool = False
     """Write table.parquet as well, which needs pyarrow."""
 
@@ -59,9 +68,12 @@ def run(arguments: Sequence[str]) -> int:
 
         return show_map(arguments[1:])
     options = COMMAND.parse(arguments)
+    check_search(options)
     from validate.sweeps import load_sweep, plan_of, run_sweep
 
     sweep, execution = load_sweep(options.file), execution_of(options)
+    if options.search:
+        return search_settings(sweep, execution, options)
     finished = True
     try:
         if not options.dry_run:
@@ -73,6 +85,41 @@ def run(arguments: Sequence[str]) -> int:
     if finished:
         report(plan, execution, options)
     return 0 if finished else 130
+
+
+def search_settings(sweep: Sweep, execution: Execution, options: Options) -> int:
+    """Search, write the table of the complete runs, and print what was tried."""
+    from validate.commands.sweep.search import report as report_search
+    from validate.sweeps import plan_of, search_sweep
+
+    found: list[Search] = []
+    arguments = (sweep, options.out, options.maximise or "", options.budget_steps or 0, execution)
+    try:
+        finished = finishes(lambda: found.append(search_sweep(*arguments)))
+    finally:
+        write(plan_of(sweep, options.out), options)
+    if finished:
+        report_search(found[0], as_json=options.as_json)
+    return 0 if finished else 130
+
+
+def check_search(options: Options) -> None:
+    """Refuse options of a search without one, and a search without them.
+
+    Raises
+    ------
+    InputError
+        If they do not fit.
+    """
+    for name, what in (("maximise", "MEASURE"), ("budget_steps", "STEPS")):
+        value = getattr(options, name)
+        if options.search and value is None:
+            remedy = f"add --{name.replace('_', '-')} {what}"
+            raise InputError("search", True, f"needs {name}", remedy)
+        if not options.search and value is not None:
+            raise InputError(name, value, "is for a search", "add --search")
+    if options.search and options.dry_run:
+        raise InputError("dry_run", True, "says what a whole sweep costs", "leave out --search or --dry-run")
 
 
 def execution_of(options: Options) -> Execution:
