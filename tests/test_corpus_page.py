@@ -96,6 +96,6 @@ def test_the_matched_stories_are_those_of_the_study(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     said = load_script("corpus_matched").main(DATA, tmp_path / "matched.jsonl")
     assert [line.split(", ")[1] for line in said.splitlines()] == ["140 distinct tokens"] * 2
-    task = next(load_study("language-matched").configs[None].members()).task
+    task = load_study("language-matched").configs[None].members()[0].task
     assert isinstance(task, LanguageTask)
     assert task.corpora[1].sha256 == (digest_of(str(tmp_path / "matched.jsonl")),)
