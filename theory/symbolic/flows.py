@@ -32,6 +32,7 @@ TIME = sp.Symbol("h")
 EMBEDDING_ARGUMENT = Argument(W_EMB, "shape (d, d_m)")
 
 
+@functools.cache
 def flow_of_product() -> tuple[sp.MatrixExpr, sp.MatrixExpr, sp.MatrixExpr]:
     """Return dW_emb, dW1, dW2: the gradient of ⟨R, W_emb W1 W2⟩, where R = −∂loss/∂(W_emb W1 W2)."""
     value = sp.Trace(DRIVE.T * W_EMB * W1 * W2)

@@ -47,6 +47,16 @@ _BUILDERS = {
     "conserved 1": "flows.conserved_input",
     "conserved 2": "flows.conserved_output",
     "linearised": "flows.linearised",
+    "decay clock": "decay.clock",
+    "decay blow up": "decay.blow_up",
+    "decay conserved": "decay.decayed_conserved",
+    "saddle": "saddle.saddle",
+    "batch variance": "batches.batch_variance",
+    "epoch variance": "batches.epoch_variance",
+    "sgd mean": "sgd_moments.sgd_mean",
+    "sgd covariance": "sgd_moments.sgd_covariance",
+    "adam step": "adam.adam_step",
+    "adam moment": "adam.adam_moment",
 }
 _EQUATIONS = {
     "prop 1": (4, 5, 20),

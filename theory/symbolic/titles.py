@@ -34,5 +34,15 @@ TITLES = {
     "conserved 1": "What the joint flow of W_emb and W1 conserves",
     "conserved 2": "What the joint flow of W1 and W2 conserves",
     "linearised": "To first order in the logits the drive needs two statistics of the data only",
+    "decay clock": "Weight decay changes the clock and the scale of the coupled flow, and nothing else",
+    "decay blow up": "When the coupled flow blows up under weight decay",
+    "decay conserved": "What the joint flow conserves decays at twice the rate of the weights",
+    "saddle": "What waits at a saddle follows the coupled flow of the labels that are left",
+    "batch variance": "The variance of a batch's mean, drawn without replacement",
+    "epoch variance": "The variance of a displacement over part of an epoch",
+    "sgd mean": "How far the mean of SGD is from its flow, to first order in the rate",
+    "sgd covariance": "The covariance of SGD about its mean, to first order in the rate",
+    "adam step": "A steady gradient over the root of its mean square: the sign of g without noise",
+    "adam moment": "The rate of a bias-corrected moment",
 }
 """By the registry's name, in the order of the documentation."""

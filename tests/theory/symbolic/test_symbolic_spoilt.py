@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from theory.symbolic import Derivation, Step, derivations
+from theory.symbolic import Derivation, Step, derivations, saddle
+from theory.symbolic.algebra import written_out
 from theory.symbolic.generating import N_Z, R
 from theory.symbolic.registry import _BUILDERS
 
@@ -50,6 +51,14 @@ def negated_first(right: Any) -> Any:
     return lambda: (-right()[0], *right()[1:])
 
 
+def anything_left() -> sp.Matrix:
+    return written_out(saddle.LEFT, saddle.SIZES)
+
+
+def independent(row: sp.Matrix, moments: sp.Matrix) -> dict[sp.Expr, sp.Expr]:
+    return {a * b: moments[i, i] if a == b else sp.S.Zero for i, a in enumerate(row) for b in row}
+
+
 SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "lemma 2": ("emb_mlp.negative_gradient", times(-1)),
     "prop 1": ("emb_mlp.softmax", times(2)),
@@ -84,6 +93,16 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "conserved 1": ("flows.flow_of_product", negated_first),
     "conserved 2": ("flows.flow_of_product", lambda right: lambda: (*right()[:2], -right()[2])),
     "linearised": ("flows.taylor", lambda right: lambda e, variable, order: right(e, variable, order - 1)),
+    "decay clock": ("decay.factor", times(2)),
+    "decay blow up": ("decay.clock", result(lambda reached: 2 * reached)),
+    "decay conserved": ("decay.flow_of_product", negated_first),
+    "saddle": ("saddle.left_of_labels", lambda _: anything_left),
+    "batch variance": ("batches.share_of_batches", lambda right: lambda members: right(1) ** members),
+    "epoch variance": ("batches.pair_covariance", times(-1)),
+    "sgd mean": ("sgd_moments.flowed", times(2)),
+    "sgd covariance": ("sgd_moments._second_moments", lambda _: independent),
+    "adam step": ("adam.corrected", times(2)),
+    "adam moment": ("adam.correction", lambda right: lambda: right() ** 2),
 }
 
 
