@@ -12,14 +12,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def command(*arguments: str) -> subprocess.Popen[str]:
-    """Start the program."""
+def command(*arguments: str, path: Path = ROOT) -> subprocess.Popen[str]:
+    """Start the program; modules in ``path`` come first."""
     return subprocess.Popen(
         [sys.executable, "-m", "anchorflow", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": f"{path}{os.pathsep}{ROOT}"},
         start_new_session=True,
         preexec_fn=with_no_signal_ignored,
     )

@@ -15,9 +15,22 @@ from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_si
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-def _loading(*arguments: str) -> subprocess.Popen[str]:
+SLOWLY = """
+import sys, time
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "validate.progress":
+            time.sleep(2)
+
+sys.meta_path.insert(0, Finder())
+"""
+"""The last module that a command needs is long in coming, however fast the machine."""
+
+
+def _loading(*arguments: str, path: Path = ROOT) -> subprocess.Popen[str]:
     """Start a command and wait until Python itself is up; by itself it leaves SIGTERM to the system."""
-    process = command(*arguments)
+    process = command(*arguments, path=path)
     while not catches(process.pid, signal.SIGTERM):
         assert process.poll() is None
         time.sleep(0.002)
@@ -44,10 +57,11 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05])  # Later the command runs: it no longer loads torch.
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: float) -> None:
-    _assert_stopped(_loading("claims", "2"), number, delay)
+def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: float, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOWLY)
+    _assert_stopped(_loading("claims", "2", path=tmp_path), number, delay)
 
 
 @pytest.mark.parametrize("module", ["pydantic", "validate.commands.claims", "validate.progress"])
