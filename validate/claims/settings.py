@@ -46,6 +46,8 @@ THEORY = Setup("theory", "", "computed without the runs of a study")
 SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
 """All of them: the first is the primary one, fixed by where it comes from and not by what it shows."""
 TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)
+NORMED = (GROUP, GELU, POST, PRE)
+"""Those with layer norm, as the paper's Transformer has it."""
 SEEN_TRANSFORMERS = (GROUP, GELU, POST, NONE_SEEN, PRE)
 """Those whose runs show more than an embedding."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from validate.claims.statements import SMALL
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
 
-SMALL = 0.8
-"""The γ of small initial weights that most of the paper's figures show."""
 KINDS = {
     "emb-mlp": "Emb-MLP",
     "one-layer": "one-layer Transformer",

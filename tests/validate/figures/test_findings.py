@@ -69,18 +69,28 @@ def test_anchors_are_called_aligned_with_w_v_where_they_are(size: float, words: 
     assert ("does not stand out" in text) == (size < 0.5)
 
 
-def test_the_gallery_says_of_fig_6_what_the_paper_says_and_shows_what_is_seen() -> None:
-    """The kept runs deny the paper's picture, and the caption, which the gallery prints, says so."""
+def test_the_gallery_says_of_fig_6_what_the_paper_says_and_not_what_is_seen() -> None:
     (script,) = GALLERY.glob("plot_fig06_*.py")
     claims = re.split(r"(?<=\.)\s", script.read_text().split("===\n\n")[1].split('"""')[0])
     for sentence in claims:
         if re.search(r"align|average|along one direction", sentence):
             assert re.match(r"\s*(The paper|Lemma|Theorem)", sentence), sentence
+
+
+def test_the_caption_of_fig_6_says_what_the_kept_runs_show() -> None:
+    """Words beside their numbers, whichever setting the figure shows."""
     caption = draw_figure(6).caption
-    assert "close to the average at epoch 0 and not afterwards" in caption
-    assert "does not stand out" in caption
-    assert caption.count("reasoning anchors are nearly orthogonal to it") == 2
-    assert "reasoning anchors are aligned" not in caption
+    errors = re.findall(r"(\d\.\d+) at epoch", caption.split("largest |A_ij − 1/i|")[1].split(")")[0])
+    assert len(errors) == 3
+    assert ("close to the average at every epoch" in caption) == all(float(e) <= 0.1 for e in errors)
+    assert ("at no epoch close" in caption) == all(float(e) > 0.1 for e in errors)
+    ratio = re.search(r"σ2/σ1 = (\d\.\d+)", caption)
+    assert ratio is not None
+    assert ("does not stand out" in caption) == (float(ratio[1]) > 0.5)
+    aligned = re.findall(r"anchors are ([a-z ]+) (?:to|with) it \(mean \|cosine\| (\d\.\d+)", caption)
+    assert len(aligned) == 4
+    for words, cosine in aligned:
+        assert words == direction(float(cosine))
 
 
 @pytest.mark.parametrize("number", sorted(FIGURES))

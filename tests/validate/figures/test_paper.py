@@ -20,7 +20,7 @@ from validate.cli import main
 from validate.figures.context import shown_epochs
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.paper.distributions import early_epoch
-from validate.figures.sheet import plain
+from validate.figures.sheet import Sheet, plain
 from validate.groups import group_runs
 from validate.observe import NoRunsError, Observations, find_observations, write_kept
 from validate.times import common_early
@@ -164,16 +164,39 @@ def test_fig_8_right_is_early() -> None:
     assert early_epoch(setting) == 2  # Never before the first snapshot after the start.
 
 
-def test_fig_13_takes_the_scan_for_gamma_and_the_longest_runs_for_epochs() -> None:
+def _titles(sheet: Sheet) -> list[str]:
+    return [row.title.split(";")[0] for row in sheet.rows]
+
+
+def test_fig_13_shows_the_longest_runs_and_the_ranks_over_more_gamma_of_others() -> None:
     scan = [make_observations(gamma=g) for g in (0.3, 0.4, 0.6, 0.8)]
     longer = [make_observations(gamma=g, learning_rate=2e-4) for g in (0.3, 0.8)]
     for run in longer:
         object.__setattr__(run, "epochs", (0, 2, 9, 20))
     sheet = FIGURES[13].build(scan + longer)
-    over_gamma, over_epochs = sheet.rows[-2].panels[0], sheet.rows[-1].panels[0]
-    assert list(over_gamma.x) == [0.3, 0.4, 0.6, 0.8]  # type: ignore[attr-defined]
+    layers = [f"A  Singular values, {part}" for part in ("layer 1", "layer 2", "outside the layers")]
+    ranks = ["B  Effective rank over γ", "C  Effective rank over epochs", "D  Effective rank over γ"]
+    assert _titles(sheet) == layers + ranks
+    assert sheet.rows[0].title.endswith("epoch 20")
+    over_gamma, over_epochs, over_more = (row.panels[0] for row in sheet.rows[-3:])
+    assert list(over_gamma.x) == [0.3, 0.8]  # type: ignore[attr-defined]
     assert list(over_epochs.x) == [0, 2, 9, 20]  # type: ignore[attr-defined]
     assert over_epochs.title == "$W_{\\mathrm{V}}$, layer 1"  # type: ignore[attr-defined]
+    assert list(over_more.x) == [0.3, 0.4, 0.6, 0.8]  # type: ignore[attr-defined]
+    assert "D: the same rank over more γ, in other runs." in sheet.caption
+    assert "The paper's γ = 0.5 is not among these runs." in sheet.caption
+
+
+def test_fig_13_has_no_row_d_where_the_longest_runs_have_every_gamma() -> None:
+    scan = [make_observations(gamma=g) for g in (0.3, 0.4, 0.5, 0.8)]
+    alone = [make_observations(gamma=0.3, learning_rate=2e-4)]
+    for run in alone:  # One γ of its own fills no row over γ, however long it was trained.
+        object.__setattr__(run, "epochs", (0, 2, 9, 20))
+    sheet = FIGURES[13].build(scan + alone)
+    assert _titles(sheet)[-1] == "C  Effective rank over epochs"
+    assert sheet.rows[0].title.endswith("epoch 9")
+    assert "D:" not in sheet.caption
+    assert "not among" not in sheet.caption
 
 
 @pytest.mark.parametrize(
@@ -228,10 +251,10 @@ def test_missing_studies_name_the_command(
 
     found, missing = kept_of(FIGURES[3], read)
     assert len(found) == 4
-    assert [m.value for m in missing] == ["transformer"]
+    assert [m.value for m in missing] == ["group-2024"]
     monkeypatch.setattr("validate.observe.kept", read)
     assert main(["figures", "5", "--out", str(tmp_path)]) == 2
-    assert "anchorflow study transformer --run --keep" in capsys.readouterr().err
+    assert "anchorflow study group-2024 --run --keep" in capsys.readouterr().err
     assert main(["figures", "--out", str(tmp_path), "--json"]) == 0
     printed = capsys.readouterr()
     made = json.loads(printed.out)["figures"]
@@ -323,8 +346,10 @@ def test_the_gallery_has_a_script_for_every_figure(number: int) -> None:
     assert f"Figure {number}: " in text.splitlines()[1]
     assert f"``anchorflow figures {number}``" in text
     assert set(re.findall(r"(?:draw_figure|runs_behind)\((\d+)\)", text)) == {str(number)}
-    for study in FIGURES[number].studies:
-        assert study in text
+    for source in FIGURES[number].sources:
+        named = [study for study in source.studies if f"study ``{study}``" in text or f" {study} " in text]
+        assert named == (list(source.studies) if len(source.studies) == 1 else [])
+        assert (len(source.studies) > 1) <= ("likeliest setting" in text)
 
 
 def test_a_gallery_script_draws_and_prints_what_it_computes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from validate.claims.measures.learning import (
     trend,
     unlike,
 )
-from validate.claims.settings import EMB_MLP, GELU, GROUP, NONE, POST, PRE, TRANSFORMERS, at, of
+from validate.claims.settings import EMB_MLP, NONE, NORMED, PRE, TRANSFORMERS, at, of
 from validate.claims.statements import (
     LARGE,
     SMALL,
@@ -99,14 +99,14 @@ CLAIMS = (
     Claim(
         "large weights memorise",
         "With γ = 0.3 the Transformer fits memory and reasoning training data alike, and the test data not.",
-        at((GROUP, GELU, POST, PRE), memorises),
+        at(NORMED, memorises),
         1,
         "3.1, Fig. 3A",
     ),
     Claim(
         "small weights reason first",
         "With γ = 0.8 the Transformer learns reasoning, held-out combinations included, before it memorises.",
-        at((GROUP, GELU, POST, PRE), reasons_first),
+        at(NORMED, reasons_first),
         2,
         "3.1, Fig. 3A",
     ),

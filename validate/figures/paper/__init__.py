@@ -15,6 +15,7 @@ from validate.figures.paper.registry import (
     paper_figure,
     runs_behind,
 )
+from validate.figures.paper.sources import Source, likeliest
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -22,9 +23,11 @@ for _module in iter_modules(__path__):
 __all__ = [
     "FIGURES",
     "PaperFigure",
+    "Source",
     "draw_figure",
     "find_figure",
     "kept_of",
+    "likeliest",
     "paper_figure",
     "runs_behind",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from validate.claims.statements import LARGE, SMALL
 from validate.figures import findings
 from validate.figures.context import about, model_name, shown_epochs
 from validate.figures.panels.attention import (
@@ -16,6 +17,7 @@ from validate.figures.panels.attention import (
 from validate.figures.panels.average import AverageOverGamma
 from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.paper.registry import paper_figure
+from validate.figures.paper.sources import likeliest
 from validate.figures.paper.training import attention_settings
 from validate.figures.selection import large_scales, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
@@ -25,7 +27,7 @@ from validate.observe import Observations
 BAR = "attention"
 
 
-@paper_figure(6, "The first attention and W_V", "transformer")
+@paper_figure(6, "The first attention and W_V", likeliest(SMALL))
 def first_attention(observations: Sequence[Observations]) -> Sheet:
     """Fig. 6: the first attention and W_V at small initial weights."""
     settings = attention_settings(observations, "Fig. 6")
@@ -55,7 +57,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig06_first_attention", caption, about(settings, "both", setting), [*rows, row], width=1.7)
 
 
-@paper_figure(12, "The first attention at large weights", "transformer", compares="γ")
+@paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
 def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 12: the first attention at large initial weights, and its error over γ."""
     every = attention_settings(observations, "Fig. 12")
@@ -74,7 +76,7 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig12_first_attention_large", caption, about(every, "both", small), rows)
 
 
-@paper_figure(15, "The second attention", "transformer")
+@paper_figure(15, "The second attention", likeliest(SMALL))
 def second_attention(observations: Sequence[Observations]) -> Sheet:
     """Fig. 15: the last row of the last attention by position of the key, and with positions only."""
     setting = small_scale(attention_settings(observations, "Fig. 15"))

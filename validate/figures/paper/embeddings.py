@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding
+from validate.claims.statements import LARGE, SMALL
 from validate.compare import ALL, groups_of
 from validate.figures.context import about, early_and_late, model_name, shown_epochs
 from validate.figures.findings import memory_anchors
@@ -14,6 +15,7 @@ from validate.figures.panels.embedding import CosineRows, EmbeddingPCA
 from validate.figures.panels.labels import LabelDistributions
 from validate.figures.panels.token_map import EmbeddingMap
 from validate.figures.paper.registry import paper_figure
+from validate.figures.paper.sources import likeliest
 from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
 from validate.figures.selection import large_scales, of_kind, small_scale
@@ -57,7 +59,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig04_emb_mlp_embedding", caption.strip(), about([setting], "both"), rows)
 
 
-@paper_figure(5, "The Transformer's embedding", "transformer")
+@paper_figure(5, "The Transformer's embedding", likeliest(SMALL))
 def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """Fig. 5: cosine matrices and components of the Transformer's embedding, and of eq. 14's."""
     setting = small_scale(attention_settings(observations, "Fig. 5"))
@@ -83,7 +85,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig05_transformer_embedding", caption.strip(), about([setting], "both"), rows)
 
 
-@paper_figure(9, "Every row of cosines, theory against training", "transformer")
+@paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Fig. 9: cos(s, ·) of every reasoning anchor, theory against training."""
     setting = small_scale(of_kind(observations, *ATTENTION) or of_kind(observations, "emb-mlp"))
@@ -125,7 +127,7 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig10_emb_mlp_large", caption, about(settings, "both"), rows)
 
 
-@paper_figure(11, "The Transformer's embedding at large weights", "transformer", compares="γ")
+@paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
 def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """Fig. 11: cosine matrices and components of the Transformer's embedding at large initial weights."""
     settings = large_scales(attention_settings(observations, "Fig. 11"))

@@ -1,4 +1,4 @@
-"""Which figures there are, the studies whose runs they show, and how each is built."""
+"""Which figures there are, where their runs come from, and how each is built."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 from theory import InputError
 from theory.checked import checked
+from validate.figures.paper.sources import Read, Source
 from validate.figures.sheet import Sheet
 from validate.observe import NoRunsError, Observations, kept
 
@@ -23,8 +24,8 @@ class PaperFigure:
     number : int
         The paper's; any other for one's own.
     title : str
-    studies : tuple of str
-        The studies whose runs it shows by default; none if a task is all it needs.
+    sources : tuple of Source
+        Where the runs come from that it shows by default; none if a task is all it needs.
     build : callable
         From observations to a sheet; refuses runs that cannot make it.
     compares : str
@@ -33,13 +34,13 @@ class PaperFigure:
 
     number: int
     title: str
-    studies: tuple[str, ...]
+    sources: tuple[Source, ...]
     build: Build
     compares: Literal["", "γ", "learning rate"] = ""
 
     def draw(self, observations: Sequence[Observations], *, footnote: bool = True) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
-        if self.studies and not observations:
+        if self.sources and not observations:
             raise InputError(
                 "runs", [], f"none for Fig. {self.number}", "give runs, or none to show the kept"
             )
@@ -51,7 +52,7 @@ FIGURES: dict[int, PaperFigure] = {}
 
 
 def paper_figure(
-    number: int, title: str, *studies: str, compares: Literal["", "γ", "learning rate"] = ""
+    number: int, title: str, *sources: str | Source, compares: Literal["", "γ", "learning rate"] = ""
 ) -> Callable[[Build], Build]:
     """Register the function below as what builds a figure; commands, reports and gallery then know it.
 
@@ -59,8 +60,8 @@ def paper_figure(
     ----------
     number : int
     title : str
-    *studies : str
-        The studies whose kept runs it shows by default.
+    *sources : str or Source
+        Studies whose kept runs it shows by default, or choices between studies.
     compares : str, optional
         What it compares runs over, "γ" or "learning rate".
 
@@ -73,7 +74,8 @@ def paper_figure(
     def register(build: Build) -> Build:
         if number in FIGURES:
             raise InputError("figure", number, f"is {FIGURES[number].title!r} already", "take another number")
-        FIGURES[number] = PaperFigure(number, title, studies, build, compares)
+        chosen = tuple(Source((source,)) if isinstance(source, str) else source for source in sources)
+        FIGURES[number] = PaperFigure(number, title, chosen, build, compares)
         ordered = sorted(FIGURES.items())
         FIGURES.clear()
         FIGURES.update(ordered)
@@ -111,35 +113,49 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
 
 
 def runs_behind(number: int, observations: Sequence[Observations] | None = None) -> str:
-    """Return how many runs a figure shows and what they cost, from their provenance.
+    """Return which runs a figure shows, how they are trained anew, and what they cost by their provenance.
 
     Parameters are those of ``draw_figure``.
     """
-    runs = kept_of(find_figure(number))[0] if observations is None else observations
+    if observations is not None:
+        return _cost(observations)
+    chosen, _ = _chosen(find_figure(number), kept)
+    runs = [run for own in chosen.values() for run in own]
     if not runs:
         return "no runs: drawn from the task alone"
-    hours = sum(float(run.provenance["wall_seconds"]) for run in runs) / 3600
-    memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
-    return f"{len(runs)} runs, {hours:.2f} hours of training in all, at most {memory:.0f} MiB per process"
+    studies = " ".join(chosen)
+    return f"study {studies}: {_cost(runs)}; trained again by anchorflow study {studies} --run --keep"
 
 
-def kept_of(
-    figure: PaperFigure, read: Callable[[str], list[Observations]] = kept
-) -> tuple[list[Observations], list[InputError]]:
-    """Return what is kept of a figure's studies, and the refusals of those that are missing.
+def kept_of(figure: PaperFigure, read: Read = kept) -> tuple[list[Observations], list[InputError]]:
+    """Return what is kept for a figure's sources, and the refusals of those that are missing.
 
     Raises
     ------
     InputError
         If all are missing.
     """
-    found: list[Observations] = []
+    chosen, missing = _chosen(figure, read)
+    return [run for own in chosen.values() for run in own], missing
+
+
+def _chosen(figure: PaperFigure, read: Read) -> tuple[dict[str, list[Observations]], list[InputError]]:
+    found: dict[str, list[Observations]] = {}
     missing: list[InputError] = []
-    for study in figure.studies:
+    for source in figure.sources:
         try:
-            found += read(study)
+            study, runs = source.find(read)
         except NoRunsError as error:
             missing.append(error)
+        else:
+            found[study] = runs
     if missing and not found:
         raise missing[0]
     return found, missing
+
+
+def _cost(runs: Sequence[Observations]) -> str:
+    hours = sum(float(run.provenance["wall_seconds"]) for run in runs) / 3600
+    memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
+    number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
+    return f"{number}, {hours:.2f} hours of training in all, at most {memory:.0f} MiB per process"

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from theory import InputError
-from validate.figures.context import about, model_name, shown_epochs
+from validate.claims.statements import LARGE, SMALL
+from validate.figures.context import about, missing_rates, model_name, shown_epochs
 from validate.figures.panels.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.figures.paper.registry import paper_figure
+from validate.figures.paper.sources import likeliest
 from validate.figures.sheet import PanelRow, Sheet
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
@@ -17,36 +19,58 @@ MOST_MATRICES = 16
 IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 
 
-@paper_figure(13, "Singular values over γ", "scan", "transformer", compares="γ")
+@paper_figure(13, "Singular values over γ", likeliest(LARGE, SMALL), "scan", compares="γ")
 def spectra(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 13: a row of singular values for each layer, and effective ranks over γ and over epochs."""
+    """Fig. 13: singular values layer by layer, and effective ranks over γ and over epochs.
+
+    Where other runs have more γ than the longest ones, the ranks over those stand in a row of their own.
+    """
     families = _families(observations)
-    scan = max(families, key=lambda own: len(own))
-    longest = max(families, key=lambda own: own[0].epochs()[-1])
-    layers = _by_layer(_matrices(scan))
-    epochs = [shown_epochs(s)[-1] for s in scan]
-    what = f"{model_name(scan[0])}, epoch {epochs[-1]}"
-    rows = [
+    main = max(families, key=lambda own: (len(own) > 1, own[0].epochs()[-1]))
+    scan = max(families, key=len)
+    layers = _by_layer(_matrices(main))
+    rows = [*_values(main, layers), _ranks("B", main)]
+    followed = _telling([name for names in layers.values() for name in names])
+    over_time = [EffectiveRank.over_epochs(main, n, _with_layer(n)) for n in followed]
+    rows.append(PanelRow(f"C  Effective rank over epochs; {model_name(main[0])}", over_time))
+    caption = (
+        "A: singular values of every weight matrix over the largest. B, C: the effective rank "
+        f"exp(−Σ p ln p), p = σ/Σσ, over γ and over epochs. {missing_rates(main)}"
+    ).strip()
+    runs = about(main)
+    if len(scan) > len(main):
+        rows.append(_ranks("D", scan))
+        caption += " D: the same rank over more γ, in other runs."
+        runs = f"A–C: {runs}. D: {about(scan)}"
+    return Sheet("fig13_spectra", caption, runs, rows, width=1.6)
+
+
+def _values(settings: Sequence[Setting], layers: dict[str, list[str]]) -> list[PanelRow]:
+    """Return a row of singular values for each layer."""
+    epochs = _late(settings)
+    last = list(layers)[-1]
+    return [
         PanelRow(
-            f"A  Singular values, {layer}; {what}",
-            [SingularValues.from_runs(scan, name, epochs, matrix_name(name)) for name in names],
-            height=2.0 if layer == list(layers)[-1] else 1.7,
-            legend=layer == list(layers)[-1],
+            f"A  Singular values, {layer}; {model_name(settings[0])}, epoch {epochs[-1]}",
+            [SingularValues.from_runs(settings, name, epochs, matrix_name(name)) for name in names],
+            height=2.0 if layer == last else 1.7,
+            legend=layer == last,
             share_y=layer,
         )
         for layer, names in layers.items()
     ]
-    ranks = [EffectiveRank.over_gamma(scan, names, epochs, layer) for layer, names in layers.items()]
-    rows.append(PanelRow(f"B  Effective rank over γ; {what}", ranks, legend=False))
-    followed = _telling([name for names in layers.values() for name in names])
-    over_time = [EffectiveRank.over_epochs(longest, n, _with_layer(n)) for n in followed]
-    rows.append(PanelRow(f"C  Effective rank over epochs; {model_name(longest[0])}", over_time))
-    caption = (
-        "A: singular values of every weight matrix over the largest. B, C: the effective rank "
-        "exp(−Σ p ln p), p = σ/Σσ, over γ and over epochs."
-    )
-    runs = f"A, B: {about(scan)}. C: {about(longest)}" if longest is not scan else about(scan)
-    return Sheet("fig13_spectra", caption, runs, rows, width=1.6)
+
+
+def _ranks(letter: str, settings: Sequence[Setting]) -> PanelRow:
+    """Return the effective ranks over γ, a panel for each layer."""
+    epochs, layers = _late(settings), _by_layer(_matrices(settings))
+    panels = [EffectiveRank.over_gamma(settings, names, epochs, layer) for layer, names in layers.items()]
+    title = f"{letter}  Effective rank over γ; {model_name(settings[0])}, epoch {epochs[-1]}"
+    return PanelRow(title, panels, legend=False)
+
+
+def _late(settings: Sequence[Setting]) -> list[int]:
+    return [shown_epochs(setting)[-1] for setting in settings]
 
 
 def _families(observations: Sequence[Observations]) -> list[list[Setting]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import InputError
+from validate.claims.statements import LARGE, SMALL
 from validate.figures.ceiling import order_blind_ceiling
 from validate.figures.context import about, missing_rates, model_name
 from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
 from validate.figures.panels.spikes import LossSpikes, learning_rate
 from validate.figures.paper.registry import paper_figure
+from validate.figures.paper.sources import likeliest
 from validate.figures.selection import of_kind
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.groups import Setting
@@ -18,7 +20,7 @@ from validate.observe import Observations
 ATTENTION = ("transformer", "one-layer")
 
 
-@paper_figure(3, "Loss and accuracy over epochs", "transformer", "emb-mlp")
+@paper_figure(3, "Loss and accuracy over epochs", likeliest(LARGE, SMALL), "emb-mlp")
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Fig. 3: loss and accuracy over epochs, the Transformer above the Emb-MLP."""
     transformer, emb_mlp = of_kind(observations, *ATTENTION), of_kind(observations, "emb-mlp")
@@ -28,12 +30,11 @@ def learning(observations: Sequence[Observations]) -> Sheet:
         rows += [_curves(f"A  {name}: loss", transformer, "loss")]
         rows += [_curves(f"A  {name}: accuracy", transformer, "accuracy")]
         parts += ["A: loss and accuracy of the Transformer over epochs.", _level_text(transformer)]
+        parts += [missing_rates(transformer)]
     if emb_mlp:
         rows += [_curves("B  Emb-MLP: accuracy", emb_mlp, "accuracy")]
         parts += ["B: accuracy of the Emb-MLP over epochs.", _ceiling_text(emb_mlp)]
-    settings = [*transformer, *emb_mlp]
-    caption = " ".join(filter(None, [*parts, missing_rates(settings)]))
-    return Sheet("fig03_learning", caption, about(settings), rows)
+    return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", "no-norm")
