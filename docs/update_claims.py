@@ -1,8 +1,8 @@
 """Put the ledger's tables where they are read: python docs/update_claims.py [KEPT].
 
 The verdicts, from the observations that are kept (or from another folder of them), go into README.md and,
-as JSON, into docs/results/claims.json; settings, shared runs and the thresholds with their reasons go into
-docs/claims.md.
+as JSON, into docs/results/claims.json; what is kept of the likeliest setting goes into README.md and
+docs/limits.md; settings, shared runs and the thresholds with their reasons go into docs/claims.md.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,15 +20,18 @@ from sim.config.run import make_member_config
 from validate.claims import Claim, judge_claims, ledger
 from validate.claims.evidence import Evidence
 from validate.claims.presentation import counts, markdown, measured, to_json
-from validate.claims.settings import SETTINGS
+from validate.claims.settings import GROUP, SETTINGS
 from validate.observe import KEPT
-from validate.observe.store import read_header
+from validate.observe.store import kept_files, read_header
+from validate.studies import load_study
 from validate.studies.shared import identity, shared_runs
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"
 PAGE = ROOT / "docs" / "claims.md"
+LIMITS = ROOT / "docs" / "limits.md"
 VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
+LIKELIEST = "likeliest setting"
 
 
 def replaced(text: str, name: str, new: str) -> str:
@@ -78,6 +83,20 @@ def judged(folder: Path) -> dict[str, Any]:
     return to_json(judge_claims(ledger(), Evidence(folder=folder).find))
 
 
+def likeliest(folder: Path = KEPT) -> str:
+    """Return what is kept of the likeliest setting, beside what its study consists of, as a sentence."""
+    (config,) = load_study(GROUP.study).configs.values()
+    runs = [make_member_config(read_header(file).config) for file in kept_files(GROUP.study, folder)]
+    seeds = Counter(run.init_rate for run in runs)
+    each = [f"{n} seed{'s' * (n > 1)} at γ = {rate:g}" for rate, n in sorted(seeds.items())]
+    rates = ", ".join(f"{rate:g}" for rate in config.init_rates)
+    sentence = (
+        f"The likeliest setting of the paper is study `{GROUP.study}`: {GROUP.meaning}. Of its "
+        f"{len(config.seeds)} seeds at each of γ = {rates}, kept so far: {', '.join(each) or 'none'}."
+    )
+    return "\n".join(textwrap.wrap(sentence, 110, break_on_hyphens=False))
+
+
 def main(folder: Path) -> None:
     """Renew the kept verdicts, the README's table and the page's."""
     readme = ROOT / "README.md"
@@ -85,8 +104,11 @@ def main(folder: Path) -> None:
     told = [markdown(found["claims"]), *(f"- {line}" for line in counts(found["claims"]))]
     text = replaced(readme.read_text(), VERDICTS, "\n".join(told))
     text = replaced(text, MATCHED, matched_accuracy(found["claims"]))
+    text = replaced(text, LIKELIEST, likeliest(folder))
+    limits = replaced(LIMITS.read_text(), LIKELIEST, likeliest(folder))
     RESULTS.write_text(as_lines(found))
     readme.write_text(text)
+    LIMITS.write_text(limits)
     renew_page()
 
 

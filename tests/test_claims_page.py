@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.docs_script import load_script
+from tests.validate.figures.synthetic import make_observations
 from validate.claims import judge_claims, ledger
 from validate.claims.presentation import markdown, to_json
 from validate.claims.verdicts import MissingRunsError
+from validate.observe.store import kept_file, write_kept
 
 
 def test_the_tables_on_the_page_are_the_ledgers() -> None:
@@ -31,6 +33,9 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "RESULTS", tmp_path / "claims.json")
     monkeypatch.setattr(module, "PAGE", tmp_path / "claims.md")
+    monkeypatch.setattr(module, "LIMITS", tmp_path / "limits.md")
+    likeliest = "<!-- likeliest setting: begin -->\nstale\n<!-- likeliest setting: end -->\n"
+    (tmp_path / "limits.md").write_text(f"before\n{likeliest}after\n")
     places = [
         f"<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\n" for n in ("settings", "shared runs", "thresholds")
     ]
@@ -42,12 +47,44 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     places = [
         f"<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\n" for n in ("claims table", "matched accuracy")
     ]
-    readme.write_text(f"a\n{''.join(places)}b\n")
+    readme.write_text(f"a\n{''.join(places)}{likeliest}b\n")
     module.main(tmp_path)
     assert markdown(found["claims"]).rstrip() in readme.read_text()
-    assert "stale" not in readme.read_text() + (tmp_path / "claims.md").read_text()
+    pages = [file.read_text() for file in (readme, tmp_path / "claims.md", tmp_path / "limits.md")]
+    assert "stale" not in "".join(pages)
+    for page in (pages[0], pages[2]):
+        assert "kept so far: none." in " ".join(page.split())
     assert readme.read_text().startswith("a\n")
     assert readme.read_text().endswith("\nb\n")
     kept = json.loads((tmp_path / "claims.json").read_text())["claims"]
     assert [claim["verdict"] for claim in kept] == ["not tested", "holds"]
     assert [len(claim["conditions"]) for claim in kept] == [0, 5]  # Those that were measured.
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([], "kept so far: none."),
+        ([(0.3, 0), (0.8, 0)], "kept so far: 1 seed at γ = 0.3, 1 seed at γ = 0.8."),
+        ([(0.8, 1), (0.3, 0), (0.8, 0)], "kept so far: 1 seed at γ = 0.3, 2 seeds at γ = 0.8."),
+    ],
+)
+def test_what_is_kept_of_the_likeliest_setting_is_counted(
+    runs: list[tuple[float, int]], said: str, tmp_path: Path
+) -> None:
+    for rate, seed in runs:
+        run = make_observations(gamma=rate, seed=seed)
+        write_kept(run, kept_file("group-2024", None, run.config, tmp_path))
+    sentence = " ".join(load_script("update_claims").likeliest(tmp_path).split())
+    assert sentence.startswith(
+        "The likeliest setting of the paper is study `group-2024`: norm after the sums"
+    )
+    assert "2 seeds at each of γ = 0.3, 0.5, 0.8" in sentence
+    assert sentence.endswith(said)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/limits.md"])
+def test_pages_say_what_is_kept_of_the_likeliest_setting(page: str) -> None:
+    module = load_script("update_claims")
+    text = (module.ROOT / page).read_text()
+    assert module.replaced(text, module.LIKELIEST, module.likeliest()) == text

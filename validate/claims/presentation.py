@@ -13,6 +13,7 @@ from validate.claims.settings import SETTINGS
 from validate.claims.verdicts import Finding, Outcome
 
 SCHEMA = "anchorflow/claims/2"
+_ALONE = " (one seed)"
 Claimed = dict[str, Any]
 """A claim or a condition of the JSON document."""
 SHORT = {
@@ -95,9 +96,15 @@ def row(claim: Claimed, settings: Sequence[str]) -> list[str]:
 def condition_rows(claim: Claimed) -> list[list[str]]:
     """Return a line for every condition of a claim, what it is and what became of it."""
     return [
-        [c["state"], c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
+        [_state(c), c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
         for c in claim["conditions"]
     ]
+
+
+def _state(condition: Claimed) -> str:
+    """Return what became of a condition, and why where one seed is the reason."""
+    alone = condition["state"] == "undecided" and condition["estimate"]["n"] == 1
+    return f"{condition['state']}{_ALONE * alone}"
 
 
 def summary(claim: Claimed) -> str:
@@ -170,8 +177,17 @@ def counts(claims: Sequence[Claimed]) -> list[str]:
             for v, (one, many) in forms.items()
             if verdicts[v]
         ]
-        lines += [f"{setting}: {', '.join(told)}"] if told else []
+        alone = "; one seed decides nothing" * (_most_seeds(claims, setting) == 1)
+        lines += [f"{setting}: {', '.join(told)}{alone}"] if told else []
     return lines
+
+
+def _most_seeds(claims: Sequence[Claimed], setting: str) -> int:
+    """Return the largest number of seeds on which anything was measured at a setting, 0 without runs."""
+    conditions = (
+        c for claim in claims for c in claim["conditions"] if c["setting"] == setting and c["study"]
+    )
+    return max((c["estimate"]["n"] for c in conditions), default=0)
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -188,7 +204,8 @@ _CELLS = {
     "part": "some conditions hold, others fail.",
     "open": "undecided: an interval crosses its threshold, a run was too short, or a control does not fail.",
     "–": "not tested: the runs are missing.",
-    "undecided": "not significant at 5 % (Holm), one seed, a bound, or a control that does not fail.",
+    "undecided": "not significant at 5 % (Holm), a bound, or a control that does not fail.",
+    f"undecided{_ALONE}": "one seed has no interval and decides nothing.",
     "undefined": "the measure is not a number for some seed, as where nothing was learned.",
     "void": "the condition holds, but so does its control, where the effect must be absent.",
     "control": "the same measure where the effect must be absent: it has to fail.",

@@ -11,7 +11,18 @@ import pytest
 from theory import InputError
 from validate.bounds import Bound, Value
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
-from validate.claims.presentation import counts, headline, number, parts, row, summary, to_json, untested
+from validate.claims.presentation import (
+    condition_rows,
+    counts,
+    explanations,
+    headline,
+    number,
+    parts,
+    row,
+    summary,
+    to_json,
+    untested,
+)
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 from validate.observe import NotObservedError
@@ -132,6 +143,24 @@ def test_settings_are_judged_by_themselves_and_the_likeliest_that_was_tested_dec
     assert summary(claim) == "holds (pre), fails (none), not tested (group)"
     assert row(claim, ["none", "pre", "theory"]) == ["0", "name", "fails", "holds", ""]
     assert counts([claim]) == ["group: 1 is not tested", "none: 1 fails", "pre: 1 holds"]
+
+
+def test_one_seed_is_said_to_decide_nothing() -> None:
+    """Far beyond its threshold, with a control far from it: still undecided, and the reason is named."""
+    alone = of_values([9.0], setting="group"), of_values([0.0], "control", setting="group")
+    several = of_values([9.0, 9.1, 9.2], setting="pre"), of_values([0.5, 9.0, 2.0], setting="none")
+    found = finding(*alone, *several)
+    assert [found.verdict_at(s) for s in ("group", "none", "pre")] == ["undecided", "undecided", "holds"]
+    (claim,) = to_json([found])["claims"]
+    assert [c["state"] for c in claim["conditions"]] == ["undecided", "undecided", "holds", "undecided"]
+    rows = condition_rows(claim)
+    assert [r[0] for r in rows] == ["undecided (one seed)"] * 2 + ["holds", "undecided"]
+    assert counts([claim]) == [
+        "group: 1 is undecided; one seed decides nothing",
+        "none: 1 is undecided",
+        "pre: 1 holds",
+    ]
+    assert "undecided (one seed): one seed has no interval and decides nothing." in explanations([], rows)
 
 
 def test_a_claim_in_part_says_which() -> None:
