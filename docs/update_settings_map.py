@@ -1,21 +1,29 @@
 """Write docs/results/settings_map.md from the kept runs: python docs/update_settings_map.py [KEPT].
 
-The map over norm placement, learning rate and γ; then, at the ``cpu`` preset's settings, the whole run.
+The map over norm placement, learning rate and γ, and where Fig. 3A's picture at γ = 0.3 was looked for.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from theory import InputError
-from validate import over_seeds
+from validate import over_seeds, study_names
+from validate.bounds import Value, ends
+from validate.claims.measures.learning import best_test_accuracy, unlike
+from validate.claims.statements import LARGE
 from validate.observe import KEPT, Observations, kept
+from validate.observe.store import kept_files, read_header, read_kept
+from validate.search import State, Wanted, value_text
 from validate.stats import SHARE
+from validate.times import is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
-BEGIN, END = "<!-- map: begin -->", "<!-- map: end -->"
+MAP, PICTURE = "map", "fig 3a"
 PARTS = ("mem", "rsn_train", "rsn_test")
 STUDIES = ("learning-rates", "norms", "no-norm", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
@@ -75,12 +83,129 @@ def table(folder: Path = KEPT) -> str:
     return "\n".join([header, "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", *rows(runs)])
 
 
+FAR = 200
+"""A run is long if it has as many epochs: the first that the paper shows of its own."""
+ASKED = (
+    Wanted("doublings of time between fitting memory and training sums", LARGE, unlike, 1.0, below=True),
+    Wanted("highest test accuracy", LARGE, best_test_accuracy, 0.1, below=True),
+)
+"""The picture at γ = 0.3, by the conditions of claim 1. What is not met stays so in a longer run."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the runs of one setting at γ = 0.3 show of the picture.
+
+    Attributes
+    ----------
+    name : str
+        The study, and its variant if it has any.
+    runs : tuple of Observations
+    """
+
+    name: str
+    runs: tuple[Observations, ...]
+
+    @property
+    def epochs(self) -> int:
+        """For how many epochs they were trained."""
+        return self.runs[0].config.training.epochs
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether any of them fitted its training sums."""
+        return any(is_fitted(run, "rsn_train") for run in self.runs)
+
+    def values(self, asked: Wanted) -> list[Value]:
+        """Return each seed's value of a condition."""
+        return [asked.measure(run) for run in self.runs]
+
+    def state(self, asked: Wanted) -> State:
+        """Return the state of a condition; open where the seeds disagree."""
+        states = {asked.state(value) for value in self.values(asked)}
+        return states.pop() if len(states) == 1 else "open"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the picture is there."""
+        states = {self.state(asked) for asked in ASKED}
+        return "no" if "not met" in states else "yes" if states == {"met"} else "open"
+
+
+def looked(folder: Path = KEPT) -> list[Looked]:
+    """Return every setting of a Transformer that is kept at γ = 0.3, the longest runs first."""
+    found: dict[str, list[Observations]] = defaultdict(list)
+    for file in (file for study in study_names() for file in kept_files(study, folder)):
+        config = read_header(file).config
+        if config["model"]["kind"] == "transformer" and config["init_rate"] == LARGE:
+            variant = file.stem.rpartition("__")[0]
+            found["/".join(filter(None, (file.parent.name, variant)))].append(read_kept(file))
+    settings = [Looked(name, tuple(runs)) for name, runs in found.items()]
+    return sorted(settings, key=lambda each: (-each.epochs, each.name))
+
+
+def picture_text(settings: Sequence[Looked]) -> str:
+    """Return where the picture was looked for, in sentences and as a table of the settings that decide."""
+    told = [each for each in settings if each.verdict != "open" or each.is_fitted]
+    names = [f"{w.name} (≤ {w.threshold:g})" for w in ASKED]
+    header = ["study", "norm, activation", "learning rate", "epochs", "seeds", *names, "picture"]
+    lines = [header, ["---"] * len(header), *map(_looked_row, told)]
+    return "\n".join([*_summary(settings), "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _summary(settings: Sequence[Looked]) -> list[str]:
+    counts = Counter(each.verdict for each in settings)
+    far = [each for each in settings if each.epochs >= FAR]
+    return [
+        f"Of {_number(len(settings), 'setting')} of the Transformer that are kept at γ = {LARGE:g},",
+        f"the picture is there at {counts['yes']}, not there at {counts['no']}, and open at {counts['open']}.",
+        f"Of all of them {len(far) or 'none'} had {FAR} epochs or more.",
+        *map(_finding_text, far),
+    ]
+
+
+def _finding_text(setting: Looked) -> str:
+    words = {"yes": "is there", "no": "is not there", "open": "is neither shown nor excluded"}
+    but = {asked: setting.state(asked) for asked in ASKED if setting.state(asked) != "met"}
+    told = [f"{a.name} {_values_text(setting.values(a))}, {state}" for a, state in but.items()]
+    why = f": {'; '.join(told)}" if told else ""
+    seeds = _number(len(setting.runs), "seed")
+    return f"`{setting.name}`, {setting.epochs} epochs, {seeds}: the picture {words[setting.verdict]}{why}."
+
+
+def _looked_row(setting: Looked) -> list[str]:
+    model, training = setting.runs[0].config.model, setting.runs[0].config.training
+    rate = f"{training.learning_rate:g}"
+    if training.schedule != "constant":
+        rate += f" × {training.warmup_factor:g}, {training.schedule}"
+    cells = [f"`{setting.name}`", f"{model.norm}, {model.activation}", rate, f"{setting.epochs}"]
+    values = [f"{_values_text(setting.values(asked))}, {setting.state(asked)}" for asked in ASKED]
+    return [*cells, f"{len(setting.runs)}", *values, setting.verdict]
+
+
+def _values_text(values: Sequence[Value]) -> str:
+    """Return one value, or the least and the greatest of several by their lower ends."""
+    low, high = (choose(values, key=lambda value: ends(value)[0]) for choose in (min, max))
+    return " to ".join(dict.fromkeys((value_text(low), value_text(high))))
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def replaced(page: str, name: str, new: str) -> str:
+    """Return a page with what stands between two markers replaced."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{new}\n{end}{after}"
+
+
 def main() -> None:
-    """Renew the table between the page's markers."""
+    """Renew the page between its markers."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(folder)}\n{END}{after}")
+    page = replaced(PAGE.read_text(), MAP, table(folder))
+    PAGE.write_text(replaced(page, PICTURE, picture_text(looked(folder))))
 
 
 if __name__ == "__main__":

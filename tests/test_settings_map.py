@@ -1,0 +1,95 @@
+"""The map of settings says of Fig. 3A's picture what the kept runs show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs_script import load_script
+from tests.validate.figures.synthetic import make_observations
+from validate.observe import Observations
+from validate.observe.store import kept_file, write_kept
+
+module: Any = load_script("update_settings_map")
+STEPS = list(range(11))
+
+
+def ramp(epochs: float) -> list[float]:
+    """Return an accuracy that passes one half after so many epochs and stays at one."""
+    return [min(1.0, 0.5 * step / epochs) for step in STEPS]
+
+
+NEVER = [0.0] * len(STEPS)
+
+
+def run(memory: list[float], train: list[float], test: list[float], **training: Any) -> Observations:
+    """Return a run at γ = 0.3 with these accuracies."""
+    made = make_observations(gamma=0.3, **training)
+    for line, *values in zip(made.metrics, memory, train, test, strict=True):
+        line["accuracy"] |= dict(zip(("mem", "rsn_train", "rsn_test"), values, strict=True))
+    return made
+
+
+TOGETHER = (ramp(3), ramp(2), NEVER)
+APART = (ramp(8), ramp(2), ramp(2))
+
+
+def keep(folder: Path, study: str, made: Observations, variant: str | None = None) -> None:
+    write_kept(made, kept_file(study, variant, made.config, folder))
+
+
+def test_the_picture_is_found_excluded_and_left_open_as_the_runs_say(tmp_path: Path) -> None:
+    keep(tmp_path, "group-2024", run(*APART, epochs=200))
+    keep(tmp_path, "post-norm", run(*TOGETHER))
+    keep(tmp_path, "norms", run(ramp(60), ramp(60), NEVER), variant="post-1e-4")
+    keep(tmp_path, "transformer", make_observations(gamma=0.8))
+    keep(tmp_path, "emb-mlp", make_observations("emb-mlp", gamma=0.3))
+    settings = module.looked(tmp_path)
+    assert [(s.name, s.epochs, s.verdict) for s in settings] == [
+        ("group-2024", 200, "no"),
+        ("norms/post-1e-4", 10, "open"),
+        ("post-norm", 10, "yes"),
+    ]
+    told, _, table = module.picture_text(settings).partition("\n\n")
+    told = " ".join(told.split())
+    assert "Of 3 settings" in told
+    assert "is there at 1, not there at 1, and open at 1. Of all of them 1 had 200 epochs or more." in told
+    assert (
+        "`group-2024`, 200 epochs, 1 seed: the picture is not there: doublings of time between fitting "
+        "memory and training sums 2.00, not met; highest test accuracy 1.00, not met." in told
+    )
+    rows = [line.split(" | ") for line in table.splitlines()[2:]]
+    assert [(row[0], row[5:7], row[-1]) for row in rows] == [
+        ("| `group-2024`", ["2.00, not met", "1.00, not met"], "no |"),
+        ("| `post-norm`", ["0.58, met", "0.00, met"], "yes |"),
+    ]
+
+
+def test_seeds_that_disagree_leave_it_open_and_show_their_range(tmp_path: Path) -> None:
+    keep(tmp_path, "post-norm", run(*TOGETHER))
+    keep(tmp_path, "post-norm", run(*APART, seed=1))
+    (setting,) = module.looked(tmp_path)
+    assert setting.verdict == "open"
+    text = module.picture_text([setting])
+    assert "Of all of them none had 200 epochs or more." in text
+    assert "| 2 | 0.58 to 2.00, open | 0.00 to 1.00, open | open |" in text
+
+
+def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "settings_map.md"
+    names = (module.MAP, module.PICTURE)
+    page.write_text("".join(f"a\n<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\nz\n" for n in names))
+    keep(tmp_path, "long", run(*APART), variant="pre-1e-4")
+    monkeypatch.setattr(module, "PAGE", page)
+    monkeypatch.setattr("sys.argv", ["update_settings_map.py", str(tmp_path)])
+    module.main()
+    assert "stale" not in page.read_text()
+    assert "`long/pre-1e-4`" in page.read_text()
+    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 2
+
+
+def test_the_page_says_what_the_kept_runs_show() -> None:
+    page = module.PAGE.read_text()
+    assert module.replaced(page, module.PICTURE, module.picture_text(module.looked())) == page
