@@ -156,9 +156,10 @@ def picture_text(settings: Sequence[Looked]) -> str:
 def _summary(settings: Sequence[Looked]) -> list[str]:
     counts = Counter(each.verdict for each in settings)
     far = [each for each in settings if each.epochs >= FAR]
+    there, absent, undecided = (counts[verdict] for verdict in ("yes", "no", "open"))
     return [
         f"Of {_number(len(settings), 'setting')} of the Transformer that are kept at γ = {LARGE:g},",
-        f"the picture is there at {counts['yes']}, not there at {counts['no']}, and open at {counts['open']}.",
+        f"the picture is there at {there}, not there at {absent}, and open at {undecided}.",
         f"Of all of them {len(far) or 'none'} had {FAR} epochs or more.",
         *map(_finding_text, far),
     ]
