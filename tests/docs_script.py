@@ -11,8 +11,11 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def load_script(name: str) -> Any:
-    """Import docs/NAME.py, which belongs to no package."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    """Import docs/NAME.py, which belongs to no package; as when it runs, it finds the scripts beside it."""
+    file = DOCS / f"{name}.py"
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import signal
 
 import numpy as np
 import torch
+from printing import end_with_reader
 
 from sim.config.run import make_run_config
 from sim.seeds import numpy_stream
@@ -176,7 +176,7 @@ SECTIONS = {"ladder": ladder}
 
 
 def main() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    end_with_reader()
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("section", choices=SECTIONS, nargs="?", default="ladder")

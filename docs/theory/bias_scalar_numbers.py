@@ -6,14 +6,12 @@ except that the first task had been trained once, at a smaller rate, to choose t
 
 from __future__ import annotations
 
-import json
-import signal
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from printing import end_with_reader, observations
 from scipy.stats import spearmanr
 
 from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
@@ -164,13 +162,7 @@ def correlations(kept: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def main() -> None:
-    if "--train" in sys.argv:
-        kept = {}
-        for name in TASKS:
-            kept[name] = observe(name)
-            print(f"{name}: {kept[name]}", flush=True)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    kept = observations(KEPT, TASKS, observe)
     for name, row in kept.items():
         values = ", ".join(f"{value:.2f}" for value in row["bias"])
         print(f"{name:36}bias {values:14}explained ratio {row['scalars']['explained ratio']:6.2f}")
@@ -179,5 +171,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
+    end_with_reader()
     main()

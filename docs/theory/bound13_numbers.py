@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 
 import numpy as np
+from printing import end_with_reader
 from scipy.special import ndtri
 
 import theory as th
@@ -80,7 +80,7 @@ def against_the_printed_bound() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
+    end_with_reader()
     kolmogorov()
     against_what_is_seen()
     against_the_printed_bound()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-
 import numpy as np
+from printing import print_sections
 
 from theory import (
     IDENTITY,
@@ -217,10 +215,4 @@ def horizon() -> None:
 SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, small, descent, integrators, horizon)}
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
-    chosen = sys.argv[1:] or list(SECTIONS)
-    if not set(chosen) <= set(SECTIONS):
-        sys.exit(f"sections: {', '.join(SECTIONS)}")
-    for section in chosen:
-        print(f"== {section}: {SECTIONS[section].__doc__}")
-        SECTIONS[section]()
+    print_sections(SECTIONS, headings=True)

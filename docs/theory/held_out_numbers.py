@@ -6,16 +6,13 @@ committed before any run; the small start of ``rungs`` was added after them.
 
 from __future__ import annotations
 
-import json
-import signal
-import sys
 import tempfile
 from collections.abc import Iterable
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from printing import end_with_reader, observations
 
 from sim import EmbMLPConfig, Run, RunConfig, TrainingConfig, train
 from theory import (
@@ -146,13 +143,7 @@ def observed(run: Run, population: CountPopulation) -> dict[str, float]:
 
 
 def main() -> None:
-    if "--train" in sys.argv:
-        kept = {}
-        for name in TASKS:
-            kept[name] = network(name)
-            print(name, kept[name], flush=True)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    kept = observations(KEPT, TASKS, network)
     for name, one in TASKS.items():
         population = count_population(one)
         mode = one_mode_answers(population)
@@ -163,5 +154,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
+    end_with_reader()
     main()

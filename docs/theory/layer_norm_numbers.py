@@ -5,10 +5,8 @@ Sections: regimes course. No training; the second takes a quarter of a minute.
 
 from __future__ import annotations
 
-import signal
-import sys
-
 import numpy as np
+from printing import print_sections
 
 import theory as th
 from theory.arrays import FloatArray
@@ -78,9 +76,4 @@ def _mean(rows: FloatArray) -> float:
 SECTIONS = {"regimes": regimes, "course": course}
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
-    unknown = [name for name in sys.argv[1:] if name not in SECTIONS]
-    if unknown:
-        sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(SECTIONS)}")
-    for name in sys.argv[1:] or SECTIONS:
-        SECTIONS[name]()
+    print_sections(SECTIONS)

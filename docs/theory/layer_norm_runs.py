@@ -18,10 +18,10 @@ Fixed before any comparison:
 from __future__ import annotations
 
 import itertools
-import signal
 import sys
 
 import numpy as np
+from printing import end_with_reader
 
 import theory as th
 from sim.config.run import MemberConfig
@@ -133,5 +133,5 @@ def _line(
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
+    end_with_reader()
     one_rate() if sys.argv[1:] == ["one-rate"] else main()

@@ -6,10 +6,10 @@ committed before any task but the first had been run.
 
 from __future__ import annotations
 
-import signal
 import sys
 
 import numpy as np
+from printing import end_with_reader
 
 from theory import (
     EmbMLPParameters,
@@ -98,6 +98,6 @@ def report(name: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
+    end_with_reader()
     for chosen in sys.argv[1:] or list(TASKS):
         report(chosen)

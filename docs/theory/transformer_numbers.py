@@ -5,10 +5,8 @@ Sections: lemma1 flow theorem1 value cliff. Fixed seeds, one thread, about half 
 
 from __future__ import annotations
 
-import signal
-import sys
-
 import numpy as np
+from printing import print_sections
 
 import theory as th
 
@@ -267,9 +265,4 @@ def cliff() -> None:
 SECTIONS = {"lemma1": lemma1, "flow": flow, "theorem1": theorem1, "value": value, "cliff": cliff}
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
-    unknown = [name for name in sys.argv[1:] if name not in SECTIONS]
-    if unknown:
-        sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(SECTIONS)}")
-    for name in sys.argv[1:] or SECTIONS:
-        SECTIONS[name]()
+    print_sections(SECTIONS)

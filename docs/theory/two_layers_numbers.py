@@ -21,13 +21,12 @@ any order, and says nothing.)
 
 from __future__ import annotations
 
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from printing import print_sections
 
 import theory as th
 from sim.config.model import TransformerConfig
@@ -232,10 +231,5 @@ def contrasts(logits: FloatArray) -> tuple[float, float, float]:
 SECTIONS = {"exponents": exponents, "onset": onset, "adam": adam, "kept": kept_runs}
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # A reader that goes away, as head does, ends it.
-    unknown = [name for name in sys.argv[1:] if name not in SECTIONS]
-    if unknown:
-        sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(SECTIONS)}")
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or SECTIONS:
-        SECTIONS[name]()
+    print_sections(SECTIONS)
