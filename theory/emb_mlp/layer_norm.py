@@ -18,7 +18,7 @@ from theory.checked import Between, checked
 from theory.emb_mlp.frozen import frozen_direction
 from theory.emb_mlp.parameters import EmbMLPParameters
 from theory.errors import InputError
-from theory.language.drives import layer_norm, norm_slope
+from theory.layer_norm import layer_norm, norm_slope
 from theory.statistics.sample import token_label_counts
 
 Epsilon = Annotated[float, Between(0)]

@@ -25,7 +25,7 @@ from theory.checked import Between, Entries, Positive, check_shape, checked, che
 from theory.corpus.counts import CorpusCounts
 from theory.errors import InputError
 from theory.integrate.adam import AdamSettings, AdamW
-from theory.language.drives import layer_norm, norm_slope
+from theory.layer_norm import layer_norm, norm_slope
 
 
 @checked

@@ -21,7 +21,7 @@ import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Between, Positive, Rate, Size, check_shape, checked
-from theory.language.drives import layer_norm, norm_slope
+from theory.layer_norm import layer_norm, norm_slope
 
 Placement = Literal["none", "pre", "post"]
 

@@ -21,7 +21,7 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Between, Size, check_shape, checked
 from theory.errors import InputError
 from theory.integrate.adam import AdamSettings, AdamW
-from theory.language.drives import layer_norm, norm_slope
+from theory.layer_norm import layer_norm, norm_slope
 from theory.transformer.layer_norm import Placement, n_norms
 
 _NOISE_EVERY = 10
