@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.validate.claims.synthetic import TIMES, learning, of_embeddings, ramp, run
+from tests.validate.sweeps.toy import toy_text
 from theory import InputError
 from validate import search
 from validate.bounds import Bound
@@ -105,34 +106,14 @@ def test_the_second_run_is_for_settings_that_the_first_leaves_possible() -> None
     assert not Finding("made up", {}).is_promising
 
 
-TOY = """purpose = "toy"
-init_rates = [0.3, 0.8]
-seeds = [0]
-[task]
-keys = [40, 44]
-reasoning_anchors = [11, 12, 13]
-memory_anchors = [1, 2]
-vocab_size = 80
-length = 3
-n_anchors = 2
-held_out = [[11, 12]]
-[model]
-kind = "emb-mlp"
-d_m = 8
-d_f = 8
-[data]
-source = "draw"
-n_sequences = 104
-[training]
-epochs = 1
-batch_size = 13
-[axes.rate]
+AXES = """[axes.rate]
 low = { training = { learning_rate = 1e-3 } }
 high = { training = { learning_rate = 2e-3 } }
 [axes.decay]
 none = { training = { weight_decay = 0.0 } }
 some = { training = { weight_decay = 0.1 } }
 """
+TOY = toy_text(epochs=1, seeds="[0]", axes=AXES)
 
 
 @pytest.fixture

@@ -33,9 +33,14 @@ learning_rate = [1e-3, 2e-3]
 """
 
 
-def write_toy(folder: Path, *, epochs: int = 2, axes: str = "learning_rate = [1e-3, 2e-3]") -> Path:
-    """Write the sweep with so many epochs, a checkpoint after every twentieth of them, and these axes."""
+def toy_text(*, epochs: int = 2, seeds: str = "[0, 1]", axes: str = "learning_rate = [1e-3, 2e-3]") -> str:
+    """Return the sweep with so many epochs, a checkpoint after every twentieth of them, and these axes."""
     text = TOY.replace("epochs = 2\n", f"epochs = {epochs}\ncheckpoint_every = {max(epochs // 20, 1)}\n")
+    return text.replace("[0, 1]", seeds).replace("learning_rate = [1e-3, 2e-3]", axes)
+
+
+def write_toy(folder: Path, *, epochs: int = 2, axes: str = "learning_rate = [1e-3, 2e-3]") -> Path:
+    """Write the sweep with so many epochs and these axes."""
     file = folder / "toy.toml"
-    file.write_text(text.replace("learning_rate = [1e-3, 2e-3]", axes))
+    file.write_text(toy_text(epochs=epochs, axes=axes))
     return file
