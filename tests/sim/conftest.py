@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
 import pytest
@@ -40,6 +40,7 @@ def forked() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["sim.training.workers", "tests.sim.conftest"])
     # As in a process that ``_Pool.start`` spawns: what arrives before there is a handler waits.
+    resource_tracker.ensure_running()
     with signals_blocked():
         forkserver.ensure_running()
     return context

@@ -67,10 +67,20 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
+@pytest.mark.parametrize("begun", ["forked", pytest.param("spawned", marks=pytest.mark.long)])
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
-    members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+    begun: str,
+    members: list[MemberConfig],
+    shouted_at: list[int],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
-    """Of each kind one is killed, one is asked to stop; the last run, in a new worker, is complete."""
+    """Of each kind one is killed, one is asked to stop; the last run, in a new worker, is complete.
+
+    Workers are spawned, and load torch, in the long suite.
+    """
+    if begun == "forked":
+        request.getfixturevalue("forked_workers")
     paths, sent = _paths(members, tmp_path / "broken"), {}
     order = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)
     signals = dict(zip((str(path) for path in paths), order, strict=False))

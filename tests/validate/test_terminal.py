@@ -68,18 +68,27 @@ def test_a_training_ends_with_a_table_in_a_terminal(folder: Path, columns: int) 
     assert max(map(len, shown.lines)) <= columns
 
 
-def test_a_training_in_a_pipe(folder: Path) -> None:
-    done = _pipe(_epochs(20), folder)
-    assert (done.returncode, "\x1b" in done.stdout + done.stderr) == (0, False)
-    assert done.stderr.startswith("runs: 2, epochs in all: 40")
-    assert len(done.stderr.splitlines()) <= 3
+def test_a_training_outside_a_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(_epochs(20)) == 0
+    _check_plain(*capsys.readouterr())
 
 
 @pytest.mark.long
-def test_a_training_into_head(folder: Path) -> None:
-    """As ``derive | head -1`` among the streams that fail."""
-    head = _pipe(_epochs(20), folder, "| head -1")
+def test_a_training_in_a_pipe(folder: Path) -> None:
+    done = _pipe(_epochs(20), folder)
+    assert done.returncode == 0
+    _check_plain(done.stdout, done.stderr)
+    head = _pipe([*_epochs(20), "--overwrite"], folder, "| head -1")
     assert (head.returncode, head.stdout) == (0, "after 20 epochs\n")
+
+
+def _check_plain(out: str, err: str) -> None:
+    assert "\x1b" not in out + err
+    assert err.startswith("runs: 2, epochs in all: 40")
+    assert len(err.splitlines()) <= 3
 
 
 DEMO = """
