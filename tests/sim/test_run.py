@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ from sim.runs.files import write_atomically
 from sim.runs.folder import read_config
 from sim.runs.manifest import Manifest
 from sim.training.launch import epochs_left
-from tests.processes import with_no_signal_ignored
+from sim.training.workers import SIGNALS
 from theory import InputError, cosine_matrix, token_label_matrix
 
 Make = Callable[..., RunConfig]
@@ -161,31 +160,24 @@ def test_several_rates_and_seeds_in_one_call(small: Make, tmp_path: Path) -> Non
     assert find_runs([one[0].path]) == [one[0].path]
 
 
-def test_ctrl_c_loses_nothing(small: Make, tmp_path: Path) -> None:
+def _train_slowly(config: RunConfig, out: Path, begun: Any) -> None:
+    """Train as a program does that nothing but the terminal stops; a pause leaves time for the signal."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    train(config, out, report=lambda _: (begun.set(), time.sleep(0.05)))
+
+
+def test_ctrl_c_loses_nothing(forked: Any, small: Make, tmp_path: Path) -> None:
     """Interrupt a run from outside, resume it, and compare with an unbroken one, bit for bit."""
     config = small(epochs=60, evaluate_every=5, snapshot_epochs=[], checkpoint_every=1000)
-    # The pause after every epoch leaves time for the signal.
-    script = (
-        "import sys, json, time\nfrom sim import train\nfrom sim.config.run import make_run_config\n"
-        "train(make_run_config(json.loads(sys.argv[1])), sys.argv[2],"
-        " report=lambda p: (print(p.epoch, flush=True), time.sleep(0.05)))"
-    )
-    arguments = [sys.executable, "-c", script, config.model_dump_json(), str(tmp_path / "broken")]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(
-        arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        preexec_fn=with_no_signal_ignored,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
+    begun = forked.Event()
+    process = forked.Process(target=_train_slowly, args=(config, tmp_path / "broken", begun))
+    process.start()
+    assert begun.wait(60)
     time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode != 0
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert process.exitcode == 1
     folder = tmp_path / "broken" / "gamma0.8_seed0"
     assert json.loads((folder / "provenance.json").read_text())["status"] == "interrupted"
     with pytest.raises(InputError, match=r"not finished \(status: interrupted\).*--resume"):

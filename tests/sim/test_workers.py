@@ -16,6 +16,7 @@ import pytest
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
 from sim.training import workers
+from sim.training.cost import Cost
 from tests.processes import command, end_of, group, is_alive, is_empty
 from theory import InputError
 from validate.cli import main
@@ -166,6 +167,8 @@ def test_the_command_names_the_run_of_a_killed_process(
         raise UnfinishedRunsError({"out/gamma0.8_seed0": "its process, 12, was killed (SIGKILL)"}, 2)
 
     monkeypatch.setattr("validate.studies.training.train_members", killed)
+    # Timing steps of the study's own size takes seconds.
+    monkeypatch.setattr("validate.studies.training.cost_of", lambda *_: Cost(1.0, 1.0, 2))
     assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
     said = capsys.readouterr().err
     assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL)." in said
