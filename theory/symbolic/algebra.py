@@ -97,7 +97,7 @@ def _explicit(expression: sp.Basic) -> sp.Basic:
 
 
 def entrywise(sizes: Mapping[sp.Symbol, int]) -> Compare:
-    """Return what compares an explicit result with a statement about matrices of any size."""
+    """Return the check of an explicit result against a statement about matrices of any size."""
     written = ", ".join(f"{symbol} = {value}" for symbol, value in sizes.items())
 
     def compare(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
@@ -108,7 +108,7 @@ def entrywise(sizes: Mapping[sp.Symbol, int]) -> Compare:
 
 
 def symbolic(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
-    """Compare two scalar formulas."""
+    """Return the check that two scalar formulas agree."""
     return (Check("Last step minus statement, symbolic.", settled(result - statement)),)
 
 
@@ -130,7 +130,7 @@ def _simplified(rest: sp.Expr) -> sp.Expr:
 
 
 def _differs_somewhere(rest: sp.Expr) -> bool:
-    """Put small numbers in for everything, some times over, and see whether something is left for certain."""
+    """Return whether the expression differs from 0 at one of three points of small random numbers."""
     if rest == 0:
         return False
     draw = random.Random(0)

@@ -1,4 +1,4 @@
-"""Lemma 1: how near the attention is to an average at initialisation."""
+"""Lemma 1: how close the attention is to an average at initialisation."""
 
 from __future__ import annotations
 

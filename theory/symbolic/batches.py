@@ -48,7 +48,7 @@ def batch_variance() -> Derivation:
 
 
 def share_of_batches(members: int) -> sp.Expr:
-    """Return the share of all batches that have some given sequences among them."""
+    """Return the share of all batches that contain some given sequences."""
     share = sp.binomial(N - members, B - members) / sp.binomial(N, B)
     return sp.factor(sp.gammasimp(sp.expand_func(sp.combsimp(share))))
 
@@ -68,7 +68,7 @@ def _batch_steps() -> tuple[Step, ...]:
 
 
 def _enumerated(n: int, b: int) -> Check:
-    """Compare the statement with the variance over every batch of n numbers that are left general."""
+    """Compare the statement with the variance over every batch of n symbolic numbers."""
     numbers = sp.symbols(f"g:{n}")
     means = [sum(batch) / sp.Integer(b) for batch in itertools.combinations(numbers, b)]
     stated = batch_variance().statement.subs({N: n, B: b, VARIANCE: _spread(numbers)})
@@ -85,7 +85,7 @@ def _spread(values: list[sp.Expr] | tuple[sp.Symbol, ...]) -> sp.Expr:
 
 @functools.cache
 def epoch_variance() -> Derivation:
-    """Add up some of an epoch's batches, which together leave no noise."""
+    """Add some of an epoch's batches; all of them together have no noise."""
     steps = _epoch_steps()
     ones = sp.OneMatrix(TAKEN, TAKEN)
     return Derivation(
@@ -133,7 +133,7 @@ def _epoch_steps() -> tuple[Step, ...]:
 
 
 def _ordered() -> Check:
-    """Take three of four general deviations in every order, each as often, and average the square."""
+    """Average the square over all orders of three of four symbolic deviations."""
     first = sp.symbols("x:3")
     deviations = (*first, -sum(first))
     effects = written_out(EFFECTS, SIZES)

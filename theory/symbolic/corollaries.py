@@ -68,7 +68,7 @@ REASONING_ROW = sp.FunctionMatrix(1, D, sp.Lambda((sp.Symbol("a"), LABEL), REASO
 
 @functools.cache
 def array_modules() -> tuple[Any, ...]:
-    """Return what evaluates eq. 22 for a whole row of labels: its own derivation's function."""
+    """Return the function of eq. 22's derivation, which evaluates it for a whole row of labels."""
     distribution = label_formula().function()
 
     def at(i: int, s: int, z_min: int, a_min: int, n_keys: int, n_anchors: int, q: int) -> float:

@@ -1,4 +1,4 @@
-"""Weight decay on the coupled flow: another clock, a later blow-up, and what was conserved decays."""
+"""Weight decay on the coupled flow: another clock, a later blow-up, and conserved quantities that decay."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def clock() -> Derivation:
 
 
 def _velocities() -> sp.Matrix:
-    """Return the flow of all three matrices, entry below entry."""
+    """Return the flow of all three matrices as one column."""
     return sp.Matrix([entry for by in flow_of_product() for entry in at_sizes(by, SIZES)])
 
 
@@ -93,7 +93,7 @@ def _clock_steps() -> tuple[Step, ...]:
 
 @functools.cache
 def blow_up() -> Derivation:
-    """Ask when the clock reaches the blow-up of the flow without decay."""
+    """Solve for the time at which the clock reaches the blow-up of the flow without decay."""
     reached = clock().result
     result = sp.solve(reached - BLOW_UP, TIME)[0]
     return Derivation(

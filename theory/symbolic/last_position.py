@@ -26,7 +26,7 @@ def rho_anchor() -> Derivation:
     return _last_position(
         name="rho anchor",
         steps=(
-            Step("Occurrences per sequence: each of q places holds s with probability pi_s.", anywhere),
+            Step("Occurrences per sequence: each of q positions holds s with probability pi_s.", anywhere),
             Step(
                 "The last token is an anchor only if the window starts at L − q, which it does with:",
                 _last_window(),

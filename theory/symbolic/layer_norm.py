@@ -139,7 +139,7 @@ def _drive_steps() -> tuple[Step, ...]:
 
 
 def _error_at_zero(loss: sp.Expr, y: sp.Matrix, logits: sp.Matrix) -> sp.Matrix:
-    """Return minus the gradient by the logits where these are 0; y_j is written 1 less the other entries."""
+    """Return minus the gradient with respect to the logits at 0; y_j is written as 1 less the others."""
     zero, out = dict.fromkeys(logits, 0), []
     for k, logit in enumerate(logits):
         other = (k + 1) % len(logits)

@@ -64,7 +64,7 @@ def theorem_1() -> Derivation:
 
 
 def _same_shape(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
-    """Compare two normal densities by the slope of their logarithm, their height and what is taken off."""
+    """Compare two normal densities by the slope of their logarithm, their height and their offset."""
     shares = [sp.expand(e / (RATE * R_S / LENGTH)) for e in (result, statement)]
     bells = [share.subs(D_M, sp.oo) for share in shares]
     # Of the logarithms: factors that do not depend on the coordinate are gone at once.

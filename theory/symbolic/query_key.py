@@ -17,7 +17,7 @@ WORTH, LOGITS = (sp.MatrixSymbol(name, 1, LENGTH) for name in ("a", "S"))
 
 @functools.cache
 def logit_drive() -> Derivation:
-    """Differentiate what an attention row is worth by its logits, where they are equal."""
+    """Differentiate the value of an attention row with respect to its logits, where they are equal."""
     steps = _steps()
     return Derivation(
         name="query key",

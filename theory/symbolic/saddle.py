@@ -1,4 +1,4 @@
-"""Near a saddle of the linearised flow: what waits there follows the coupled flow of what is left."""
+"""Near a saddle of the linearised flow: modes not yet learned follow the coupled flow of the residual."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LENGTH = sp.Symbol("D", positive=True)
 
 @functools.cache
 def saddle() -> Derivation:
-    """Expand the linearised flow in the size of what waits at a saddle of rank one."""
+    """Expand the linearised flow at a saddle of rank one in the size of the modes not yet learned."""
     steps = _steps()
     return Derivation(
         name="saddle",

@@ -27,7 +27,7 @@ RATE_ARGUMENT = Argument(RATE, "the learning rate")
 
 
 def drive_at(point: sp.Matrix) -> sp.Matrix:
-    """Return the drive at a distance from the point of the flow, a polynomial of degree two."""
+    """Return the drive at a displacement from the flow, a polynomial of degree two."""
     f, jacobian, curvature = (written_out(m, SIZES) for m in (DRIVE, JACOBIAN, CURVATURE))
     return f + jacobian * point + curvature * sp.Matrix(_pairs(point)) / 2
 

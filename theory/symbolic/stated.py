@@ -1,7 +1,6 @@
 """The label distributions as the paper states them, typed by hand.
 
-No derivation computes anything of this, and nothing here is computed by a derivation: the steps and these
-formulas meet in the checks only.
+No derivation uses these formulas or computes them: they meet its steps only in the checks.
 """
 
 from __future__ import annotations

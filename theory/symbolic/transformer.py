@@ -75,7 +75,7 @@ def small(matrix: sp.MatrixSymbol) -> sp.Matrix:
 
 @functools.cache
 def feed_forward_steps() -> tuple[Step, ...]:
-    """Differentiate the loss by x, the input of the feed-forward part."""
+    """Differentiate the loss with respect to x, the input of the feed-forward part."""
     x, h, o, y, p, slopes, f1, f2 = (small(m) for m in (Z, HIDDEN, OUT, Y, P, SLOPES, W_F1, W_F2))
     loss = cross_entropy(y, o)
     error = negative_gradient(loss, y, p, o)
@@ -108,7 +108,7 @@ def _attention_residual() -> tuple[Step, Check]:
 
 @functools.cache
 def lemma_3() -> Derivation:
-    """Differentiate the loss of one sequence by one embedding, attention being the average."""
+    """Differentiate the loss of one sequence with respect to one embedding, for averaged attention."""
     w, v, value, output = (small(m) for m in (W, REST, W_V, W_O))
     attention, constant = _attention_residual()
     inner = feed_forward_steps()
@@ -153,7 +153,7 @@ def lemma_3() -> Derivation:
 
 
 def gradient_at_input() -> sp.Basic:
-    """Return minus the loss's gradient by the feed-forward part's input, for any sizes."""
+    """Return minus the loss's gradient with respect to the feed-forward part's input, for any sizes."""
     return sp.HadamardProduct((Y - P) * W_F2.T, SLOPES) * W_F1.T + (Y - P)
 
 

@@ -40,7 +40,7 @@ RATE = sp.Symbol("eta", positive=True)
 
 @functools.cache
 def lemma_4() -> Derivation:
-    """Differentiate the loss of one sequence by the value matrix (eq. 35)."""
+    """Differentiate the loss of one sequence with respect to the value matrix (eq. 35)."""
     inner = feed_forward_steps()
     value = small(W_V)
     entering = small(MEAN) * value * small(W_O) + small(X_LAST)

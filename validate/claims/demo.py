@@ -1,4 +1,4 @@
-"""The statements that ``anchorflow demo`` puts to the test, with thresholds fixed beforehand.
+"""The statements that ``anchorflow demo`` tests, with thresholds fixed beforehand.
 
 γ = 0.3 is the negative control: the structure claimed at γ = 0.8 must be absent, which is a claim of its own
 here. All measures are taken at a run's last epoch. The thresholds were set from trials on other seeds before

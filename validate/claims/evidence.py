@@ -51,14 +51,14 @@ class Evidence(Finder):
         return found
 
     def variants_of(self, study: str) -> tuple[str, ...]:
-        """Return the variants whose run folders there are, or that the study has by its definition."""
+        """Return the variants that have run folders, or else those that the study defines."""
         root = self.places.get(study)
         if root is None:
             return self._defined(study).variants
         return tuple(sorted({path.parent.parent.name for path in (root / study).glob("*/*/config.json")}))
 
     def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
-        """Return the γ of the run folders there are, or that the study has by its definition."""
+        """Return the γ that have run folders, or else those that the study defines."""
         if study in self.places:
             return super().rates_of(study, variant)
         return self._defined(study).configs[variant or None].init_rates
@@ -68,7 +68,7 @@ class Evidence(Finder):
         return super().missing(study, variant, f"{what}; make them: anchorflow study {study} --run --keep")
 
     def _check_study(self, runs: Sequence[Observations], study: str, variant: str) -> None:
-        """Take runs for missing that have the study's folder but not its configuration."""
+        """Treat runs in the study's folder as missing if they do not have its configuration."""
         config = self._defined(study).configs.get(variant or None)
         for run in runs:
             if config is None or not is_of_study(run.config, config):
@@ -82,7 +82,7 @@ class Evidence(Finder):
 
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return where each study lies whose run folders are in some folders; the first that has it counts.
+    """Return the folder of each study that has run folders in some folders; the first that has it counts.
 
     Raises
     ------

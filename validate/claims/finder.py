@@ -26,10 +26,10 @@ class Finder(ABC):
 
     @abstractmethod
     def variants_of(self, study: str) -> tuple[str, ...]:
-        """Return the variants that a condition about all of them is about."""
+        """Return the variants meant by a condition about all of them."""
 
     def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
-        """Return the γ that a condition about all of them is about: those that there are."""
+        """Return the γ meant by a condition about all of them: those that have runs."""
         return tuple(sorted(self.cells(study, variant)))
 
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
@@ -67,7 +67,7 @@ class Finder(ABC):
         return found
 
     def has(self, needs: Needs) -> bool:
-        """Return whether all of a condition's runs are there."""
+        """Return whether all of a condition's runs exist."""
         try:
             self.find(needs)
         except MissingRunsError:

@@ -1,6 +1,6 @@
 """What is claimed of a language model on two corpora; docs/corpus.md says what was known at the time.
 
-The first corpus is the one that is said to be learned first, PrOntoQA in the paper, the second the other.
+The first corpus is the one said to be learned first, PrOntoQA in the paper, the second the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether runs are those of a study: which keys of their configurations may differ.
 
-γ and seed tell the runs of one study apart. Keys that say how a run is looked at change no weight
+γ and seed tell the runs of one study apart. Keys that say how a run is observed change no weight
 (``LOOKS``). Those that say how much is trained and how fast may differ in runs that stand for a study
 (``AMOUNTS``).
 """
@@ -42,7 +42,7 @@ AMOUNTS = frozenset(
 
 
 def is_of_study(config: MemberConfig, study: RunConfig) -> bool:
-    """Return whether a run differs from a study in nothing but γ, seed and how it was looked at."""
+    """Return whether a run differs from a study in nothing but γ, seed and how it was observed."""
     return not differing_keys(keys_of(config), keys_of(study.members()[0]))
 
 
@@ -52,7 +52,7 @@ def differing_keys(own: Mapping[str, str], wanted: Mapping[str, str]) -> list[st
 
 
 def keys_of(config: MemberConfig) -> dict[str, str]:
-    """Return what tells runs apart but γ, seed and how they were looked at: setting → value as JSON."""
+    """Return what distinguishes runs besides γ, seed and how they were observed: setting → value as JSON."""
     data = config.model_dump(mode="json", exclude={"seed", "init_rate"})
     flat = {"task": json.dumps(data.pop("task"), sort_keys=True)}
     for section, values in data.items():

@@ -2,7 +2,7 @@
 
 A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they are of its
 kind of model and its task and differ from it in no setting, or in how much was trained alone (``AMOUNTS``):
-then the differences are told beside the verdict. How often a run was looked at never matters.
+then the differences stand beside the verdict. How often a run was observed never matters.
 """
 
 from __future__ import annotations
@@ -77,22 +77,22 @@ class GivenRuns(Finder):
         return match.runs
 
     def variants_of(self, study: str) -> tuple[str, ...]:
-        """Return the variants that the study has by its definition."""
+        """Return the variants that the study defines."""
         return self.load(study).variants
 
     def match(self, study: str, variant: str) -> Match | None:
-        """Return the given runs that are nearest to a study's variant, if any can stand for it."""
+        """Return the given runs that are closest to a study's variant, if any can stand for it."""
         key = study, variant
         if key not in self._matches:
             self._matches[key] = self._nearest(study, variant)
         return self._matches[key]
 
     def judge(self, claims: Iterable[Claim]) -> list[Finding]:
-        """Return a finding for every claim; one that these runs say nothing of is not tested."""
+        """Return a finding for every claim; one on which these runs have no bearing is not tested."""
         return [self._judge(claim) for claim in claims]
 
     def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
-        """Return what stands for the studies of some claims, each once."""
+        """Return the runs that stand for the studies of some claims, each once."""
         needs = [c.needs for claim in claims for c in claim.conditions if c.needs]
         keys = dict.fromkeys((n.study, v) for n in needs for v in n.variants or self.load(n.study).variants)
         return [found for key in keys if (found := self.match(*key)) is not None]
@@ -120,7 +120,7 @@ class GivenRuns(Finder):
 
     @cached_property
     def _families(self) -> list[tuple[dict[str, str], tuple[Observations, ...]]]:
-        """The given runs that differ in nothing but γ, seed and how they were looked at."""
+        """The given runs that differ in nothing but γ, seed and how they were observed."""
         grouped: dict[str, list[Observations]] = defaultdict(list)
         for run in self.observations:
             grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)

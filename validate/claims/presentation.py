@@ -94,7 +94,7 @@ def row(claim: Claimed, settings: Sequence[str]) -> list[str]:
 
 
 def condition_rows(claim: Claimed) -> list[list[str]]:
-    """Return a line for every condition of a claim, what it is and what became of it."""
+    """Return a line for every condition of a claim: what it is and how it was decided."""
     return [
         [_state(c), c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
         for c in claim["conditions"]
@@ -102,7 +102,7 @@ def condition_rows(claim: Claimed) -> list[list[str]]:
 
 
 def _state(condition: Claimed) -> str:
-    """Return what became of a condition, and why where one seed is the reason."""
+    """Return the state of a condition, and the reason where it is a single seed."""
     alone = condition["state"] == "undecided" and condition["estimate"]["n"] == 1
     return f"{condition['state']}{_ALONE * alone}"
 
@@ -191,7 +191,7 @@ def _most_seeds(claims: Sequence[Claimed], setting: str) -> int:
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return what the words in a table of claims or conditions mean, for those that occur in it."""
+    """Return the meanings of the words that occur in a table of claims or conditions."""
     cells = {cell for row in rows for cell in row}
     text = "\n".join(cells)
     found = [f"{s.label}: {s.meaning}." for s in SETTINGS if s.label in header]
@@ -242,7 +242,7 @@ def markdown(claims: Sequence[Claimed]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with three decimals, or with two digits where those would show next to nothing."""
+    """Return a number with three decimals, or with two digits where three decimals would show too little."""
     return f"{value:.3f}" if value == 0 or 0.1 <= abs(value) < 1000 else f"{value:.2g}"
 
 

@@ -53,10 +53,10 @@ SEEN_TRANSFORMERS = (GROUP, GELU, POST, NONE_SEEN, PRE)
 
 
 def at(setups: Iterable[Setup], template: Template) -> tuple[Condition, ...]:
-    """Return what a claim asks at each of some settings."""
+    """Return a claim's conditions at each of some settings."""
     return tuple(c for setup in setups for c in of(setup, template(setup.study)))
 
 
 def of(setup: Setup, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return conditions that speak of one setting."""
+    """Return conditions about one setting."""
     return tuple(replace(c, setting=setup.label) for c in conditions)

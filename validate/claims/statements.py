@@ -79,7 +79,7 @@ class Condition:
     part : str
         Which part of the claim it belongs to; a part stands or falls with its own controls.
     setting : str
-        The label of the setting (``validate.claims.settings``) that it speaks of.
+        The label of the setting (``validate.claims.settings``) that it is about.
     """
 
     what: str
@@ -145,7 +145,7 @@ def with_control(
 def note(
     what: str, measure: Measure, needs: Needs | None = None, within: tuple[float, float] = ANY
 ) -> Condition:
-    """Return what is reported and decides nothing."""
+    """Return a condition that is reported and decides nothing."""
     return Condition(what, measure, within=within, needs=needs, role="note")
 
 

@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def defined(self) -> bool:
-        """Whether the measure is a number for every seed, and there is one."""
+        """Whether there are seeds and the measure is a number for each."""
         return 0 < self.estimate.n == len(self.values)
 
     @property
@@ -178,7 +178,7 @@ class Finding:
 
     @cached_property
     def p_values(self) -> dict[int, float]:
-        """The adjusted p-values, by the outcome's place in ``outcomes``."""
+        """The adjusted p-values, by the outcome's index in ``outcomes``."""
         found: dict[int, float] = {}
         for setting in {o.condition.setting for o in self.outcomes}:
             family = {
@@ -194,7 +194,7 @@ class Finding:
         return self.p_values.get(self._index(outcome))
 
     def state(self, outcome: Outcome) -> State:
-        """Return what became of one of the conditions."""
+        """Return the state of one of the conditions."""
         own = self._alone(outcome)
         if outcome.condition.role != "claim" or own != "holds":
             return own
@@ -235,7 +235,7 @@ class Finding:
         return next(i for i, other in enumerate(self.outcomes) if other is outcome)
 
     def _alone(self, outcome: Outcome) -> State:
-        """Return what became of a condition or a control by itself."""
+        """Return the state of a condition or a control by itself."""
         if outcome.missing:
             return "not tested"
         if outcome.condition.role == "note":

@@ -15,7 +15,7 @@ TABLE_1: dict[Kind, float] = {"attention": 0.9995, "value": 0.9992, "output": 0.
 
 
 def _as_close(kind: Kind, published: float) -> tuple[Condition, Condition]:
-    """Return that a matrix is as close to its leading term as in the table, and shuffled texts' is not."""
+    """Return the condition that a matrix is as close to its leading term as in the table, and its control."""
     condition = Condition(
         f"smallest cosine of {kind} and its leading term",
         each_draw(partial(smallest_cosine, kind=kind), DRAWS),

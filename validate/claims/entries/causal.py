@@ -1,4 +1,4 @@
-"""Claims 22-24: what changes when labels or embeddings are intervened upon."""
+"""Claims 22-24: interventions on labels and on embeddings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Claims 32-37: a language model on two corpora, PrOntoQA and TinyStories (Figs. 1, 7 and 14).
 
-Conditions and thresholds are those of ``validate.claims.language``, which judges anyone's two corpora; here
-they get controls and the runs that are kept.
+Conditions and thresholds are those of ``validate.claims.language``, which judges any two corpora; here they
+get controls and the kept runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _before_training(condition: Condition, known: str) -> tuple[Condition, Condi
 
 
 def _growth(plain: Condition) -> tuple[Condition, ...]:
-    """Return that the gap grows with γ: in nats, relative as in the paper, and above the pairs' entropies."""
+    """Return conditions that the gap grows with γ: in nats, relatively, and above the pairs' entropies."""
 
     def rise(seed: Seed, known: str) -> float:
         return loss_gap(seed["", SMALL], known) - loss_gap(seed["", LARGE], known)
@@ -53,7 +53,7 @@ def _growth(plain: Condition) -> tuple[Condition, ...]:
 
 
 def _trend(what: str, measure: Callable[[Observations], float]) -> Condition:
-    """Return that a measure rises with γ over all γ that there are, at least three."""
+    """Return the condition that a measure rises with γ, over at least three values of γ."""
     return Condition(
         f"rank correlation of γ and {what}",
         each_seed(partial(trend, measure=measure)),
@@ -80,7 +80,7 @@ def _matched(plain: Condition) -> tuple[Condition, ...]:
 
 
 def _predicted(names: Names, claims: Sequence[Claim]) -> tuple[Condition, ...]:
-    """Return what is asked of the rows of C + Cᵀ, the prediction for a tied read-out, corpus by corpus."""
+    """Return the conditions on the rows of C + Cᵀ, the prediction for a tied read-out, corpus by corpus."""
     tied = [claim for claim in claims if "C + C^T" in claim.name]
     return tuple(
         replace(condition, what=f"{name}: {condition.what}", part=name)
@@ -94,7 +94,7 @@ def _claim(claim: Claim, number: int, section: str, conditions: tuple[Condition,
 
 
 def claims_on(names: Names) -> tuple[Claim, ...]:
-    """Return the claims on two corpora, the one that is said to be learned first in front."""
+    """Return the claims on two corpora, the one said to be learned first in front."""
     order, growth, contrast, *predicted = language_claims(SMALL, LARGE, names, LANGUAGE.study)
     plain, tokens, pairs = order.conditions
     gaps = (plain, *_before_training(tokens, "frequencies"), *_before_training(pairs, "pairs"))

@@ -108,14 +108,14 @@ def _cliff(study: str) -> tuple[Condition, ...]:
     small, conditions = Needs(study, (SMALL,)), list[Condition]()
     for what, measure, threshold, within, reason in (
         (
-            "share of key places whose steepest fall is right after the anchors, early",
+            "share of key positions whose steepest fall is right after the anchors, early",
             cliff_share,
             0.56,
             SHARE,
             "half-way between chance, one in eight, and always",
         ),
         (
-            "share of key places with a slight fall in the window and a sharper one after it, early",
+            "share of key positions with a slight fall in the window and a sharper one after it, early",
             gentle_share,
             0.58,
             SHARE,

@@ -1,4 +1,4 @@
-"""How well leading terms fit the trained matrices of Im et al.: what docs/corpus_associations.py kept."""
+"""How well leading terms fit the trained matrices of Im et al., as kept by docs/corpus_associations.py."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) ->
 
 
 def lemma1_excess(run: Observations, epsilon: float) -> float:
-    """Return that share at initialisation minus the one that theory gives for these weights."""
+    """Return that share at initialisation minus what the theory gives for these weights."""
     expected = predicted_average_share(run.config, epsilon)
     return lemma1_share(run, epsilon, first_epoch) - expected
 
@@ -48,7 +48,7 @@ def alignment(run: Observations, kind: str, when: When = early_epoch) -> float:
 
 
 def preference(run: Observations, when: When = early_epoch) -> float:
-    """Return how differently the two kinds of anchor lie to W_V's top left singular vector."""
+    """Return the difference of the two kinds of anchors in alignment with W_V's top left singular vector."""
     return abs(alignment(run, "reasoning", when) - alignment(run, "memory", when))
 
 
@@ -58,7 +58,7 @@ def theorem2_selectivity() -> float:
 
 
 def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return at which share of key positions the steepest fall is the one right after the window.
+    """Return the share of key positions at which the steepest fall is the one right after the window.
 
     Of the last row of attention logits, averaged over sequences with the key there. The last key position is
     left out: nothing follows its window.
@@ -68,9 +68,9 @@ def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool =
 
 
 def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return at which share of key positions the logits fall slightly in the window and sharply after it.
+    """Return the share of key positions at which the logits fall slightly in the window and sharply after it.
 
-    Slightly: by more than nothing and by less, a position, than at the step after the last anchor (App. D).
+    Slightly: by more than 0, and by less per position than in the step after the last anchor (App. D).
     """
     rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
     found = []

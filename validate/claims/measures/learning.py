@@ -32,7 +32,7 @@ def unlike(run: Observations) -> Value:
 
 
 def highest_test_accuracy(run: Observations) -> float:
-    """Return the highest accuracy on the reasoning test set that any evaluation found."""
+    """Return the highest accuracy on the reasoning test set over all evaluations."""
     return float(curve(run, "accuracy", "rsn_test")[1].max())
 
 
@@ -132,7 +132,7 @@ def spike(run: Observations) -> float:
 def spike_at(quantile: float) -> Callable[[Seed], float]:
     """Return the measure of a seed's greatest spike, over γ, at a quantile of the rates that learned.
 
-    NaN where fewer than two did: a range has a top and a middle.
+    NaN where fewer than two learned: a range needs a top and a middle.
     """
 
     def measure(seed: Seed) -> float:
@@ -146,7 +146,7 @@ def spike_at(quantile: float) -> Callable[[Seed], float]:
 
 
 def loss_lead(run: Observations, slow: str, fast: str) -> float:
-    """Return how far a loss lies above another on average over a run, as a share of ln N_Z."""
+    """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z."""
     difference = curve(run, "loss", slow)[1] - curve(run, "loss", fast)[1]
     return mean_over_run(run, difference) / chance_loss(run)
 

@@ -16,7 +16,7 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def scrambled(n: int) -> npt.NDArray[np.int64]:
-    """Return a permutation that leaves next to nothing of the order of n things or of their distances.
+    """Return a permutation that destroys nearly all of the order of n things and of their distances.
 
     Steps of about 0.38 n, the golden section, around a circle of n.
     """

@@ -1,4 +1,4 @@
-"""Measures of what models put out early: what a mapping's outputs say of its labels."""
+"""Measures of early outputs: what a mapping's outputs say about its labels."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def greatest_foreign_mass(run: Observations) -> float:
 
 
 def held_out_share(run: Observations, deviations: Sequence[int]) -> float:
-    """Return the share of answers to held-out combinations, at the end, that are off by given numbers."""
+    """Return the share of answers to held-out combinations, at the end, that are off by the given numbers."""
     shares = run.at("held_out_deviations", last_epoch(run))
     return float(sum(shares[FARTHEST + deviation] for deviation in deviations))

@@ -52,7 +52,7 @@ def population() -> tuple[npt.NDArray[np.int64], FloatArray]:
 
 
 def parameters(seed: int, scale: float) -> OneLayerParameters:
-    """Draw matrices of order one, but embeddings, queries and keys at a scale."""
+    """Draw matrices of order one, and embeddings, queries and keys at the given scale."""
     d, rng = small_task().vocab_size, np.random.default_rng(seed)
     shapes = {"W_emb": (d, d), "W_Q": (d, D_K), "W_K": (d, D_K), "W_V": (d, D_K), "W_O": (D_K, d)}
     shapes |= {"W_f1": (d, D_F), "W_f2": (D_F, d)}
@@ -63,7 +63,7 @@ def parameters(seed: int, scale: float) -> OneLayerParameters:
 
 @lru_cache(maxsize=16)
 def drives(seed: int, scale: float) -> dict[str, FloatArray]:
-    """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last position apart [derived]."""
+    """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last position kept apart [derived]."""
     task, p = small_task(), parameters(seed, scale)
     C, W_f, W_VO = expected_token_label_matrix(task), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
     return {

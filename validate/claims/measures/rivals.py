@@ -1,4 +1,4 @@
-"""Simple guesses of the anchors' cosines: a prediction of any worth does better than each of them."""
+"""Simple guesses of the anchors' cosines: a useful prediction does better than each of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from validate.times import early_epoch
 
 @dataclass(frozen=True)
 class Rival:
-    """A guess of the cosines' shape that knows no label distribution.
+    """A guess of the cosines' shape that uses no label distribution.
 
     Attributes
     ----------
