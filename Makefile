@@ -26,6 +26,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs docs/node_modules
+	$(BIN)/python -m pytest tests/docs/test_gallery.py
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 mutants: $(VENV)/.dev

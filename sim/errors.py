@@ -29,7 +29,7 @@ class UnfinishedRunsError(RuntimeError):
     def __init__(self, reasons: Mapping[str, str], n_runs: int) -> None:
         self.reasons, self.n_runs = dict(reasons), n_runs
         named = "; ".join(f"{path}: {reason}" for path, reason in reasons.items())
-        super().__init__(f"{len(reasons)} of {n_runs} runs did not finish: {named}. Continue with --resume.")
+        super().__init__(f"{len(reasons)} of {n_runs} runs did not finish: {named}")
 
     def __reduce__(self) -> tuple[type[UnfinishedRunsError], tuple[dict[str, str], int]]:
         """Travel whole between processes."""

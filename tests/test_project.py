@@ -106,6 +106,18 @@ def test_the_oldest_versions_are_those_that_are_declared() -> None:
     assert {entry.split(">=")[0] for entry in left} == {"torch"}
 
 
+def test_what_needs_sphinx_is_run_by_make_docs() -> None:
+    """The default suite skips it, since ``make test`` does not install Sphinx."""
+    skipped = [
+        str(file.relative_to(ROOT))
+        for file in sorted((ROOT / "tests").rglob("test_*.py"))
+        if re.search(r"^pytest\.importorskip\(.sphinx", file.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs:")[2].partition("\n\n")[0]
+    assert skipped == ["tests/docs/test_gallery.py"]
+    assert all(file in recipe for file in skipped)
+
+
 def test_what_tests_share_is_made_in_one_process() -> None:
     for begin in SHARED:
         assert (ROOT / begin).exists()

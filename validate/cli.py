@@ -28,7 +28,10 @@ example: anchorflow demo --out runs/demo
 Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
 its run waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
 
-_CONTINUE = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
+_RESUME = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
+_AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
+_HINTS = {"train": _RESUME, "demo": _RESUME} | dict.fromkeys(("study", "sweep", "search", "claims"), _AGAIN)
+"""How to continue, by the command."""
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -60,11 +63,16 @@ def _main(words: list[str], begin: Callable[[], None]) -> int:
         say(f"anchorflow: {error}")
         return 2
     except UnfinishedRunsError as error:
-        say(f"anchorflow: {error}")
+        say(f"anchorflow: {error}{_hint(words)}")
         return 3
     except KeyboardInterrupt:
-        say(f"anchorflow: stopped{_CONTINUE if {'train', 'demo'} & {*words[:2]} else ''}")
+        say(f"anchorflow: stopped{_hint(words)}")
         return 130
+
+
+def _hint(words: Sequence[str]) -> str:
+    """Return how to continue what a command, or an action of ``corpus``, has not finished."""
+    return next((_HINTS[word] for word in words[:2] if word in _HINTS), "")
 
 
 def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:

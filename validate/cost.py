@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from sim.training.execution import default_workers
 from theory import InputError
+from theory.checked import checked
 
 if TYPE_CHECKING:
     from sim.training.cost import Cost
 
 
+@checked
 def process_count(workers: int) -> int:
     """Return how many processes to use: 0 asks for one for each core."""
     if workers < 0:

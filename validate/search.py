@@ -13,11 +13,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
 from sim.config.run import RunConfig
+from sim.training.execution import Options
 from theory import InputError
 from validate.bounds import Bound, Value, ends, magnitude
 from validate.claims.measures.geometry import mean_cosine
@@ -164,8 +165,10 @@ def _check(study: Study) -> None:
             raise InputError("study", study.name, f"has {found}", f"give γ {[LARGE, SMALL]} and one seed")
 
 
-def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, workers: int = 0) -> None:
+def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, **options: Unpack[Options]) -> None:
     """Train γ = 0.3 at every setting, then γ = 0.8 where the first run leaves the picture possible.
+
+    How they are trained, ``**options`` say, as for ``run_study``.
 
     Raises
     ------
@@ -175,9 +178,9 @@ def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, workers: in
     from validate.studies import run_study  # Which loads torch.
 
     every = [finding.setting for finding in findings(study, root, folder) if LARGE not in finding.runs]
-    run_study(_part(study, every, LARGE), root, workers)
+    run_study(_part(study, every, LARGE), root, **options)
     left = [f for f in findings(study, root, folder) if f.is_promising and SMALL not in f.runs]
-    run_study(_part(study, [f.setting for f in left], SMALL), root, workers)
+    run_study(_part(study, [f.setting for f in left], SMALL), root, **options)
 
 
 def _part(study: Study, settings: Iterable[str], init_rate: float) -> Study:

@@ -9,10 +9,9 @@ from typing import Unpack
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.runs.run import Run
-from sim.training.cost import cost_of_runs
+from sim.training.cost import Remaining, cost_of_runs
 from sim.training.execution import Execution, Options
-from sim.training.kernels import check_kernels
-from sim.training.launch import check_device, epochs_left, pending_runs, train_members
+from sim.training.launch import check_machine, epochs_left, pending_runs, train_members
 from sim.training.ranks import under_torchrun
 from sim.training.session import Report
 from theory import InputError
@@ -45,8 +44,7 @@ def announced(
     if under_torchrun():
         problem = "the command line trains in processes of its own"
         raise InputError("torchrun", "several processes", problem, "call sim.train in a script of yours")
-    check_device(execution.device)
-    check_kernels(execution.kernels, execution.device)
+    check_machine(execution)
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
     left = pending_runs(members, paths, execution)
     runs = [
@@ -55,7 +53,13 @@ def announced(
     ]
     total = sum(epochs for _, epochs in runs)
     if runs:
-        cost = cost_of_runs(runs, execution)
-        say(f"runs: {len(runs)}, epochs in all: {total}, {cost_text(cost)}")
+        say(f"runs: {len(runs)}, epochs in all: {total}, {_cost(runs, execution)}")
     with training_progress(total) as report:
         yield report
+
+
+def _cost(runs: Sequence[Remaining], execution: Execution) -> str:
+    """Return what training will cost, if it is done by this machine, whose rates can be measured."""
+    if execution.is_remote:
+        return f"engine: {execution.engine}, workers: {execution.workers}"
+    return cost_text(cost_of_runs(runs, execution))

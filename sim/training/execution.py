@@ -53,6 +53,11 @@ class Execution:
     engine: str = "local"
     engine_options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether the engine may train on other machines, of which this one knows nothing."""
+        return self.engine != "local" and (self.engine != "dask" or "scheduler" in self.engine_options)
+
 
 class Options(TypedDict, total=False):
     """The fields of an ``Execution`` as keywords."""

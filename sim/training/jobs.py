@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ Job = Sequence[Pending]
 Stop = Callable[[], bool]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ended:
     """How a job ended: its status, or what went wrong.
 
@@ -55,12 +56,23 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
 
 
 def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
-    """Train the runs of a job in this process; return how they ended, whatever goes wrong."""
+    """Train the runs of a job for another process; return how they ended, whatever goes wrong."""
     members, paths = zip(*job, strict=True)
+    with ending() as ended:
+        ended.status = train_together(members, paths, execution, report=report, stop=stop)
+    if ended.status == "failed" and ended.error:
+        # No traceback travels between processes.
+        ended.error.add_note("".join(traceback.format_exception(ended.error)))
+    return ended
+
+
+@contextmanager
+def ending() -> Iterator[Ended]:
+    """Yield how a job ended, to be given its status inside the block; what is raised there is noted in it."""
+    ended = Ended("failed")
     try:
-        return Ended(train_together(members, paths, execution, report=report, stop=stop))
+        yield ended
     except BusyError as error:
-        return Ended("busy", error)
+        ended.status, ended.error = "busy", error
     except Exception as error:
-        error.add_note(traceback.format_exc())
-        return Ended("failed", error)
+        ended.error = error

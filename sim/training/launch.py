@@ -7,17 +7,18 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import UnfinishedRunsError
-from sim.runs.beginning import check_free, check_resumable, is_begun
+from sim.runs.beginning import check_free, check_resumable, create_folder, is_begun
 from sim.runs.folder import RunFolder
-from sim.runs.lock import is_being_written
+from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
-from sim.training.device import check_device as check_device
+from sim.training.device import check_device, check_device_name
 from sim.training.engines.registry import engine_of
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
@@ -112,8 +113,7 @@ def train_members(
         After Ctrl-C, once every run has written a checkpoint.
     """
     how = execution_of(execution, options)
-    check_device(how.device)
-    check_kernels(how.kernels, how.device)
+    check_machine(how)
     if under_torchrun():
         _train_in_ranks(members, paths_of(paths), how, report, stop)
         return
@@ -121,6 +121,8 @@ def train_members(
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
     folders, engine = paths_of(paths), engine_of(how.engine)
     left = pending_runs(members, folders, how)
+    if how.engine != "local":
+        how = begun(left, how)
     statuses: list[str] = []
     with _stop_on_signals(stop) as stops:
         while left and not stops():
@@ -131,6 +133,26 @@ def train_members(
             left = _await_others(busy, stops)
     if "interrupted" in statuses or left:
         raise KeyboardInterrupt
+
+
+def check_machine(execution: Execution) -> None:
+    """Refuse a device or kernels that cannot be had here; other machines refuse them when they train."""
+    if execution.is_remote:
+        check_device_name(execution.device)
+        return
+    check_device(execution.device)
+    check_kernels(execution.kernels, execution.device)
+
+
+def begun(left: Sequence[Pending], execution: Execution) -> Execution:
+    """Begin runs, so that a second worker which is sent a job continues it; return how to train them then.
+
+    It waits for the first one's lock, which a worker that lost its scheduler may still hold.
+    """
+    for member, path in [] if execution.resume else left:
+        with only_writer(path):
+            create_folder(path, member, overwrite=execution.overwrite)
+    return replace(execution, resume=True, overwrite=False, shared=True)
 
 
 def _train_in_ranks(

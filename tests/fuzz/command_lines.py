@@ -29,6 +29,7 @@ TINY = {
     "data": {"source": "enumerate"},
     "training": {"epochs": 1, "batch_size": 4, "learning_rate": 1e-3, "snapshot_epochs": [0]},
 }
+SWEEP = {"purpose": "None.", "axes": {"learning_rate": [1e-3, 1e-2], "d_f": [4, 8]}} | TINY
 TEXTS = (
     "",
     "zzz",
@@ -71,8 +72,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "figures": ("", "--runs", "--out", "--format"),
     "predict": ("", "--task", "--out"),
     "study": ("", "--root", "--kept", "--workers"),
+    "sweep": (
+        *("", "--out", "--engine", "--workers", "--scheduler", "--slurm", "--device"),
+        *("--maximise", "--budget-steps"),
+    ),
     "train": (
         *("", "--preset", "--task", "--device", "--kernels", "--workers", "--init-rates", "--seeds"),
+        *("--engine", "--scheduler", "--slurm"),
         *("--model.d-m", "--model.kind", "--training.epochs", "--training.frozen", "--data.source"),
     ),
 }
@@ -132,15 +138,15 @@ def _options() -> Iterator[Case]:
                     continue  # A good command, of two minutes.
                 arguments = [option, value] if option else [value]
                 found = (command, *_first(command), *arguments, *_small(command, option))
-                yield Case(f"{command} {option}", found)
+                yield Case(f"{command} {option}", found, _toml(SWEEP) if command == "sweep" else None)
         yield Case(f"{command} unknown", (command, "--zzz", "1"))
         yield Case(f"{command} unfinished", (command, options[-1]))
         yield Case(f"{command} help", (command, "--help"))
 
 
 def _first(command: str) -> tuple[str, ...]:
-    """Return what stands before the options: of the actions of ``corpus`` the one that trains nothing."""
-    return ("predict", "notes.txt") if command == "corpus" else ()
+    """Return what stands before the options: what makes a command train nothing."""
+    return {"corpus": ("predict", "notes.txt"), "sweep": ("--dry-run",)}.get(command, ())
 
 
 def _small(command: str, option: str) -> tuple[str, ...]:
@@ -150,6 +156,9 @@ def _small(command: str, option: str) -> tuple[str, ...]:
             ("--training.epochs", "1", "--out", "out") if option != "--training.epochs" else ("--out", "out")
         )
         return ("tiny.toml", *quick) if option else quick
+    if command == "sweep" and option:
+        # --slurm would take it for a value.
+        return ("--dry-run", "case.toml") if option == "--slurm" else ("case.toml",)
     return {"predict": ("emb-mlp",), "study": ("emb-mlp",), "claims": ("1",), "figures": ("2",)}.get(
         command if option else "", ()
     )
@@ -163,6 +172,8 @@ def _paths() -> Iterator[Case]:
         yield Case("train resume", ("train", path, "--resume"))
         yield Case("demo out", ("demo", "--out", f"precious/notes.md/{path}"))
         yield Case("study run", ("study", path, "--run", "--root", "out"))
+        yield Case("sweep", ("sweep", path, "--out", "out"))
+        yield Case("sweep show", ("sweep", "show", path, "--x", "init_rate", "--y", "seed"))
         yield Case("study keep", ("study", "emb-mlp", "--keep", "--kept", path, "--root", "missing"))
 
 
@@ -176,13 +187,14 @@ def _tables() -> Iterator[Case]:
                     continue
                 if place == ("training", "epochs") and value == 10**7 + 1:
                     continue  # Months of training are no mistake.
-                yield _table_case(kind, f"{number} {place} {index}", tomli_w.dumps(changed).encode())
+                yield _table_case(kind, f"{number} {place} {index}", _toml(changed))
 
 
 def _examples() -> list[tuple[str, dict[str, Any]]]:
     """Return the examples that are tasks, and a configuration and a study that train for a moment."""
+    sweep = SWEEP | {"combine": "zip"}
     study = {"purpose": "None.", "keep": ["gram"], "variants": {"narrow": {"model": {"d_f": 2}}}} | TINY
-    found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", study)]
+    found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", study), ("sweep", sweep)]
     for text in re.findall(
         r"```toml\n(.*?)```", (DOCS / "howto" / "rule.md").read_text(encoding="utf-8"), re.DOTALL
     ):
@@ -197,8 +209,13 @@ def _table_case(command: str, name: str, content: bytes) -> Case:
         "predict": ("predict", "case.toml"),
         "train": ("train", "case.toml", "--out", "out", "--workers", "1"),
         "study": ("study", "case.toml", "--root", "out", "--kept", "kept"),
+        "sweep": ("sweep", "case.toml", "--out", "out", "--dry-run"),
     }[command]
     return Case(f"{command} table {name}", arguments, content)
+
+
+def _toml(table: dict[str, Any]) -> bytes:
+    return tomli_w.dumps(table).encode()
 
 
 def _places(table: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -225,7 +242,7 @@ def _texts() -> Iterator[Case]:
     """Return the examples as text with bytes lost, doubled or replaced, and nested without end."""
     generator = random.Random(1)
     for kind, table in _examples():
-        content = tomli_w.dumps(table).encode()
+        content = _toml(table)
         for number in range(60):
             at, length = generator.randrange(len(content)), generator.randrange(1, 20)
             changed = (
@@ -266,6 +283,6 @@ def _sizes() -> Iterator[Case]:
             table = _with(TINY, place, value)
             if place[0] == "data":
                 table["data"]["source"] = "draw"
-            yield _table_case("train", f"{place} {value}", tomli_w.dumps(table).encode())
+            yield _table_case("train", f"{place} {value}", _toml(table))
             if place[0] == "task":
-                yield _table_case("predict", f"{place} {value}", tomli_w.dumps(table["task"]).encode())
+                yield _table_case("predict", f"{place} {value}", _toml(table["task"]))

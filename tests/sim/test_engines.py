@@ -14,9 +14,10 @@ import pytest
 
 from sim import Execution, Progress, Run, RunConfig, train, train_members
 from sim.errors import BusyError, UnfinishedRunsError
+from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written, only_writer
 from sim.training.engines import ENGINES, engine_of
-from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of
+from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, train_job
 from sim.training.watch import epoch_of, watching
 from theory import InputError
 
@@ -24,6 +25,7 @@ Make = Callable[..., RunConfig]
 HOLD = """
 import sys, time
 from pathlib import Path
+from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 with only_writer(Path(sys.argv[1])):
     print("held", flush=True)
@@ -57,6 +59,58 @@ def test_an_engine_of_ones_own_is_one_function(
         train(small(seeds=[0, 1], epochs=1), tmp_path, engine="mine")
     assert seen == [2]
     assert Run.open(tmp_path / "gamma0.8_seed1").config.seed == 1
+
+
+def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process as in many; an error that leaves a process has its traceback as a note."""
+    config = small(seeds=[0, 1], epochs=1)
+    spoilt, _ = config.members()
+    write = RunFolder.write_statistics
+
+    def fail(folder: RunFolder, *given: Any) -> None:
+        if folder.path.name == spoilt.name:
+            raise RuntimeError("no statistics today")
+        write(folder, *given)
+
+    monkeypatch.setattr(RunFolder, "write_statistics", fail)
+    with pytest.raises(RuntimeError, match="no statistics today") as caught:
+        train(config, tmp_path / "runs")
+    assert not hasattr(caught.value, "__notes__")
+    assert Run.open(tmp_path / "runs" / "gamma0.8_seed1").config.seed == 1
+    job = [(spoilt, tmp_path / spoilt.name)]
+    ended = train_job(job, Execution(), lambda _: None, lambda: False)
+    assert ended.status == "failed"
+    assert ended.error is not None
+    assert "write_statistics" in ended.error.__notes__[0]
+
+
+def test_a_gpu_of_other_machines_is_not_looked_for_here(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where sbatch is there is often none. A name that no device has is refused before any work."""
+    asked: list[str] = []
+
+    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
+        asked.append(execution.device)
+        return [Ended("interrupted") for _ in jobs]
+
+    monkeypatch.setitem(ENGINES, "slurm", f"{__name__}:train_jobs")
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+    monkeypatch.setattr("sim.training.device.torch.zeros", no_gpu)
+    with pytest.raises(KeyboardInterrupt):
+        train(small(), tmp_path / "slurm", engine="slurm", device="cuda")
+    assert asked == ["cuda"]
+    with pytest.raises(InputError, match="no such device"):
+        train(small(), tmp_path / "wrong", engine="slurm", device="gpu")
+    with pytest.raises(InputError, match="cannot be used"):
+        train(small(), tmp_path / "here", engine="dask", device="cuda")
+    assert {path.name for path in tmp_path.iterdir()} == {"slurm"}
+
+
+def no_gpu(*_: Any, device: str) -> None:
+    raise RuntimeError(f"no {device} here")
 
 
 def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small: Make) -> None:

@@ -347,6 +347,8 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2
     capsys.readouterr()
+    assert main(["derive", "--all", "--latex"]) == 0
+    assert capsys.readouterr().out == page.read_text()
     assert main(["derive", "prop 9"]) == 2
     assert "did you mean" in capsys.readouterr().err
     assert main(["derive", "prop 1", "--all"]) == 2

@@ -179,7 +179,7 @@ def test_the_package_search_is_the_grid_that_its_file_says() -> None:
 def test_ctrl_c_says_how_to_continue(
     toy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stop(*_: Any) -> None:
+    def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(search, "run_search", stop)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sim import Progress, Run
+from sim import Execution, Progress, Run
 from sim.config.run import sources
 from sim.runs.lock import only_writer
 from sim.training.session import train_together
@@ -139,7 +139,9 @@ def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.Monkey
         ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),
-        ("[variants.mlp]", '[variants."m__lp"]', "not a plain name"),
+        ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),
+        ("[variants.mlp]", '[variants."mlp_"]', "not a plain name"),
+        ("[variants.mlp]", '[variants."_mlp"]', "not a plain name"),
         ("[variants.mlp]", "[variants]\nmlp = 3", "not a table"),
         ("seeds = [0]", "seed = [0]", "unknown key"),
         ("seeds = [0]", 'seeds = [0]\npreset = "nosuch"', "preset = 'nosuch'"),
@@ -148,6 +150,23 @@ def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         _edited(tmp_path, (old, new))
+
+
+def test_names_may_have_underscores(file: Path, tmp_path: Path) -> None:
+    """Of the study and of its variants, one of which may begin as another does."""
+    own = tmp_path / "my_own_study.toml"
+    own.write_text(file.read_text().replace("[variants.mlp]", "[variants.attn-1e-2_mlp]"))
+    study = load_study(own)
+    assert study.name == "my_own_study"
+    assert set(study.variants) == {"attn-1e-2", "attn-1e-2_mlp"}
+    folder = tmp_path / "kept"
+    run_study(study, tmp_path / "runs", workers=1)
+    keep(study, tmp_path / "runs", folder)
+    for variant in study.variants:
+        found = kept(study.name, variant, folder=folder)
+        assert [run.config.init_rate for run in found] == [0.3, 0.8]
+        mine = [m.config for m in members_of(study, tmp_path) if m.variant == variant]
+        assert [run.config for run in found] == mine
 
 
 def test_unknown_studies_and_missing_files_are_refused(tmp_path: Path) -> None:
@@ -173,11 +192,11 @@ def test_all_variants_are_trained_in_one_call(
     )
     study = load_study(file)
     run_study(study, tmp_path, workers=2)
-    ((configs, paths), options) = calls[0]
+    ((configs, paths, execution), _) = calls[0]
     assert len(calls) == 1
     assert [m.config for m in members_of(study, tmp_path)] == configs
     assert [m.path for m in members_of(study, tmp_path)] == paths
-    assert (options["workers"], options["resume"]) == (2, True)
+    assert execution == Execution(workers=2, resume=True)
 
 
 def test_complete_runs_are_not_trained_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +353,7 @@ def test_the_command_runs_keeps_and_counts(
     captured = capsys.readouterr()
     (after,) = json.loads(captured.out)
     assert (after["complete"], after["kept"], after["seconds_left"]) == (4, 4, 0)
-    assert "runs: 4, processes: 1; about" in captured.err
+    assert "runs: 4, epochs in all: 6, processes: 1; about" in captured.err
     assert {run["state"] for run in after["runs"]} == {"complete"}
     assert main(["study", str(file), *places, "--list"]) == 0
     shown = capsys.readouterr().out

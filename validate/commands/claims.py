@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from theory import InputError
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.engines import EngineOptions
+from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from validate.claims.evidence import Evidence
 
 
-class Options(CommandOptions):
+class Options(EngineOptions):
     """Judge the paper's claims by the runs that are kept, with thresholds that were fixed beforehand.
 
     Every claim has a verdict at each setting that was trained: it holds, holds in part, fails, is undecided,
@@ -37,8 +38,6 @@ class Options(CommandOptions):
     """The folder of the kept observations; without it and --runs, the one in the package."""
     root: Path = Path("runs/studies")
     """The folder that --run trains into."""
-    workers: int = 0
-    """Parallel processes for --run; 0 means one per core."""
 
 
 COMMAND = Command("claims", Options, "anchorflow claims 1 2 --verbose")
@@ -88,7 +87,7 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
         c.needs.study for claim in claims for c in claim.conditions if c.needs and not evidence.has(c.needs)
     )
     if lacking:
-        run_study([load_study(name) for name in lacking], options.root, options.workers)
+        run_study([load_study(name) for name in lacking], options.root, **options.execution())
     places = {**evidence.places, **dict.fromkeys(lacking, options.root)}
     return dataclasses.replace(evidence, places=places)
 

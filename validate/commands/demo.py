@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from validate.commands.options import TrainingOptions
+from validate.commands.engines import TrainingOptions
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:

@@ -51,11 +51,11 @@ def run(arguments: Sequence[str]) -> int:
     if options.name is None and not options.all:
         _print_list()
         return 0
-    text = _text(options)
+    text = _text(options).removesuffix("\n") + "\n"
     if options.out is None:
-        print(text)
+        print(text, end="")
     else:
-        write_new_file(options.out, text if text.endswith("\n") else text + "\n")
+        write_new_file(options.out, text)
         print(f"written to {options.out}")
     return 0
 

@@ -31,34 +31,6 @@ class CommandOptions(BaseModel):
     """Print the result as JSON on standard output."""
 
 
-class TrainingOptions(CommandOptions):
-    """What every command takes that trains into run folders."""
-
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    resume: bool = False
-    """Continue runs that exist, skip those that are complete."""
-    overwrite: bool = False
-    """Replace runs that exist."""
-
-    def execution(self) -> dict[str, Any]:
-        """Return those of them that say how runs are trained."""
-        return self.model_dump(include={"workers", "resume", "overwrite"})
-
-
-class StudyOptions(CommandOptions):
-    """What every command takes that shows studies and trains what they lack."""
-
-    run: bool = False
-    """Train the missing runs, after saying how long it will take."""
-    workers: int = 0
-    """Parallel processes; 0 means one per core."""
-    root: Path = Path("runs/studies")
-    """The folder of the run folders."""
-    kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""
-
-
 @dataclass(frozen=True)
 class Positional:
     """Marks a field that is given by its position, under the name that the help shows."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.options import Positional, StudyOptions
+from validate.commands.engines import StudyOptions
+from validate.commands.options import Positional
 from validate.commands.parsing import Command
 from validate.commands.study import finishes
 
@@ -37,7 +38,8 @@ def run(arguments: Sequence[str]) -> int:
     from validate.terminal.tables import print_json
 
     study, folder = load_study(options.study), options.kept or KEPT
-    if options.run and not finishes(lambda: run_search(study, options.root, folder, options.workers)):
+    how = options.execution()
+    if options.run and not finishes(lambda: run_search(study, options.root, folder, **how)):
         return 130
     found = findings(study, options.root, folder)
     if options.as_json:

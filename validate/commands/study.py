@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.options import Positional, StudyOptions
+from validate.commands.engines import StudyOptions
+from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 def _run(studies: Sequence[Study], options: Options) -> None:
     from validate.studies import run_study
 
-    run_study(studies, options.root, options.workers)
+    run_study(studies, options.root, **options.execution())
 
 
 def finishes(train: Callable[[], object]) -> bool:

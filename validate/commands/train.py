@@ -16,7 +16,8 @@ from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.paths import is_folder
-from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
+from validate.commands.engines import TrainingOptions
+from validate.commands.options import Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -165,10 +166,8 @@ def _begun(folder: Path, options: Options, keys: dict[str, Any]) -> tuple[list[M
 
 def _execution(options: Options) -> Execution:
     from sim.training.execution import Execution
-    from validate.cost import process_count
 
-    how = options.execution() | {"workers": process_count(options.workers)}
-    return Execution(device=options.device, kernels=options.kernels, **how)
+    return Execution(device=options.device, kernels=options.kernels, **options.execution())
 
 
 def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:

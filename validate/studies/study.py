@@ -19,7 +19,8 @@ from validate.studies.axes import variants_of
 
 FOLDER = Path(__file__).resolve().parent
 _OWN_KEYS = ("purpose", "preset", "keep", "variants", "axes", "combine")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*(_[A-Za-z0-9.+-]+)*")
+"""Without "__", which ends the variant in the name of a kept file."""
 
 
 class UnknownStudyError(InputError):
@@ -135,5 +136,5 @@ def _configs(
 def _checked_name(what: str, name: str) -> str:
     """Refuse a name that does not fit into those of folders and files."""
     if not _NAME.fullmatch(name):
-        raise InputError(what, name, "not a plain name", "use letters, digits, '.', '+' and '-'")
+        raise InputError(what, name, "not a plain name", "use letters, digits, '.', '+', '-' and single '_'")
     return name

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 
 import torch
 
-from sim.errors import BusyError
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop
+from sim.training.jobs import Ended, Job, Stop, ending
 from sim.training.session import Report, train_together
 from sim.training.workers import train_in_processes
 
@@ -19,21 +18,17 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     if execution.device == "cpu" and execution.workers > 1 and len(jobs) > 1:
         return train_in_processes(jobs, execution, stop, report)
-    ended = []
+    results = []
     with one_thread(execution.device):
         for job in jobs:
-            if stop():
-                ended.append(Ended("interrupted"))
-                continue
             members, paths = zip(*job, strict=True)
-            try:
-                ended.append(Ended(train_together(members, paths, execution, report=report, stop=stop)))
-            except BusyError as error:
-                # Anything else that goes wrong is raised at once.
-                if not execution.shared:
-                    raise
-                ended.append(Ended("busy", error))
-    return ended
+            with ending() as ended:
+                if stop():
+                    ended.status = "interrupted"
+                else:
+                    ended.status = train_together(members, paths, execution, report=report, stop=stop)
+            results.append(ended)
+    return results
 
 
 @contextmanager

@@ -6,7 +6,9 @@ and continues from the newest checkpoint of its runs.
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
@@ -26,6 +28,8 @@ from theory import InputError
 DEFAULTS: dict[str, Any] = {"name": "anchorflow", "timeout_min": 1440, "cpus_per_task": 1, "mem_gb": 2}
 """What a task asks for unless ``engine_options`` say otherwise, by submitit's names."""
 _EVERY = 1.0  # Seconds.
+_LATE = 15.0
+"""Seconds for which the result of a task that has left the queue may still be on its way, as over NFS."""
 
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
@@ -43,9 +47,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     train = Training(replace(execution, engine="local", workers=1, engine_options={}))
     runs = [run for job in jobs for run in job]
     with watching(runs, report):
-        submitted = executor.map_array(train, jobs)
-        _await(submitted, stop)
-    return [_ended(job) for job in submitted]
+        return _await(executor.map_array(train, jobs), stop)
 
 
 def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecutor:
@@ -80,22 +82,52 @@ class Training:
         return submitit.helpers.DelayedSubmission(self, job)
 
 
-def _await(submitted: Sequence[submitit.Job[Ended]], stop: Stop) -> None:
-    """Wait until every task has ended; cancel them all when asked to stop."""
-    cancelled = False
-    while not all(job.done() for job in submitted):
+def _await(submitted: Sequence[submitit.Job[Ended]], stop: Stop) -> list[Ended]:
+    """Wait until every task has a result or has left the queue without one; cancel them all when asked to."""
+    cancelled, waiting = False, list(submitted)
+    left_at: dict[str, float] = {}
+    while waiting:
         if stop() and not cancelled:
             cancelled = True
             for job in submitted:
                 job.cancel(check=False)
-        time.sleep(_EVERY)
+        queued, now = _queued(waiting), time.monotonic()
+        for job in waiting:
+            if queued is not None and job.job_id not in queued:
+                left_at.setdefault(job.job_id, now)
+        late = 0.0 if cancelled else _LATE
+        gone = {name for name, when in left_at.items() if now - when >= late}
+        waiting = [job for job in waiting if not (_has_result(job) or job.job_id in gone)]
+        if waiting:
+            time.sleep(_EVERY)
+    return [_ended(job, cancelled) for job in submitted]
 
 
-def _ended(job: submitit.Job[Ended]) -> Ended:
+def _queued(waiting: Sequence[submitit.Job[Ended]]) -> set[str] | None:
+    """Return which tasks are queued or running, or None if SLURM does not answer just now.
+
+    ``squeue`` knows; ``sacct``, which submitit asks, does so only where accounting is set up.
+    """
+    if not isinstance(waiting[0], submitit.SlurmJob):
+        return {job.job_id for job in waiting if not job.done()}
+    line = ["squeue", "--noheader", "--array", "--user", str(os.getuid()), "--format", "%i"]
+    answer = subprocess.run(line, capture_output=True, text=True, check=False)
+    return set(answer.stdout.split()) if answer.returncode == 0 else None
+
+
+def _has_result(job: submitit.Job[Ended]) -> bool:
+    return job.paths.result_pickle.exists()
+
+
+def _ended(job: submitit.Job[Ended], cancelled: bool) -> Ended:
     try:
-        return job.result()
-    except (submitit.core.utils.UncompletedJobError, submitit.core.utils.FailedJobError) as error:
-        said = str(error).strip().splitlines()
-        why = said[-1] if said else job.state
-        problem = f"task {job.job_id} gave no result ({why}); its log: {job.paths.stderr}"
-        return Ended("died", WorkerDiedError(problem))
+        if _has_result(job):
+            return job.result()
+        said = (job.stderr() or "").strip()
+    except submitit.core.utils.FailedJobError as error:
+        said = str(error).strip()
+    if cancelled:
+        return Ended("interrupted")
+    why = f" ({said.splitlines()[-1]})" if said else ""
+    problem = f"task {job.job_id} gave no result{why}; its log: {job.paths.stderr}"
+    return Ended("died", WorkerDiedError(problem))

@@ -8,10 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ import pytest
 from sim import Execution
 from sim.runs.long_table import csv_text
 from tests.processes import ROOT, command, end_of, is_empty
+from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import write_toy
 from validate.sweeps import load_sweep, plan_of, run_sweep
 from validate.sweeps.table import records_of
@@ -42,45 +40,6 @@ def serial(toy: Path) -> str:
 
 def table(toy: Path, out: Path) -> str:
     return csv_text(records_of(plan_of(load_sweep(toy), out)))
-
-
-def holders(out: Path) -> list[tuple[str, int]]:
-    """Return the runs that are being trained, and the process that trains each."""
-    found = []
-    for lock in out.glob(".*.lock"):
-        text = lock.read_text() if lock.exists() else ""
-        name = lock.name[1 : -len(".lock")]
-        if text and (out / name / "checkpoints").is_dir():
-            found.append((name, int(text)))
-    return found
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 900) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-
-
-@contextmanager
-def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Act beside what the block does, and raise what goes wrong there."""
-    wrong: list[BaseException] = []
-
-    def acted() -> None:
-        try:
-            act()
-        except BaseException as error:
-            wrong.append(error)
-
-    thread = threading.Thread(target=acted)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join(60)
-        if wrong:
-            raise wrong[0]
 
 
 def test_a_killed_dask_worker_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:

@@ -118,24 +118,6 @@ def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixt
     (out / "table.csv").unlink()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
-        (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
-        (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
-        (["--engine", "ray"], "choose one of local, dask, slurm"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    arguments: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write_toy(tmp_path)
-    assert main(["sweep", str(file), "--out", str(tmp_path / "runs"), *arguments]) == 2
-    assert named in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()
-
-
 def test_sharing_a_folder_is_continuing(tmp_path: Path) -> None:
     sweep = load_sweep(write_toy(tmp_path))
     with pytest.raises(InputError, match="ask for resume too"):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from sim.config.language import CorpusSource, corpus_name
 from theory import InputError
 from validate.commands.corpus.train import configuration_of
-from validate.commands.options import Positional, TrainingOptions
+from validate.commands.engines import TrainingOptions
+from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:

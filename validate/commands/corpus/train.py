@@ -12,7 +12,8 @@ from sim.config.language import CorpusSource, Layout, Unit, corpus_name
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError
-from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of
+from validate.commands.engines import TrainingOptions
+from validate.commands.options import Option, Positional, nested, options_of
 from validate.commands.parsing import Command
 from validate.commands.train import print_runs
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Annotated, Any
 
 from theory import InputError
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.engines import EngineOptions
+from validate.commands.options import Positional
 from validate.commands.parsing import Command
 from validate.commands.study import finishes
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from validate.sweeps import Plan, Search, Sweep
 
 
-class Options(CommandOptions):
+class Options(EngineOptions):
     """Train every run of a sweep, and write one table of them all.
 
     SWEEP.toml is a study's file: a configuration, and under [axes] lists of values. A run's folder is named
@@ -37,17 +36,8 @@ class Options(CommandOptions):
     """The folder of the run folders and of table.csv."""
     dry_run: bool = False
     """Say what would be done, and how long it would take here; train nothing."""
-    engine: Literal["local", "dask", "slurm"] = "local"
-    """What runs the processes: this program, Dask distributed, or SLURM through submitit."""
-    workers: int = 0
-    """Runs at a time; 0 means one per core of this machine."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where a worker takes all members that may train together."""
-    scheduler: str | None = None
-    """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
-    slurm: dict[str, str] = Field(
-        {}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
-    )
     search: bool = False
     """Look for the setting with the largest measure, instead of training every run; needs Optuna."""
     maximise: str | None = None
@@ -69,9 +59,11 @@ def run(arguments: Sequence[str]) -> int:
         return show_map(arguments[1:])
     options = COMMAND.parse(arguments)
     check_search(options)
+    from sim.training.execution import Execution
     from validate.sweeps import load_sweep, plan_of, run_sweep
 
-    sweep, execution = load_sweep(options.file), execution_of(options)
+    execution = Execution(device=options.device, **options.execution())
+    sweep = load_sweep(options.file)
     if options.search:
         return search_settings(sweep, execution, options)
     finished = True
@@ -120,33 +112,6 @@ def check_search(options: Options) -> None:
             raise InputError(name, value, "is for a search", "add --search")
     if options.search and options.dry_run:
         raise InputError("dry_run", True, "says what a whole sweep costs", "leave out --search or --dry-run")
-
-
-def execution_of(options: Options) -> Execution:
-    """Return how to train as the options say.
-
-    Raises
-    ------
-    InputError
-        If options of one engine are given to another.
-    """
-    from sim.training.execution import Execution
-    from validate.cost import process_count
-
-    given = options.model_fields_set
-    engine = "dask" if options.scheduler and "engine" not in given else options.engine
-    for name, own in (("scheduler", "dask"), ("slurm", "slurm")):
-        if name in given and engine != own:
-            raise InputError(name, getattr(options, name), f"is for the engine {own}", f"add --engine {own}")
-    own_options: dict[str, Any] = {name: _number(text) for name, text in options.slurm.items()}
-    if options.scheduler:
-        own_options = {"scheduler": options.scheduler}
-    workers = process_count(options.workers)
-    return Execution(device=options.device, workers=workers, engine=engine, engine_options=own_options)
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text
 
 
 def write(plan: Plan, options: Options) -> None:

@@ -1,0 +1,149 @@
+"""Every command that trains many runs takes the same engines, by the same options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sim import Execution, Run
+from sim.training.engines import ENGINES, engine_of
+from sim.training.jobs import Ended, Job, train_job
+from tests.validate.sweeps.toy import write_toy
+from validate.cli import main
+
+Seen = list[tuple[int, Execution]]
+COMMANDS = [
+    ["train", "task.toml", "--out", "out"],
+    ["study", "toy.toml", "--run", "--root", "out", "--kept", "kept"],
+    ["sweep", "toy.toml", "--out", "out"],
+]
+TASK = """
+keys = "20..25"
+n_anchors = 2
+length = 3
+vocab_size = 48
+reasoning_anchors = "4..7"
+memory_anchors = "1..3"
+"""
+SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "--model.d-m", "4", "--model.d-f", "4"]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_toy(tmp_path)
+    (tmp_path / "task.toml").write_text(TASK)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """What an engine in Dask's stead is given; the jobs are trained in this process."""
+    calls: Seen = []
+
+    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
+        calls.append((len(jobs), execution))
+        return engine_of("local")(jobs, execution_here(execution), stop, report)
+
+    for name in ("dask", "slurm"):
+        monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+    return calls
+
+
+def execution_here(execution: Execution) -> Execution:
+    return Execution(resume=execution.resume, shared=execution.shared)
+
+
+def full(command: list[str]) -> list[str]:
+    return [*command, *(SHORT if command[0] == "train" else [])]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
+        (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
+        (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
+        (["--engine", "ray"], "choose one of local, dask, slurm"),
+        (["--engine", "dask", "--workers", "-1"], "workers = -1"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    command: list[str], arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*full(command), *arguments]) == 2
+    assert named in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_the_jobs_go_to_the_engine_that_is_asked_for(
+    command: list[str], seen: Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*full(command), "--scheduler", "tcp://x:1", "--workers", "3"]) == 0
+    ((n_jobs, execution),) = seen
+    assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1
+    options = {"scheduler": "tcp://x:1"}
+    assert execution == Execution(engine="dask", workers=3, engine_options=options, resume=True, shared=True)
+    assert "engine: dask, workers: 3" in capsys.readouterr().err  # This machine's rates say nothing.
+
+
+def test_parameters_of_slurm_reach_it_as_numbers(seen: Seen) -> None:
+    given = [
+        "--engine",
+        "slurm",
+        "--slurm",
+        "slurm_partition",
+        "cpu",
+        "timeout_min",
+        "600",
+        "--workers",
+        "64",
+    ]
+    assert main([*full(COMMANDS[0]), *given]) == 0
+    assert seen[0][1].engine_options == {"slurm_partition": "cpu", "timeout_min": 600}
+
+
+def test_a_job_that_is_sent_again_continues(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if the command itself was not asked to continue: the second worker finds what the first began."""
+    ends: list[str] = []
+
+    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
+        epochs: list[int] = []
+
+        def trained(stop: Callable[[], bool]) -> Ended:
+            how = execution_here(execution)
+            return train_job(jobs[0], how, lambda progress: epochs.append(progress.epoch), stop)
+
+        lost, again = trained(lambda: bool(epochs)), trained(lambda: False)
+        ends.extend([lost.status, again.status, str(epochs)])
+        return [again]
+
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+    one = [*full(COMMANDS[0]), "--init-rates", "0.8", "--seeds", "0", "--training.dtype", "float64"]
+    assert main([*one, "--engine", "dask"]) == 0
+    assert ends == ["interrupted", "complete", "[1, 2]"]
+    assert main([*one, "--engine", "dask"]) == 2
+    assert "already exists" in capsys.readouterr().err
+    one[one.index("out")] = "serial"
+    assert main(one) == 0
+    runs = [Run.open(f"{out}/gamma0.8_seed0").metrics for out in ("out", "serial")]
+    assert json.dumps(runs[0]) == json.dumps(runs[1])
+
+
+def test_a_run_is_replaced_on_an_engine_only_if_asked_to(seen: Seen) -> None:
+    one = [*full(COMMANDS[0]), "--init-rates", "0.8", "--seeds", "0", "--engine", "dask"]
+    assert main(one) == 0
+    before = Path("out/gamma0.8_seed0/config.json").stat().st_mtime_ns
+    assert main(one) == 2
+    assert main([*one, "--overwrite"]) == 0
+    assert len(seen) == 2
+    assert Path("out/gamma0.8_seed0/config.json").stat().st_mtime_ns != before

@@ -1,0 +1,73 @@
+"""The options of commands that train many runs: how many at a time, and on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from theory import InputError
+from validate.commands.options import CommandOptions
+
+
+class EngineOptions(CommandOptions):
+    """What every command takes that trains runs."""
+
+    workers: int = 0
+    """Runs at a time; 0 means one per core of this machine."""
+    engine: Literal["local", "dask", "slurm"] = "local"
+    """What runs the processes: this program, Dask distributed, or SLURM through submitit."""
+    scheduler: str | None = None
+    """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
+    slurm: dict[str, str] = Field(
+        {}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
+    )
+
+    def execution(self) -> dict[str, Any]:
+        """Return the fields of an ``Execution`` that the options give.
+
+        Raises
+        ------
+        InputError
+            If there is no such number of workers, or options of one engine are given to another.
+        """
+        from validate.cost import process_count
+
+        given = self.model_fields_set
+        engine = "dask" if self.scheduler and "engine" not in given else self.engine
+        for name, own in (("scheduler", "dask"), ("slurm", "slurm")):
+            if name in given and engine != own:
+                raise InputError(name, getattr(self, name), f"is for the engine {own}", f"add --engine {own}")
+        own_options: dict[str, Any] = {name: _number(text) for name, text in self.slurm.items()}
+        if self.scheduler:
+            own_options = {"scheduler": self.scheduler}
+        return {"workers": process_count(self.workers), "engine": engine, "engine_options": own_options}
+
+
+class TrainingOptions(EngineOptions):
+    """What every command takes that trains into run folders of the user's."""
+
+    resume: bool = False
+    """Continue runs that exist, skip those that are complete."""
+    overwrite: bool = False
+    """Replace runs that exist."""
+
+    def execution(self) -> dict[str, Any]:
+        """Return the fields of an ``Execution`` that the options give."""
+        return super().execution() | {"resume": self.resume, "overwrite": self.overwrite}
+
+
+class StudyOptions(EngineOptions):
+    """What every command takes that shows studies and trains what they lack."""
+
+    run: bool = False
+    """Train the missing runs, after saying how long it will take."""
+    root: Path = Path("runs/studies")
+    """The folder of the run folders."""
+    kept: Path | None = None
+    """The folder of the kept observations; by default the one in the package."""
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
