@@ -92,9 +92,7 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
             sent[str(path)] = _holder(path)
             os.kill(_holder(path), signals[str(path)])
 
-    with pytest.raises(
-        UnfinishedRunsError, match=r"3 of 4 runs did not finish.*Continue with --resume"
-    ) as seen:
+    with pytest.raises(UnfinishedRunsError, match=r"3 of 4 runs did not finish") as seen:
         train_members(members, paths, workers=2, report=report)
     how = ("was killed (SIGKILL)", "was killed (SIGKILL)", "was asked to stop (SIGTERM)")
     assert seen.value.reasons == {
