@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Options(StudyOptions):
     """Show the progress of studies, the named sets of runs that claims and figures need.
 
-    --run trains what is missing, in one pool of processes for all the studies named, and continues what
+    --run trains what is missing, all the studies named at once, and continues what
     was interrupted; --keep writes the observations of complete runs to the folder that claims and figures
     read. Without either, nothing is changed.
     """
