@@ -2,7 +2,8 @@
 
 The verdicts, from the observations that are kept (or from another folder of them), go into README.md and,
 as JSON, into docs/results/claims.json; what is kept of the likeliest setting goes into README.md and
-docs/limits.md; settings, shared runs and the thresholds with their reasons go into docs/claims.md.
+docs/limits.md; settings, shared runs and the thresholds with their reasons go into docs/claims.md, and which
+kept files come from a tree that nobody recorded into docs/studies.md.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"
 PAGE = ROOT / "docs" / "claims.md"
 LIMITS = ROOT / "docs" / "limits.md"
+STUDIES = ROOT / "docs" / "studies.md"
 VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
-LIKELIEST = "likeliest setting"
+LIKELIEST, UNRECORDED = "likeliest setting", "unrecorded"
 
 
 def replaced(text: str, name: str, new: str) -> str:
@@ -74,6 +76,23 @@ def shared(folder: Path = KEPT) -> str:
     return "\n".join([*lines, *(f"| {', '.join(names)} | {n} |" for names, n in shared_runs())])
 
 
+def unrecorded(folder: Path = KEPT) -> str:
+    """Return which kept files were trained from changes that nobody recorded, as a Markdown table."""
+    files = sorted(folder.glob("*/*.safetensors"))
+    studies = Counter(file.parent.name for file in files)
+    lost = Counter(file.parent.name for file in files if _is_lost(read_header(file).provenance))
+    lines = [f"Of {len(files)} kept files these {lost.total()} come from such a tree:", ""]
+    lines += ["| study | such files | of | claims that take its runs |", "| --- | --- | --- | --- |"]
+    for study, number in sorted(lost.items()):
+        claims = (str(c.number) for c in ledger() if study in c.studies)
+        lines.append(f"| `{study}` | {number} | {studies[study]} | {', '.join(claims)} |")
+    return "\n".join(lines)
+
+
+def _is_lost(provenance: dict[str, Any]) -> bool:
+    return bool(provenance.get("dirty")) and not provenance.get("diff")
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -91,8 +110,8 @@ def likeliest(folder: Path = KEPT) -> str:
     each = [f"{n} seed{'s' * (n > 1)} at γ = {rate:g}" for rate, n in sorted(seeds.items())]
     rates = ", ".join(f"{rate:g}" for rate in config.init_rates)
     sentence = (
-        f"The likeliest setting of the paper is study `{GROUP.study}`: {GROUP.meaning}. Of its "
-        f"{len(config.seeds)} seeds at each of γ = {rates}, kept so far: {', '.join(each) or 'none'}."
+        f"The likeliest setting of the paper, *{GROUP.label}*, is study `{GROUP.study}`: {GROUP.meaning}. "
+        f"Of its {len(config.seeds)} seeds at each of γ = {rates}, kept so far: {', '.join(each) or 'none'}."
     )
     return "\n".join(textwrap.wrap(sentence, 110, break_on_hyphens=False))
 
@@ -144,8 +163,9 @@ def as_lines(found: dict[str, Any]) -> str:
 
 
 def renew_page() -> None:
-    """Renew what the page has from the ledger: settings, shared runs, thresholds."""
+    """Renew what two pages have from ledger and kept files: settings, runs and thresholds."""
     PAGE.write_text(renewed(PAGE.read_text()))
+    STUDIES.write_text(replaced(STUDIES.read_text(), UNRECORDED, unrecorded()))
 
 
 def renewed(page: str) -> str:

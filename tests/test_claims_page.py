@@ -20,6 +20,8 @@ def test_the_tables_on_the_page_are_the_ledgers() -> None:
     module = load_script("update_claims")
     page = module.PAGE.read_text()
     assert module.renewed(page) == page
+    studies = module.STUDIES.read_text()
+    assert module.replaced(studies, module.UNRECORDED, module.unrecorded()) == studies
 
 
 def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,6 +36,8 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "RESULTS", tmp_path / "claims.json")
     monkeypatch.setattr(module, "PAGE", tmp_path / "claims.md")
     monkeypatch.setattr(module, "LIMITS", tmp_path / "limits.md")
+    monkeypatch.setattr(module, "STUDIES", tmp_path / "studies.md")
+    (tmp_path / "studies.md").write_text("<!-- unrecorded: begin -->\nstale\n<!-- unrecorded: end -->\n")
     likeliest = "<!-- likeliest setting: begin -->\nstale\n<!-- likeliest setting: end -->\n"
     (tmp_path / "limits.md").write_text(f"before\n{likeliest}after\n")
     places = [
@@ -50,8 +54,9 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     readme.write_text(f"a\n{''.join(places)}{likeliest}b\n")
     module.main(tmp_path)
     assert markdown(found["claims"]).rstrip() in readme.read_text()
-    pages = [file.read_text() for file in (readme, tmp_path / "claims.md", tmp_path / "limits.md")]
+    pages = [file.read_text() for file in (readme, *sorted(tmp_path.glob("*s.md")))]
     assert "stale" not in "".join(pages)
+    assert len(pages) == 4
     for page in (pages[0], pages[2]):
         assert "kept so far: none." in " ".join(page.split())
     assert readme.read_text().startswith("a\n")
@@ -76,9 +81,7 @@ def test_what_is_kept_of_the_likeliest_setting_is_counted(
         run = make_observations(gamma=rate, seed=seed)
         write_kept(run, kept_file("group-2024", None, run.config, tmp_path))
     sentence = " ".join(load_script("update_claims").likeliest(tmp_path).split())
-    assert sentence.startswith(
-        "The likeliest setting of the paper is study `group-2024`: norm after the sums"
-    )
+    assert sentence.startswith("The likeliest setting of the paper, *group*, is study `group-2024`: norm")
     assert "2 seeds at each of γ = 0.3, 0.5, 0.8" in sentence
     assert sentence.endswith(said)
 
@@ -88,3 +91,14 @@ def test_pages_say_what_is_kept_of_the_likeliest_setting(page: str) -> None:
     module = load_script("update_claims")
     text = (module.ROOT / page).read_text()
     assert module.replaced(text, module.LIKELIEST, module.likeliest()) == text
+
+
+def test_files_of_a_changed_tree_count_where_the_changes_are_not_kept(tmp_path: Path) -> None:
+    records = ({"dirty": True}, {"dirty": True, "diff": "+ a line"}, {"dirty": False}, {})
+    for seed, record in enumerate(records):
+        run = make_observations(seed=seed)
+        run.provenance.update(record)
+        write_kept(run, kept_file("scan", None, run.config, tmp_path))
+    text = load_script("update_claims").unrecorded(tmp_path)
+    assert text.startswith("Of 4 kept files these 1 come from such a tree:")
+    assert text.endswith("| `scan` | 1 | 4 | 3 |")
