@@ -106,8 +106,14 @@ def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:
     return W
 
 
+@cache
+def _geometry(kind: str, seed: int) -> Arrays:
+    """Return what is observed of an embedding; worlds share a few of them among hundreds of runs."""
+    return embedding_geometry(embedding(kind, seed), TASK)
+
+
 def of_embeddings(kinds: Sequence[str], seed: int) -> Arrays:
-    found = [embedding_geometry(embedding(kind, seed + 10 * i), TASK) for i, kind in enumerate(kinds)]
+    found = [_geometry(kind, seed + 10 * i) for i, kind in enumerate(kinds)]
     arrays = {name: np.stack([each[name] for each in found]) for name in found[0]}
     C = np.stack([*(training_labels(TASK, TASK.anchors) - 1 / TASK.vocab_size)])
     return arrays | {"token_label_matrix_anchors": C, "frozen_direction": C @ C.T}
