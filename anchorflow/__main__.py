@@ -16,9 +16,9 @@ def main() -> int:
     _signals.stop_at_once()
     try:
         return _run()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as again:
         # A second one, while the first was answered, or one just before the command began.
-        _signals.stop()
+        _signals.stop(*again.args)
         raise
     finally:
         _signals.as_the_system_does()
@@ -34,7 +34,7 @@ def _run() -> int:
         return 2
     from validate.cli import main as run
 
-    return run(begin=_signals.as_python_does)
+    return run(begin=_signals.stop_with_clean_up)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ctrl-C and similar signals while a command is still loading: one line, exit code 130, no process left."""
+"""Ctrl-C and similar signals while a command is loading, or runs: one line, an exit code, no process left."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _assert_stopped(process: subprocess.Popen[str], number: int, delay: float) -
     process.send_signal(number)
     said = end_of(process, 20)
     assert said == ("", "anchorflow: stopped\n")
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert is_empty(process.pid, 5)
 
 
@@ -101,6 +101,32 @@ def test_ctrl_c_in_the_first_seconds(arguments: list[str], tmp_path: Path) -> No
         assert is_empty(process.pid, 5)
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_command_runs(number: signal.Signals) -> None:
+    """What it has to clean up, it cleans up."""
+    code = f"""
+import os, sys, time, validate.commands.claims
+from anchorflow.__main__ import main
+
+def work(arguments):
+    try:
+        os.kill(os.getpid(), {int(number)})
+        time.sleep(20)
+    finally:
+        print("cleaned up")
+
+validate.commands.claims.run = work
+sys.argv = ["anchorflow", "claims"]
+sys.exit(main())
+"""
+    done = _python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        128 + number,
+        "cleaned up\n",
+        "anchorflow: stopped\n",
+    )
+
+
 def test_ctrl_c_again_while_the_first_is_answered() -> None:
     """The first is an exception that the command may clean up after, the second falls into its last words."""
     code = """
@@ -142,7 +168,7 @@ def test_signals_that_are_ignored_stay_ignored() -> None:
 import signal
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 from anchorflow import _signals
-for handle in (_signals.stop_at_once, _signals.as_python_does, _signals.as_the_system_does):
+for handle in (_signals.stop_at_once, _signals.stop_with_clean_up, _signals.as_the_system_does):
     handle()
     print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM))
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -26,12 +27,11 @@ Each command's --help shows its options and a working example.
 example: anchorflow demo --out runs/demo
 
 Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
-its run waits for --resume, 130 stopped with Ctrl-C (nothing is lost)."""
+its run can be continued, 128 + n stopped by signal n, so 130 with Ctrl-C
+(nothing is lost)."""
 
 _RESUME = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
 _AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
-_HINTS = {"train": _RESUME, "demo": _RESUME} | dict.fromkeys(("study", "sweep", "search", "claims"), _AGAIN)
-"""How to continue, by the command."""
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
@@ -65,14 +65,16 @@ def _main(words: list[str], begin: Callable[[], None]) -> int:
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words)}")
         return 3
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         say(f"anchorflow: stopped{_hint(words)}")
-        return 130
+        return 128 + next((number for number in stop.args if isinstance(number, int)), signal.SIGINT)
 
 
 def _hint(words: Sequence[str]) -> str:
     """Return how to continue what a command, or an action of ``corpus``, has not finished."""
-    return next((_HINTS[word] for word in words[:2] if word in _HINTS), "")
+    if {"train", "demo"} & {*words[:2]}:
+        return _RESUME
+    return _AGAIN if words[0] == "sweep" or "--run" in words else ""
 
 
 def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -132,7 +132,7 @@ def train_members(
             busy = [run for job, status in ended if status == "busy" for run in job]
             left = _await_others(busy, stops)
     if "interrupted" in statuses or left:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*stops.signals)
 
 
 def check_machine(execution: Execution) -> None:
@@ -162,7 +162,7 @@ def _train_in_ranks(
     with _stop_on_signals(stop) as stops:
         statuses = train_in_ranks(partial(pending_runs, members, folders, how), how, report, stops)
     if "interrupted" in statuses:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*stops.signals)
 
 
 def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
@@ -227,18 +227,34 @@ def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution)
     return [end.status for end in ended]
 
 
+@dataclass
+class _Stop:
+    """Whether Ctrl-C or another signal asked this process to stop, or ``also`` does."""
+
+    also: Stop
+    signals: list[int] = field(default_factory=list)
+    """The number of the first signal, if there was one."""
+
+    def __call__(self) -> bool:
+        return bool(self.signals) or self.also()
+
+    def note(self, number: int, *_: object) -> None:
+        """Handle a signal."""
+        self.signals = self.signals or [number]
+
+
 @contextmanager
-def _stop_on_signals(also: Stop) -> Iterator[Stop]:
-    """Yield whether Ctrl-C or another signal asked this process to stop, or ``also`` does."""
+def _stop_on_signals(also: Stop) -> Iterator[_Stop]:
+    """Let signals stop training after a checkpoint, inside the block."""
+    stop = _Stop(also)
     if threading.current_thread() is not threading.main_thread():
-        yield also
+        yield stop
         return
-    stop = threading.Event()
     # A program under nohup is to outlive its terminal.
     numbers = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
+    before = {number: signal.signal(number, stop.note) for number in numbers}
     try:
-        yield lambda: stop.is_set() or also()
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from validate.commands.engines import StudyOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
-from validate.commands.study import finishes
 
 if TYPE_CHECKING:
     from validate.search import Finding
@@ -38,9 +37,8 @@ def run(arguments: Sequence[str]) -> int:
     from validate.terminal.tables import print_json
 
     study, folder = load_study(options.study), options.kept or KEPT
-    how = options.execution()
-    if options.run and not finishes(lambda: run_search(study, options.root, folder, **how)):
-        return 130
+    if options.run:
+        run_search(study, options.root, folder, **options.execution())
     found = findings(study, options.root, folder)
     if options.as_json:
         print_json([_as_dict(finding) for finding in found])

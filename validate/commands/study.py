@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,8 +45,8 @@ def run(arguments: Sequence[str]) -> int:
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
-    if options.run and not finishes(lambda: _run(studies, options)):
-        return 130
+    if options.run:
+        _run(studies, options)
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop)
     _show(studies, options, folder)
@@ -57,18 +57,6 @@ def _run(studies: Sequence[Study], options: Options) -> None:
     from validate.studies import run_study
 
     run_study(studies, options.root, **options.execution())
-
-
-def finishes(train: Callable[[], object]) -> bool:
-    """Train; after Ctrl-C say that the same command continues, and return False."""
-    from validate.terminal.tables import say
-
-    try:
-        train()
-    except KeyboardInterrupt:
-        say("anchorflow: stopped; checkpoints are written, the same command continues")
-        return False
-    return True
 
 
 def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:

@@ -10,11 +10,10 @@ from theory import InputError
 from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
-from validate.commands.study import finishes
 
 if TYPE_CHECKING:
     from sim.training.execution import Execution
-    from validate.sweeps import Plan, Search, Sweep
+    from validate.sweeps import Plan, Sweep
 
 
 class Options(EngineOptions):
@@ -66,17 +65,13 @@ def run(arguments: Sequence[str]) -> int:
     sweep = load_sweep(options.file)
     if options.search:
         return search_settings(sweep, execution, options)
-    finished = True
-    try:
-        if not options.dry_run:
-            finished = finishes(lambda: run_sweep(sweep, options.out, execution))
-    finally:
-        plan = plan_of(sweep, options.out)
-        if not options.dry_run:
-            write(plan, options)
-    if finished:
-        report(plan, execution, options)
-    return 0 if finished else 130
+    if not options.dry_run:
+        try:
+            run_sweep(sweep, options.out, execution)
+        finally:
+            write(plan_of(sweep, options.out), options)
+    report(plan_of(sweep, options.out), execution, options)
+    return 0
 
 
 def search_settings(sweep: Sweep, execution: Execution, options: Options) -> int:
@@ -84,15 +79,13 @@ def search_settings(sweep: Sweep, execution: Execution, options: Options) -> int
     from validate.commands.sweep.search import report as report_search
     from validate.sweeps import plan_of, search_sweep
 
-    found: list[Search] = []
     arguments = (sweep, options.out, options.maximise or "", options.budget_steps or 0, execution)
     try:
-        finished = finishes(lambda: found.append(search_sweep(*arguments)))
+        search = search_sweep(*arguments)
     finally:
         write(plan_of(sweep, options.out), options)
-    if finished:
-        report_search(found[0], as_json=options.as_json)
-    return 0 if finished else 130
+    report_search(search, as_json=options.as_json)
+    return 0
 
 
 def check_search(options: Options) -> None:
