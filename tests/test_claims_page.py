@@ -94,7 +94,12 @@ def test_pages_say_what_is_kept_of_the_likeliest_setting(page: str) -> None:
 
 
 def test_files_of_a_changed_tree_count_where_the_changes_are_not_kept(tmp_path: Path) -> None:
-    records = ({"dirty": True}, {"dirty": True, "diff": "+ a line"}, {"dirty": False}, {})
+    records: tuple[dict[str, object], ...] = (
+        {"dirty": True},
+        {"dirty": True, "diff": "+ a line"},
+        {"dirty": False},
+        {},
+    )
     for seed, record in enumerate(records):
         run = make_observations(seed=seed)
         run.provenance.update(record)
