@@ -19,6 +19,7 @@ from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main
 from validate.commands import COMMANDS
+from validate.learning_times import predict_for
 
 CONFIG = """
 init_rates = [0.8]
@@ -84,15 +85,20 @@ def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_predict_says_when_each_data_set_is_learned(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mappings = [Mapping([1, 2], Lookup(), "memory"), Mapping([3, 4], Sum(), "reasoning", [(3, 4), (4, 3)])]
     task = Task(keys=range(10, 14), mappings=mappings, n_anchors=2, length=3, vocab_size=24)
     file = tmp_path / "task.toml"
     file.write_text(task.to_toml())
+    made = []
+    monkeypatch.setattr(
+        "validate.learning_times.predict_for", lambda *given: made.append(predict_for(*given)) or made[0]
+    )
     options = ["--curves", "--epochs", "40", "--init-rate", "0.4", "--learning-rate", "2e-2"]
     assert main(["predict", str(file), *options, "--json"]) == 0
     learned = _json(capsys)["learning"]
+    monkeypatch.setattr("validate.learning_times.predict_for", lambda *_: made[0])
     assert 0 < learned["half_learned"]["reasoning train"] <= learned["steps"][-1]
     assert main(["predict", str(file), *options]) == 0
     printed = capsys.readouterr().out
@@ -303,7 +309,7 @@ def test_demo_exits_with_its_verdicts(
     """With six epochs of a tiny task nothing has been learned yet: the demo must say so and exit 1."""
     import validate.commands.demo as demo
 
-    tiny = tiny_config()
+    tiny = tiny_config(snapshot_epochs=[])
     monkeypatch.setattr(demo, "demo_config", lambda: tiny)
     assert main(["demo", "--out", str(tmp_path), "--workers", "1", "--json"]) == 1
     found = _json(capsys)
@@ -314,7 +320,7 @@ def test_demo_exits_with_its_verdicts(
 def test_the_installed_command_reports_without_traceback(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
-        [sys.executable, "-m", "anchorflow", "compare", str(tmp_path)],
+        [sys.executable, "-m", "anchorflow", "predict", str(tmp_path / "nowhere.toml")],
         capture_output=True,
         text=True,
         env=environment,
@@ -322,7 +328,7 @@ def test_the_installed_command_reports_without_traceback(tmp_path: Path) -> None
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("anchorflow: run = ")
+    assert done.stderr.startswith("anchorflow: file = ")
 
 
 def test_derive_shows_one_lists_all_and_writes_the_page(
@@ -338,10 +344,10 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     for name, title in TITLES.items():
         assert re.search(rf"^{re.escape(name)} +{re.escape(title)} *$", listed, re.MULTILINE)
     assert find_derivation("prop 1").title == TITLES["prop 1"]
-    assert main(["derive", "eq 22", "--json"]) == 0
+    assert main(["derive", "prop 1", "--json"]) == 0
     assert _json(capsys)[0]["equation"]
     page = tmp_path / "page.md"
-    two = {name: derivations()[name] for name in ("mu_s", "lemma 1")}  # tests/theory/symbolic has them all.
+    two = {name: derivations()[name] for name in ("mu_s", "prop 1")}  # tests/theory/symbolic has them all.
     monkeypatch.setattr("theory.symbolic.page.derivations", lambda: two)
     assert main(["derive", "--all", "--latex", "--out", str(page)]) == 0
     assert page.read_text() == derivations_page()
