@@ -118,6 +118,11 @@ def test_what_needs_sphinx_is_run_by_make_docs() -> None:
     assert all(file in recipe for file in skipped)
 
 
+def test_the_page_of_the_engine_is_short() -> None:
+    """What few users need is on the page about what happens inside a step."""
+    assert len((ROOT / "docs" / "engine.md").read_text(encoding="utf-8").split()) <= 800
+
+
 def test_what_tests_share_is_made_in_one_process() -> None:
     for begin in SHARED:
         assert (ROOT / begin).exists()
