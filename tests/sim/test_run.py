@@ -27,8 +27,9 @@ from sim import (
 )
 from sim.config.run import make_run_config, sources
 from sim.runs.files import write_atomically
-from sim.runs.folder import read_config
+from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest
+from sim.runs.records import CheckpointState
 from sim.training.launch import epochs_left
 from sim.training.workers import SIGNALS
 from theory import InputError, cosine_matrix, token_label_matrix
@@ -197,6 +198,22 @@ def test_a_run_that_goes_on_needs_only_what_is_left(small: Make, tmp_path: Path)
     assert epochs_left(member, path) == 5
     train_together([member], [path], resume=True)
     assert epochs_left(member, path) == 0
+
+
+def test_every_checkpoint_is_written_once(
+    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The last epoch's too, though the end of training is one more reason for it."""
+    steps: list[int] = []
+    write = RunFolder.write_checkpoint
+
+    def counted(folder: RunFolder, arrays: Any, state: CheckpointState) -> None:
+        steps.append(state.step)
+        write(folder, arrays, state)
+
+    monkeypatch.setattr(RunFolder, "write_checkpoint", counted)
+    run = train(small(), tmp_path)[0]
+    assert steps == [line["step"] for line in run.metrics if line["epoch"] in (2, 4)]
 
 
 def test_a_truncated_checkpoint_falls_back_to_the_older_one(small: Make, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_predict_says_when_each_data_set_is_learned(
     task = Task(keys=range(10, 14), mappings=mappings, n_anchors=2, length=3, vocab_size=24)
     file = tmp_path / "task.toml"
     file.write_text(task.to_toml())
-    made = []
+    made: list[Any] = []
     monkeypatch.setattr(
         "validate.learning_times.predict_for", lambda *given: made.append(predict_for(*given)) or made[0]
     )
