@@ -1,7 +1,7 @@
 """When each thing is learned, predicted against observed: the tables and figures of learning_times.md.
 
 python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
-python docs/theory/learning_times.py --predict    make the predictions first: some ten minutes on a quiet core
+python docs/theory/learning_times.py --predict    make the predictions first: some twenty minutes on a quiet core
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from validate.stats import over_seeds
 
 STUDIES = ("optimisers", "learning-times")
 SEEDS = (1000,)
+KEY = ("optimizer", "rate", "init_rate", "scatter")
+"""What a kept prediction is told by; those without "scatter" are of the mean course alone."""
 FIGURE = Path(__file__).with_name("learning_curves.png")
 SCATTER = Path(__file__).with_name("learning_times.png")
 
@@ -54,10 +56,11 @@ def settings(study: str) -> list[Setting]:
 
 def predict() -> None:
     """Predict every setting that has kept runs, and keep the predictions one after another."""
-    done: list[dict[str, Any]] = []
-    for setting in (s for study in STUDIES for s in settings(study)):
+    done = json.loads(PREDICTIONS.read_text(encoding="utf-8"))
+    for setting in (s for study in reversed(STUDIES) for s in settings(study)):
         curves = predict_for(setting.config, SEEDS)
-        done.append(entry(setting.config, curves))
+        new = entry(setting.config, curves)
+        done = [old for old in done if any(old.get(key) != new[key] for key in KEY)] + [new]
         PREDICTIONS.write_text("[\n" + ",\n".join(map(json.dumps, done)) + "\n]\n")
         print(setting.label, {name: curves.half_time(name) for name in curves.loss}, flush=True)
 
@@ -69,6 +72,7 @@ def entry(config: MemberConfig, curves: LearningCurves) -> dict[str, Any]:
         "optimizer": training.optimizer,
         "rate": training.learning_rate,
         "init_rate": config.init_rate,
+        "scatter": True,
         "seeds": list(SEEDS),
         "steps_per_epoch": curves.steps_per_epoch,
         "steps": curves.steps.tolist(),

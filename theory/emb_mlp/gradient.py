@@ -18,8 +18,8 @@ from theory.statistics.counts import TRAINING, CountPopulation
 
 _BLOCK_ENTRIES = 2**20
 """Rows are taken in blocks whose hidden layer stays in a processor's cache."""
-_LARGEST_SPREAD = 600.0
-"""Products of two exponentials stay inside float64's range below this spread of logits."""
+_LARGEST_SPREAD = 0.85
+"""Products of two exponentials stay inside a precision's range below this share of its largest logarithm."""
 
 
 def check_population(population: CountPopulation, initial: EmbMLPParameters) -> None:
@@ -61,7 +61,7 @@ def _exponential_parts(
     tops = left.max(axis=1, keepdims=True), right.max(axis=1, keepdims=True)
     left -= tops[0]
     right -= tops[1]
-    if -float(left.min()) - float(right.min()) > _LARGEST_SPREAD:
+    if -float(left.min()) - float(right.min()) > _LARGEST_SPREAD * np.log(np.finfo(left.dtype).max):
         return None
     return np.exp(left, out=left), np.exp(right, out=right), tops[0] + tops[1].T
 

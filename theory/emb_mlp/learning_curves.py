@@ -16,15 +16,15 @@ import numpy as np
 
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Positive, Rate, Size, checked
-from theory.emb_mlp.activation import ActivationLike, as_activation
+from theory.emb_mlp.activation import Activation, ActivationLike, as_activation
 from theory.emb_mlp.batch_noise import Batching
 from theory.emb_mlp.gradient import scores
 from theory.emb_mlp.mean_training import MeanTraining, SGDSettings, single_precision
-from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError
 from theory.integrate.adam import AdamSettings
 from theory.integrate.first_passage import first_passage
-from theory.statistics.counts import TRAINING, count_population
+from theory.statistics.counts import TRAINING, CountPopulation, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task
 
@@ -94,6 +94,7 @@ def predict_learning(
     seeds: Sequence[Annotated[int, Between(0)]] = (0,),
     growth: Annotated[float, Between(1.001, 2)] = 1.2,
     tolerance: Positive = 3e-3,
+    scatter: bool = True,
 ) -> LearningCurves:
     """Return the loss and accuracy curves that training an Emb-MLP on a task will have.
 
@@ -120,6 +121,9 @@ def predict_learning(
         Curves are recorded, and noise and clipping computed anew, at steps that grow by this factor.
     tolerance : float, optional
         Of the integrator, for one of its steps, relative to each matrix.
+    scatter : bool, optional
+        Whether the weights scatter about their mean, as batches make them; else the curves are those of the
+        mean course.
 
     Raises
     ------
@@ -139,14 +143,23 @@ def predict_learning(
         rng = np.random.default_rng(seed)
         population = single_precision(count_population(task, draw_tables(task, rng)))
         start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
-        training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance)
-        found.append([scores(population, now, sigma) for now in training.follow(start, steps)])
+        noise = rng.spawn(1)[0] if scatter else None
+        training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance, noise)
+        found.append([_mean_scores(population, now.seen, sigma) for now in training.follow(start, steps)])
     names = [name for name in found[0][0] if name != TRAINING]
     loss, accuracy = (
         {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}
         for part in (0, 1)
     )
     return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
+
+
+def _mean_scores(
+    population: CountPopulation, seen: Sequence[Matrices], activation: Activation
+) -> dict[str, tuple[float, float]]:
+    """Return each data set's loss and accuracy, averaged over some weights."""
+    each = [scores(population, now, activation) for now in seen]
+    return {name: tuple(np.mean([at[name] for at in each], axis=0).tolist()) for name in each[0]}
 
 
 def training_size(task: Task) -> int:

@@ -1,4 +1,4 @@
-r"""The mean course of minibatch training, as a flow: SGD, or Adam with the noise in its second moment.
+r"""The mean course of minibatch training, as a flow, and the scatter of runs about it: SGD and AdamW.
 
 Batches of B sequences, drawn without replacement from n, have gradients :math:`\hat g` with
 
@@ -15,25 +15,32 @@ decay, SGD and AdamW follow on average
     \dot\theta = -\frac{\bar g / D}{\sqrt{\hat v} + \epsilon} - \lambda\theta, \quad
     \dot v = \frac{1 - \beta_2}{\eta}\Bigl(\frac{E\hat g^2}{D^2} - v\Bigr).
 
-Left out: what the scatter of the weights about their mean does to the mean, that a step has a finite size,
-and Adam's first moment, which lags by β1/(1 − β1) steps.
+Both moments are means over the scatter ζ of the weights (``WeightScatter``) as well. With one draw of it, held
+between two recorded steps,
+
+.. math:: \bar g \to \tfrac12\bigl(\bar g(\theta + \zeta) + \bar g(\theta - \zeta)\bigr),
+
+which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is that of independent batches: a
+reshuffled epoch has less of it, and a correlation of its batches instead.
+
+Left out: that a step has a finite size, and Adam's first moment, which lags by β1/(1 − β1) steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from theory.arrays import FloatArray
 from theory.checked import Between, Positive, checked_fields
 from theory.emb_mlp.activation import Activation
+from theory.emb_mlp.batch_gradient import BatchGradient
 from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import population_field
-from theory.emb_mlp.gradient_noise import GradientNoise
 from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.emb_mlp.weight_scatter import WeightScatter, curvature_factors
 from theory.errors import IntegrationError
 from theory.integrate.adam import AdamSettings
 from theory.integrate.chebyshev import RKC
@@ -90,8 +97,23 @@ def single_precision(population: CountPopulation) -> CountPopulation:
     return replace(population, **low)
 
 
+class Moment(NamedTuple):
+    """A point of the course.
+
+    Attributes
+    ----------
+    mean : Matrices
+        The mean of the weights.
+    seen : tuple of Matrices
+        Weights that a run may have there, on average the mean: at these it is evaluated.
+    """
+
+    mean: Matrices
+    seen: tuple[Matrices, ...]
+
+
 class MeanTraining:
-    """The flow of one training run's mean.
+    """The flow of one training run's mean, and the scatter of runs about it.
 
     Parameters
     ----------
@@ -104,6 +126,8 @@ class MeanTraining:
     activation : Activation
     tolerance : float
         Error of one step of the integrator, relative to the root mean square of each matrix.
+    rng : numpy.random.Generator, optional
+        Draws the scatter; without it the weights have none.
     """
 
     def __init__(
@@ -114,17 +138,18 @@ class MeanTraining:
         clip_norm: float,
         activation: Activation,
         tolerance: float,
+        rng: np.random.Generator | None = None,
     ) -> None:
         self.settings, self.tolerance = settings, tolerance
-        self._noise_share, self._clip_norm = batching.factor, clip_norm
-        self._activation = activation
-        self._field = population_field(population, activation)
-        self._noise = GradientNoise(population)
+        self._population, self._activation = population, activation
+        self._batching, self._clip_norm = batching, clip_norm
+        self._rng = rng if batching.factor > 0 else None
+        self._gradient = BatchGradient(population, batching, activation, "live", noise_every=1)
         self._dtype = population.left.dtype
         self._difference = float(np.finfo(self._dtype).eps) ** 0.5
 
-    def follow(self, initial: EmbMLPParameters, steps: Sequence[int]) -> Iterator[Matrices]:
-        """Yield the matrices after each number of steps, in the population's precision.
+    def follow(self, initial: EmbMLPParameters, steps: Sequence[int]) -> Iterator[Moment]:
+        """Yield the weights after each number of steps, in the population's precision.
 
         Raises
         ------
@@ -134,19 +159,21 @@ class MeanTraining:
         y, done = initial.matrices.packed(), 0
         drive = _Drive(self._velocity(initial), self.settings.weight_decay)
         moment = _SecondMoment(self.settings) if isinstance(self.settings, AdamSettings) else None
+        scatter: WeightScatter | None = None
         stepper: RKC | None = None
         for step in steps:
             if step > done:
-                flow = drive.descent(y)
-                squares, divisor = self._squares(initial, y, flow)
+                noise = self._noise(initial, scatter, done)
+                squares, divisor = self._squares(initial, y, done, drive.bend(y, noise), noise)
                 scale = 1.0 if moment is None else moment.scale(squares, step - done)
                 drive.scale = scale / divisor
                 stepper = stepper or self._stepper(drive, y, step)
-                stepper.go_on(step * self.settings.rate, drive.of(y, flow))
+                stepper.go_on(step * self.settings.rate, drive(0.0, y))
                 stepper.atol = self.tolerance * _sizes(initial.unpack(y))
                 _advance(stepper)
                 y, done = stepper.y, step
-            yield self._low(initial, y)
+                scatter = self._scatter(initial, y, drive.scale)
+            yield self._moment(self._low(initial, y), scatter)
 
     def _stepper(self, drive: _Drive, y: FloatArray, step: int) -> RKC:
         options = {"difference": self._difference, "radius_tolerance": _RADIUS}
@@ -156,14 +183,37 @@ class MeanTraining:
         return Matrices(*(matrix.astype(self._dtype) for matrix in initial.unpack(y)))
 
     def _velocity(self, initial: EmbMLPParameters) -> Callable[[FloatArray], FloatArray]:
-        return lambda y: self._field(self._low(initial, y)).packed().astype(np.float64)
+        return lambda y: -self._gradient.mean(self._low(initial, y)).packed().astype(np.float64)
+
+    def _scatter(
+        self, initial: EmbMLPParameters, y: FloatArray, scale: FloatArray | float
+    ) -> WeightScatter | None:
+        if self._rng is None:
+            return None
+        factors = curvature_factors(self._population, self._low(initial, y), self._activation)
+        mobility = self._low(initial, np.broadcast_to(scale, y.shape))
+        return WeightScatter(factors, mobility, self._batching, self.settings.rate)
+
+    def _noise(self, initial: EmbMLPParameters, scatter: WeightScatter | None, done: int) -> FloatArray:
+        """Return a distance from the mean at which the gradient is taken, beside its opposite."""
+        if scatter is None or self._rng is None:
+            return np.zeros(initial.matrices.packed().size)
+        return scatter.independent(done * self.settings.rate, self._rng).packed().astype(np.float64)
+
+    def _moment(self, mean: Matrices, scatter: WeightScatter | None) -> Moment:
+        if scatter is None or self._rng is None:
+            return Moment(mean, (mean,))
+        away = scatter.reshuffled(self._rng)
+        signs = (1, -1)
+        seen = (Matrices(*(m + sign * z for m, z in zip(mean, away, strict=True))) for sign in signs)
+        return Moment(mean, tuple(seen))
 
     def _squares(
-        self, initial: EmbMLPParameters, y: FloatArray, flow: FloatArray
+        self, initial: EmbMLPParameters, y: FloatArray, step: int, mean_square: FloatArray, noise: FloatArray
     ) -> tuple[FloatArray, float]:
         """Return E ĝ² after clipping, and what clipping divides by."""
-        found = self._noise.moments(self._low(initial, y), self._activation)
-        squares = flow**2 + self._noise_share * found.variance.packed()
+        variance = self._gradient.variance(self._low(initial, y + noise), step)
+        squares = mean_square + variance.packed()
         norm, largest = float(np.sqrt(squares.sum())), self._clip_norm
         divisor = max(1.0, norm / largest) if largest > 0 else 1.0
         return squares / divisor**2, divisor
@@ -180,24 +230,34 @@ def _advance(stepper: RKC) -> None:
 
 
 class _Drive:
-    """The velocity: the descent direction, scaled entry by entry, and the decay."""
+    """The velocity: the mean descent direction, scaled entry by entry, and the decay."""
 
     def __init__(self, descent: Callable[[FloatArray], FloatArray], decay: float) -> None:
         self._descent, self._decay = descent, decay
         self.scale: FloatArray | float = 1.0
+        self._bent: FloatArray | float = 0.0
         self._last: tuple[FloatArray, FloatArray] | None = None
 
-    def descent(self, y: FloatArray) -> FloatArray:
+    def bend(self, y: FloatArray, noise: FloatArray) -> FloatArray:
+        """Take the mean over weights at ± this distance; return the mean square of their gradients.
+
+        What the mean over both adds to −ḡ stays as it is until the next call.
+        """
+        here = self._descent_at(y)
+        if not noise.any():
+            return here**2
+        there = self._descent(y + noise), self._descent(y - noise)
+        self._bent = (there[0] + there[1]) / 2 - here
+        return (there[0] ** 2 + there[1] ** 2) / 2
+
+    def _descent_at(self, y: FloatArray) -> FloatArray:
         """Return −ḡ, without computing it anew at the point where the last one was."""
         if self._last is None or self._last[0] is not y:
             self._last = y, self._descent(y)
         return self._last[1]
 
-    def of(self, y: FloatArray, descent: FloatArray) -> FloatArray:
-        return np.asarray(self.scale * descent - self._decay * y)
-
     def __call__(self, _: float, y: FloatArray) -> FloatArray:
-        return self.of(y, self.descent(y))
+        return np.asarray(self.scale * (self._descent_at(y) + self._bent) - self._decay * y)
 
 
 def _sizes(matrices: Matrices) -> FloatArray:
