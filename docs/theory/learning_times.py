@@ -1,7 +1,7 @@
 """When each thing is learned, predicted against observed: the tables and figures of learning_times.md.
 
 python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
-python docs/theory/learning_times.py --predict    make the predictions first: some twenty minutes on a quiet core
+python docs/theory/learning_times.py --predict    predict first: some twenty minutes on a quiet core
 """
 
 from __future__ import annotations

@@ -46,6 +46,12 @@ class Batching:
         return rest / self.size
 
     @property
+    def independent_factor(self) -> float:
+        """The same for independent batches that, less their mean over an epoch, are those that are drawn."""
+        K = self.per_epoch
+        return self.factor if K is None or self.factor == 0 else self.factor * K / (K - 1)
+
+    @property
     def per_epoch(self) -> int | None:
         """K, the number of batches in an epoch; None where batches are independent."""
         if self.size is None or self.n_sequences is None:

@@ -15,13 +15,13 @@ decay, SGD and AdamW follow on average
     \dot\theta = -\frac{\bar g / D}{\sqrt{\hat v} + \epsilon} - \lambda\theta, \quad
     \dot v = \frac{1 - \beta_2}{\eta}\Bigl(\frac{E\hat g^2}{D^2} - v\Bigr).
 
-Both moments are means over the scatter ζ of the weights (``WeightScatter``) as well. With one draw of it, held
-between two recorded steps,
+Both moments are means over the scatter ζ of the weights (``WeightScatter``) as well. With one draw of it,
+held between two recorded steps,
 
 .. math:: \bar g \to \tfrac12\bigl(\bar g(\theta + \zeta) + \bar g(\theta - \zeta)\bigr),
 
-which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is that of independent batches: a
-reshuffled epoch has less of it, and a correlation of its batches instead.
+which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is that of independent
+batches: a reshuffled epoch has less of it, and a correlation of its batches instead.
 
 Left out: that a step has a finite size, and Adam's first moment, which lags by β1/(1 − β1) steps.
 """

@@ -4,7 +4,7 @@ Let D be what multiplies the gradient (1 for SGD, :math:`1/(\sqrt{\hat v} + \eps
 what clipping divides by), H the curvature of the loss and Σ the covariance of one sequence's gradient. With
 the time t = Σ learning rate the distance ζ from the mean course obeys
 
-.. math:: d\zeta = -DH\zeta\,dt + \sqrt{\eta s}\,D\,\Sigma^{1/2} dW, \qquad s = \frac1B\,\frac{n - B}{n - 1}.
+.. math:: d\zeta = -DH\zeta\,dt + \sqrt{\eta s}\,D\,\Sigma^{1/2} dW, \qquad s = \frac1B\,\frac{n}{n - 1}.
 
 Where the model is as often right as it claims to be, Σ = H (the information identity). The covariance of ζ is
 then
@@ -99,7 +99,7 @@ class WeightScatter:
     def __init__(
         self, factors: CurvatureFactors, mobility: Matrices, batching: Batching, rate: float
     ) -> None:
-        self._variance = rate * batching.factor / 2
+        self._variance = rate * batching.independent_factor / 2
         self._half_epoch = rate * (batching.per_epoch or 1) / 2
         pairs = zip(factors.inputs, factors.errors, mobility, strict=True)
         self._blocks = [_Block.of(*pair) for pair in pairs]
