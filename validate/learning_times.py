@@ -39,6 +39,8 @@ class Kept:
     rate: float
     init_rate: float
     curves: LearningCurves
+    scatter: bool = False
+    """Whether the weights scatter, or the curves are those of the mean course alone."""
 
     def is_for(self, config: MemberConfig) -> bool:
         """Return whether a run has this setting."""
@@ -82,8 +84,9 @@ def predict_for(config: MemberConfig, seeds: Sequence[int]) -> LearningCurves:
 
 
 def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
-    """Read the predictions that are kept."""
-    return [_from_json(entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+    """Read the predictions that are kept: of each setting that with scatter before that of the mean course."""
+    found = [_from_json(entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+    return sorted(found, key=lambda kept: not kept.scatter)
 
 
 def _from_json(entry: dict[str, Any]) -> Kept:
@@ -91,7 +94,7 @@ def _from_json(entry: dict[str, Any]) -> Kept:
         {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
     )
     curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
-    return Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves)
+    return Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, entry.get("scatter", False))
 
 
 @dataclass(frozen=True)

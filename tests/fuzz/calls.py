@@ -284,6 +284,7 @@ def _flows() -> dict[str, dict[str, Any]]:
             "seeds": (0,),
             "growth": 1.5,
             "tolerance": 1e-2,
+            "scatter": True,
         },
         "sgd_moments": {
             "population": COUNTS,
@@ -291,6 +292,7 @@ def _flows() -> dict[str, dict[str, Any]]:
             "times": TIMES,
             "rate": 0.1,
             "batch_size": 2,
+            "n_sequences": 6,
             "rung": "coupled",
         },
         "expected_cosine": {"mean": ROWS, "variance": ROWS**2},

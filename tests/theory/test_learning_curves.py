@@ -90,7 +90,7 @@ def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record
     population = single_precision(count_population(task, tables))
     batching = Batching(BATCH, training_size(task))
     training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3)
-    predicted = [scores(population, now, TANH) for now in training.follow(start, steps)]
+    predicted = [scores(population, now.mean, TANH) for now in training.follow(start, steps)]
     for name in ("memory", "reasoning train"):
         mean = np.mean([[at[name][0] for at in run] for run in runs], axis=0)
         ours = np.array([at[name][0] for at in predicted])
@@ -116,20 +116,22 @@ def test_full_batches_of_sgd_are_the_population_flow():
     *_, last = training.follow(start, [0, 20, 50, 100])
     exact = population_flow(population, start, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=EXACT)
     for name in ("W_emb", "W2"):
-        assert np.abs(getattr(last, name) - exact[name][-1]).max() < 1e-3
+        assert np.abs(getattr(last.mean, name) - exact[name][-1]).max() < 1e-3
 
 
 def test_weight_decay_shrinks_what_no_gradient_moves():
     training, start = full_batch(SGDSettings(0.1, weight_decay=0.5))
     *_, last = training.follow(start, [0, 10, 20])
     unseen = 31  # a token that never occurs
-    assert np.allclose(last.W_emb[unseen], math.exp(-1) * start.W_emb[unseen], rtol=1e-3)
+    assert np.allclose(last.mean.W_emb[unseen], math.exp(-1) * start.W_emb[unseen], rtol=1e-3)
 
 
 def test_clipping_bounds_the_speed():
     training, start = full_batch(SGDSettings(1e-3), clip_norm=0.01)
     *_, last = training.follow(start, [0, 10])
-    moved = math.sqrt(sum(float(np.sum((a - b) ** 2)) for a, b in zip(last, start.matrices, strict=True)))
+    moved = math.sqrt(
+        sum(float(np.sum((a - b) ** 2)) for a, b in zip(last.mean, start.matrices, strict=True))
+    )
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
 
 

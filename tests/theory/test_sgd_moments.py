@@ -19,7 +19,7 @@ from theory import (
     labels_of,
     sgd_moments,
 )
-from theory.emb_mlp.sgd_moments import _Stacked
+from theory.emb_mlp.stacked_fields import StackedFields
 
 TASK = Task(
     keys=range(3, 6), reasoning_anchors=(2,), memory_anchors=(1,), n_anchors=1, length=2, vocab_size=10
@@ -38,13 +38,26 @@ def training_set():
     return counts, labels_of(TASK, everything, TABLES)
 
 
-def ensemble(rung, rate, end, n_runs, batch):
+def batches(n, n_runs, batch, reshuffled, rng):
+    """Yield the rows that every run's batch has; None: the full batch."""
+    while True:
+        if batch is None:
+            yield np.arange(n)[None]
+        elif not reshuffled:
+            yield rng.integers(n, size=(n_runs, batch))
+        else:
+            orders = rng.permuted(np.tile(np.arange(n), (n_runs, 1)), axis=1)
+            yield from np.split(orders, n // batch, axis=1)
+
+
+def ensemble(rung, rate, end, n_runs, batch, reshuffled=False):
     """Return the packed weights of many runs of SGD, each on batches of its own; None: the full batch."""
     rng, (counts, labels) = np.random.default_rng(1), training_set()
+    drawn = batches(len(labels), n_runs, batch, reshuffled, rng)
     E, W1, W2 = (np.tile(m, (n_runs, 1, 1)) for m in INITIAL.matrices)
     turned = (0, 2, 1)
     for _ in range(round(end / rate)):
-        rows = rng.integers(len(labels), size=(n_runs, batch)) if batch else np.arange(len(labels))[None]
+        rows = next(drawn)
         c, read = counts[rows], W1 @ W2
         p = np.full((*rows.shape, 10), 0.1)
         if rung == "linearised":
@@ -67,10 +80,11 @@ class Held:
     trace_error: float
 
 
-def held(rung, rate, n_runs, batch=4):
+def held(rung, rate, n_runs, batch=4, reshuffled=False):
     """Hold an ensemble to the prediction: its mean along the predicted shift, and its total variance."""
-    runs = ensemble(rung, rate, END[rung], n_runs, batch)
-    found = sgd_moments(POPULATION, INITIAL, [END[rung]], rate=rate, batch_size=batch, rung=rung)
+    runs = ensemble(rung, rate, END[rung], n_runs, batch, reshuffled)
+    drawing = {"batch_size": batch, "n_sequences": 6 if reshuffled else None}
+    found = sgd_moments(POPULATION, INITIAL, [END[rung]], rate=rate, rung=rung, **drawing)
     shift, P = found.shift[0], found.covariance[0]
     share = shift @ (runs.mean(axis=0) - found.flow[0]) / (shift @ shift)
     share_error = np.sqrt(shift @ P @ shift / n_runs) / (shift @ shift)
@@ -100,6 +114,48 @@ def test_two_thousand_runs_at_a_smaller_rate(rung, record_error):
     assert abs(found.trace - 1) < 0.1 + 3 * found.trace_error
 
 
+STEP_OF_AN_EPOCH = 1 / 6
+"""With six batches to an epoch, sums over its steps differ from integrals by this."""
+
+
+def test_reshuffled_epochs_have_another_mean_and_far_less_variance():
+    """In the middle of the fifteenth epoch, beside what independent batches would do."""
+    end, rate = 4.35, 0.05
+    runs = ensemble("linearised", rate, end, 100, 1, reshuffled=True)
+    ours, independent = (
+        sgd_moments(POPULATION, INITIAL, [end], rate=rate, batch_size=1, n_sequences=n) for n in (6, None)
+    )
+    mean, variance = runs.mean(axis=0), np.trace(np.cov(runs.T))
+    off, other = (np.linalg.norm(mean - at.flow[0] - at.shift[0]) for at in (ours, independent))
+    assert off < other / 2
+    assert variance / np.trace(ours.covariance[0]) == pytest.approx(1, abs=2 * STEP_OF_AN_EPOCH)
+    assert variance < np.trace(independent.covariance[0]) / 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rung", ["coupled", "linearised"])
+def test_two_thousand_reshuffled_runs(rung, record_error):
+    found = held(rung, 0.025, 2000, batch=1, reshuffled=True)
+    record_error("SGD's mean, reshuffled", abs(found.share - 1))
+    record_error("SGD's covariance, reshuffled", abs(found.trace - 1))
+    assert abs(found.share - 1) < 3 * found.share_error + 0.05
+    assert abs(found.trace - 1) < 3 * found.trace_error + 2 * STEP_OF_AN_EPOCH
+
+
+def test_the_variance_is_back_at_the_end_of_an_epoch():
+    """The first epoch is too short for a batch to change later gradients much."""
+    found = sgd_moments(POPULATION, INITIAL, [0.003, 0.006], rate=1e-3, batch_size=1, n_sequences=6)
+    half, end = (np.trace(P) for P in found.covariance)
+    assert end < 1e-3 * half
+
+
+def test_the_full_batch_has_no_noise():
+    full = sgd_moments(POPULATION, INITIAL, [1.0], rate=0.1, batch_size=6, n_sequences=6)
+    many = sgd_moments(POPULATION, INITIAL, [1.0], rate=0.1, batch_size=10**9)
+    assert np.abs(full.covariance).max() == 0
+    assert relative(full.shift, many.shift) < 1e-3
+
+
 @pytest.mark.parametrize("rung", ["coupled", "linearised"])
 def test_without_noise_the_shift_is_that_of_full_batch_descent(rung, record_error):
     end, rates, errors = END[rung], [0.08, 0.04], []
@@ -116,7 +172,7 @@ def test_without_noise_the_shift_is_that_of_full_batch_descent(rung, record_erro
 
 def test_the_curvature_of_the_drift_is_what_noise_samples():
     """E F(θ + ξ) − F(θ) = F''[P]/2, exactly where F is quadratic; a Gaussian's cubic terms cancel too."""
-    rng, model = np.random.default_rng(0), _Stacked(POPULATION, INITIAL, "coupled")
+    rng, model = np.random.default_rng(0), StackedFields(POPULATION, INITIAL, "coupled")
     theta = INITIAL.matrices.packed()
     root = 0.1 * rng.standard_normal((len(theta), len(theta)))
     # Both signs of every axis: their mean is exactly zero and their covariance exactly P.
@@ -134,7 +190,7 @@ def test_the_covariance_is_that_of_every_sequence_by_itself():
         logits = torch.tensor(c) @ E @ W1 @ W2
         found = torch.autograd.grad(logits.mean() - logits[label], weights)
         gradients.append(np.concatenate([g.numpy().ravel() for g in found]))
-    covariance = _Stacked(POPULATION, INITIAL, "coupled").covariance(INITIAL.matrices.packed())
+    covariance = StackedFields(POPULATION, INITIAL, "coupled").covariance(INITIAL.matrices.packed())
     assert relative(covariance, np.cov(np.array(gradients).T, bias=True)) < 1e-12
 
 
@@ -149,5 +205,7 @@ def test_times_may_be_zero_or_come_twice():
 def test_what_is_refused():
     with pytest.raises(InputError, match="1000"):
         sgd_moments(POPULATION, parameters(10, 30, 40), [1.0], rate=0.1, batch_size=4)
+    with pytest.raises(InputError, match="smaller batch"):
+        sgd_moments(POPULATION, INITIAL, [1.0], rate=0.1, batch_size=7, n_sequences=6)
     with pytest.raises(IntegrationError):
         sgd_moments(POPULATION, INITIAL, [100.0], rate=0.1, batch_size=4, rung="coupled")

@@ -10,26 +10,40 @@ time in units of Σ learning rate the covariance P and the mean's distance δ fr
 
 The last term is Euler's: :math:`-\frac\eta2 JF = -\frac\eta4 \nabla|\nabla L|^2`. The one before it is Itô's:
 noise samples the curvature of the drift, and P is of order η/b. What is left out is of order η².
+
+Batches of a reshuffled epoch of length T add up to all n sequences, so that each sequence's noise is a
+Brownian bridge. Let F_i be the descent direction of sequence i and M_i how far its noise, at rate one, has
+moved the weights since the epoch began: :math:`\dot M_i = JM_i + F_i - F`. The bridge takes from P, and a
+batch's correlation with those before it in its epoch adds to δ:
+
+.. math::
+    P = A - \frac{\eta s}{T}\, E\,M_i M_i^\top, \quad
+    \dot A = JA + AJ^\top + \eta s\, \Sigma_1, \qquad
+    \dot\delta = \dots - \frac{\eta c}{T}\, E\,F_i' M_i,
+
+with Σ_1 that of one sequence, :math:`s = \frac1b\frac{n}{n-1}` and :math:`c = \frac1b\frac{n-b}{n-1}`. At an
+epoch's end A becomes P, and M zero. For short epochs the new term is
+:math:`-\frac{\eta c}4\nabla E|\nabla L_i - \nabla L|^2`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Positive, Size, checked
+from theory.emb_mlp.batch_noise import Batching
 from theory.emb_mlp.gradient import check_population
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.emb_mlp.stacked_fields import Rung, StackedFields
 from theory.errors import InputError, IntegrationError
 from theory.integrate.trajectory import check_times
 from theory.statistics.counts import CountPopulation
 
-Rung = Literal["coupled", "linearised"]
 _MOST_PARAMETERS = 1000
 """P has the square of this many entries, and each derivative takes as many fields."""
 _MOST_PAIRS = 20_000
@@ -68,6 +82,7 @@ def sgd_moments(
     *,
     rate: Positive,
     batch_size: Size,
+    n_sequences: Size | None = None,
     rung: Rung = "linearised",
 ) -> SGDMoments:
     r"""Return the mean and the covariance of SGD on batches, to first order in its learning rate.
@@ -83,7 +98,9 @@ def sgd_moments(
     rate : float
         η.
     batch_size : int
-        b; batches are drawn independently of each other.
+        b.
+    n_sequences : int, optional
+        n, how many sequences an epoch draws without replacement; None draws every batch independently.
     rung : {"coupled", "linearised"}, optional
         p ≡ u, or the softmax to first order about it.
 
@@ -97,43 +114,103 @@ def sgd_moments(
     check_population(population, initial)
     checked = check_times(times)
     _check_size(initial, population)
-    model = _Stacked(population, initial, rung)
     start = initial.matrices.packed()
-    n = len(start)
-
-    def velocity(_: float, y: FloatArray) -> FloatArray:
-        theta, delta, P = y[:n], y[n : 2 * n], y[2 * n :].reshape(n, n)
-        F, J = model.field(theta[None])[0], model.jacobian(theta)
-        drift = J @ (delta - rate / 2 * F) + model.curvature(theta, P) / 2
-        spread = J @ P
-        spread = spread + spread.T + rate / batch_size * model.covariance(theta)
-        return np.concatenate([F, drift, spread.ravel()])
-
-    y0 = np.concatenate([start, np.zeros(n + n * n)])
-    # SciPy wants each time once and some time to pass.
+    noise = _Noise.of(rate, Batching(batch_size, n_sequences))
+    course = _Course(StackedFields(population, initial, rung), rate, noise, len(start))
+    # SciPy wants each time once.
     distinct, which = np.unique(checked, return_inverse=True)
-    values = y0[None]
-    if distinct[-1] > 0:
-        values = _solve(velocity, y0, distinct, float(np.linalg.norm(start)), n).T
-    values = values[which]
+    values = course.follow(start, distinct)[which]
+    n = len(start)
     return SGDMoments(checked, values[:, :n], values[:, n : 2 * n], values[:, 2 * n :].reshape(-1, n, n))
 
 
-def _solve(velocity: Velocity, y0: FloatArray, times: FloatArray, size: float, n: int) -> FloatArray:
-    """Return the solution, one column for each time, or say where it ends: the coupled flow may blow up."""
+@dataclass(frozen=True)
+class _Noise:
+    """ηs, ηc and the length T of an epoch; T is infinite for independent batches."""
+
+    free: float
+    drawn: float
+    epoch: float
+
+    @classmethod
+    def of(cls, rate: float, batching: Batching) -> _Noise:
+        K = batching.per_epoch
+        epoch = np.inf if K is None else K * rate
+        return cls(rate * batching.independent_factor, rate * batching.factor, epoch)
+
+
+class _Course:
+    """Flow, shift and covariance in time: independent batches throughout, or one epoch after another.
+
+    The state is θ, δ, A and, where epochs are reshuffled, every sequence's M.
+    """
+
+    def __init__(self, model: StackedFields, rate: float, noise: _Noise, n: int) -> None:
+        self._model, self._rate, self._noise, self._n = model, rate, noise, n
+        self._bridged = bool(np.isfinite(noise.epoch))
+        self._moved = (n, model.n_pairs if self._bridged else 0)
+
+    def follow(self, start: FloatArray, times: FloatArray) -> FloatArray:
+        """Return θ, δ and P at increasing times, shape (n_times, 2n + n²)."""
+        n, size, begin = self._n, float(np.linalg.norm(start)), 0.0
+        y = np.concatenate([start, np.zeros(n + n * n + n * self._moved[1])])
+        found: list[FloatArray] = []
+        while len(found) < len(times):
+            end = min(begin + self._noise.epoch, times[-1])
+            inside = times[len(found) :][times[len(found) :] <= end * (1 + 1e-12)]
+            stops = np.unique([*np.minimum(inside, end), end])
+            states = _solve(self._velocity, y, begin, stops, size, n)
+            found += [self._observed(states[np.searchsorted(stops, min(t, end))]) for t in inside]
+            y, begin = self._next_epoch(states[-1]), end
+        return np.array(found)
+
+    def _covariance(self, y: FloatArray) -> FloatArray:
+        n = self._n
+        A, M = y[2 * n : 2 * n + n * n].reshape(n, n), self._moves(y)
+        return A - self._noise.free / self._noise.epoch * M @ M.T
+
+    def _moves(self, y: FloatArray) -> FloatArray:
+        """Return every M_i, times the root of its share, shape (n, n_pairs)."""
+        return y[2 * self._n + self._n**2 :].reshape(self._moved)
+
+    def _observed(self, y: FloatArray) -> FloatArray:
+        return np.concatenate([y[: 2 * self._n], self._covariance(y).ravel()])
+
+    def _next_epoch(self, y: FloatArray) -> FloatArray:
+        return np.concatenate([self._observed(y), np.zeros(self._moves(y).size)])
+
+    def _velocity(self, _: float, y: FloatArray) -> FloatArray:
+        n, model = self._n, self._model
+        theta, delta, A, M = y[:n], y[n : 2 * n], y[2 * n : 2 * n + n * n].reshape(n, n), self._moves(y)
+        F, J = model.field(theta[None])[0], model.jacobian(theta)
+        drift = J @ (delta - self._rate / 2 * F) + model.curvature(theta, self._covariance(y)) / 2
+        spread = J @ A
+        spread = spread + spread.T + self._noise.free * model.covariance(theta)
+        if self._bridged:
+            drift -= self._noise.drawn / self._noise.epoch * model.turned(theta, M)
+            M = J @ M + model.deviations(theta)
+        return np.concatenate([F, drift, spread.ravel(), M.ravel()])
+
+
+def _solve(
+    velocity: Velocity, y0: FloatArray, begin: float, times: FloatArray, size: float, n: int
+) -> FloatArray:
+    """Return the solution, one row for each time, or say where it ends: the coupled flow may blow up."""
 
     def far(_: float, y: FloatArray) -> float:
         return _FAR * size - float(np.linalg.norm(y[:n]))
 
+    if times[-1] <= begin:
+        return np.tile(y0, (len(times), 1))
     far.terminal = True  # type: ignore[attr-defined]
     atol = 1e-7 * size / np.sqrt(n)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = solve_ivp(velocity, (0.0, times[-1]), y0, t_eval=times, events=far, rtol=1e-5, atol=atol)
+        found = solve_ivp(velocity, (begin, times[-1]), y0, t_eval=times, events=far, rtol=1e-5, atol=atol)
     if found.status != 0 or not np.isfinite(found.y).all():
-        reached = float(found.t_events[0][0]) if found.status == 1 and found.t_events else 0.0
+        reached = float(found.t_events[0][0]) if found.status == 1 and found.t_events else begin
         problem = "the weights leave every bound."
         raise IntegrationError("sgd_moments", problem, reached, "Ask for earlier times")
-    return np.asarray(found.y)
+    return np.asarray(found.y.T)
 
 
 def _check_size(initial: EmbMLPParameters, population: CountPopulation) -> None:
@@ -145,69 +222,3 @@ def _check_size(initial: EmbMLPParameters, population: CountPopulation) -> None:
     if pairs > _MOST_PAIRS:
         problem, remedy = "are too many pairs of counts and label", "give a smaller task"
         raise InputError("population", pairs, problem, remedy)
-
-
-class _Stacked:
-    """The rung's field at many weights at once, its derivatives and one sequence's covariance."""
-
-    def __init__(self, population: CountPopulation, initial: EmbMLPParameters, rung: Rung) -> None:
-        self._initial, self._live = initial, rung == "linearised"
-        self._C, self._S = population.token_label_matrix(), population.cooccurrence()
-        i, j = np.nonzero(population.weights)
-        row, self._labels = np.nonzero(population.label_distributions[i, j])
-        i, j = i[row], j[row]
-        self._counts = population.left[i] + population.right[j]
-        self._shares = population.weights[i, j] * population.label_distributions[i, j, self._labels]
-
-    def _matrices(self, vectors: FloatArray) -> Matrices:
-        cuts = np.cumsum([m.size for m in self._initial.matrices])[:-1]
-        parts = zip(np.split(vectors, cuts, axis=1), self._initial.matrices, strict=True)
-        return Matrices(*(part.reshape(-1, *m.shape) for part, m in parts))
-
-    def field(self, vectors: FloatArray) -> FloatArray:
-        """Return F at every row of weights, shape (k, n)."""
-        now = self._matrices(vectors)
-        drive = np.broadcast_to(self._C, (len(vectors), *self._C.shape))
-        if self._live:
-            B = now.W_emb @ now.W1 @ now.W2
-            drive = drive - self._S @ (B - B.mean(axis=2, keepdims=True)) / len(self._S)
-        return _pulled_back(now, drive)
-
-    def jacobian(self, theta: FloatArray) -> FloatArray:
-        """Return F' by central differences, exact for the coupled rung's quadratic field."""
-        step = 1e-4 * float(np.sqrt(np.mean(theta**2)))
-        moves = step * np.eye(len(theta))
-        return np.asarray((self.field(theta + moves) - self.field(theta - moves)).T / (2 * step))
-
-    def curvature(self, theta: FloatArray, P: FloatArray) -> FloatArray:
-        """Return F''[P] by second differences along P's principal axes."""
-        values, axes = np.linalg.eigh(P)
-        if values[-1] <= 0:
-            return np.zeros_like(theta)
-        kept = values > 1e-9 * values[-1]
-        step = 1e-2 * float(np.linalg.norm(theta))
-        moves = step * axes[:, kept].T
-        bent = self.field(theta + moves) + self.field(theta - moves) - 2 * self.field(theta[None])
-        return np.asarray(values[kept] @ bent / step**2)
-
-    def covariance(self, theta: FloatArray) -> FloatArray:
-        """Return the covariance of one sequence's gradient, shape (n, n)."""
-        now = self._matrices(theta[None])
-        d = len(self._S)
-        p = np.full((len(self._counts), d), 1 / d)
-        if self._live:
-            logits = self._counts @ (now.W_emb @ now.W1 @ now.W2)[0]
-            p += (logits - logits.mean(axis=1, keepdims=True)) / d
-        residual = -p
-        residual[np.arange(len(p)), self._labels] += 1
-        gradients = _pulled_back(now, self._counts[:, :, None] * residual[:, None])
-        mean = self._shares @ gradients
-        return np.asarray((self._shares[:, None] * gradients).T @ gradients - np.outer(mean, mean))
-
-
-def _pulled_back(now: Matrices, drive: FloatArray) -> FloatArray:
-    """Return the velocities of the three matrices for M = −∂L/∂B, packed, shape (k, n)."""
-    W_emb, W1, W2 = (np.swapaxes(m, 1, 2) for m in now)
-    backward = W_emb @ drive
-    parts = drive @ (W2 @ W1), backward @ W2, W1 @ backward
-    return np.concatenate([part.reshape(len(drive), -1) for part in parts], axis=1)

@@ -53,6 +53,7 @@ _BUILDERS = {
     "saddle": "saddle.saddle",
     "batch variance": "batches.batch_variance",
     "epoch variance": "batches.epoch_variance",
+    "reshuffled scatter": "scatter.reshuffled_scatter",
     "sgd mean": "sgd_moments.sgd_mean",
     "sgd covariance": "sgd_moments.sgd_covariance",
     "adam step": "adam.adam_step",

@@ -40,6 +40,7 @@ TITLES = {
     "saddle": "What waits at a saddle follows the coupled flow of the labels that are left",
     "batch variance": "The variance of a batch's mean, drawn without replacement",
     "epoch variance": "The variance of a displacement over part of an epoch",
+    "reshuffled scatter": "The scatter of the weights at the end of a reshuffled epoch",
     "sgd mean": "How far the mean of SGD is from its flow, to first order in the rate",
     "sgd covariance": "The covariance of SGD about its mean, to first order in the rate",
     "adam step": "A steady gradient over the root of its mean square: the sign of g without noise",

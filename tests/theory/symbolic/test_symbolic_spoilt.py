@@ -99,6 +99,7 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "saddle": ("saddle.left_of_labels", lambda _: anything_left),
     "batch variance": ("batches.share_of_batches", lambda right: lambda members: right(1) ** members),
     "epoch variance": ("batches.pair_covariance", times(-1)),
+    "reshuffled scatter": ("scatter.left_of_mean", times(2)),
     "sgd mean": ("sgd_moments.flowed", times(2)),
     "sgd covariance": ("sgd_moments._second_moments", lambda _: independent),
     "adam step": ("adam.corrected", times(2)),

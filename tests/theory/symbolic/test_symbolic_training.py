@@ -12,7 +12,7 @@ from theory.emb_mlp.adaptive import _share
 from theory.emb_mlp.batch_noise import Batching, Scatter
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.parameters import Matrices
-from theory.emb_mlp.sgd_moments import _Stacked
+from theory.emb_mlp.stacked_fields import StackedFields
 from theory.integrate.adam import AdamW
 from theory.symbolic import find_derivation
 
@@ -77,7 +77,7 @@ def test_sgd_beside_its_flow() -> None:
     """The rates of the shift and of the covariance, by central differences of error h²."""
     population, initial, h, rate = small_example().population, parameters(), 0.02, 0.1
     found = sgd_moments(population, initial, [0.5 - h, 0.5, 0.5 + h], rate=rate, batch_size=4, rung="coupled")
-    model, theta = _Stacked(population, initial, "coupled"), found.flow[1]
+    model, theta = StackedFields(population, initial, "coupled"), found.flow[1]
     f, J, P = model.field(theta[None]).T, model.jacobian(theta), found.covariance[1]
     spread = find_derivation("sgd covariance").function()(J, P, rate, model.covariance(theta) / 4)
     assert relative((found.covariance[2] - found.covariance[0]) / (2 * h), spread) < 1e-2

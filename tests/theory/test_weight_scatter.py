@@ -1,0 +1,166 @@
+"""The scatter of weights under batches: its variance along one direction, its factors, and training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.theory.test_learning_curves import BATCH, CLIP, start_of, tiny_task, trained
+from theory import (
+    TANH,
+    EmbMLPParameters,
+    SGDSettings,
+    count_population,
+    draw_tables,
+    enumerate_population,
+    labels_of,
+)
+from theory.emb_mlp.batch_noise import Batching
+from theory.emb_mlp.gradient import scores
+from theory.emb_mlp.learning_curves import recorded_steps, training_size
+from theory.emb_mlp.mean_training import MeanTraining
+from theory.emb_mlp.parameters import Matrices
+from theory.emb_mlp.weight_scatter import (
+    CurvatureFactors,
+    WeightScatter,
+    curvature_factors,
+    independent_share,
+    reshuffled_share,
+)
+
+
+def variance_of_steps(kept: float, n: int, covariance: np.ndarray) -> float:
+    """Return the variance of Σ kept^(n-1-j) ξ_j for noise of this covariance."""
+    weights = kept ** np.arange(n - 1, -1, -1.0)
+    return float(weights @ covariance @ weights)
+
+
+@pytest.mark.parametrize("decay", [2e-5, 1e-3, 1e-2])
+def test_reshuffled_epochs_against_their_own_recursion(decay, record_error):
+    """One direction of curvature λ and noise λ: θ → (1 − ηλ)θ − ηξ, whose ξ add up to zero over K steps."""
+    K = 300
+    epoch = (np.eye(K) - 1 / K) * decay
+    exact = variance_of_steps(1 - decay, K, epoch) / (1 - (1 - decay) ** (2 * K))
+    predicted = float(reshuffled_share(np.array(decay * K / 2))) / 2
+    error = abs(predicted / exact - 1)
+    record_error("scatter of reshuffled batches", error)
+    assert error < 2 * decay + 1e-4  # what a step of finite size adds
+
+
+def test_independent_batches_against_their_own_recursion():
+    decay, n = 1e-3, 700
+    exact = variance_of_steps(1 - decay, n, decay * np.eye(n))
+    assert independent_share(np.array(decay * n)) / 2 == pytest.approx(exact, rel=2e-3)
+
+
+def test_the_variance_of_independent_batches_less_their_mean_is_that_of_drawn_ones():
+    """By enumeration: 12 numbers in batches of 3."""
+    numbers = np.random.default_rng(0).normal(size=12)
+    batching = Batching(3, 12)
+    rng = np.random.default_rng(1)
+    drawn = np.array([rng.permutation(numbers)[:3].mean() for _ in range(5_000)])
+    assert batching.factor * numbers.var() == pytest.approx(drawn.var(), rel=0.1)
+    assert batching.independent_factor * (1 - 1 / 4) == pytest.approx(batching.factor)
+    assert Batching(12, 12).independent_factor == 0
+    assert Batching(3, None).independent_factor == pytest.approx(1 / 3)
+
+
+def small(seed: int = 3):
+    task, rng = tiny_task(), np.random.default_rng(seed)
+    tables = draw_tables(task, rng)
+    return task, tables, count_population(task, tables), start_of(task, rng)
+
+
+def test_factors_are_means_over_sequences(record_error):
+    """Against every sequence's own gradient, one after another."""
+    task, tables, population, start = small()
+    everything = enumerate_population(task)
+    rows = ~everything.held_out
+    x, y = everything.sequences[rows], labels_of(task, everything, tables)[rows]
+    c = np.zeros((len(x), task.vocab_size))
+    for column in x.T:
+        c[np.arange(len(x)), column] += 1
+    e = c @ start.W_emb
+    value = np.tanh(e @ start.W1)
+    logits = value @ start.W2
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    residual = p - np.eye(task.vocab_size)[y]
+    delta = residual @ start.W2.T * (1 - value**2)
+    found = curvature_factors(population, start.matrices, TANH)
+    for ours, entering in zip(found.inputs, (c, e, value), strict=True):
+        record_error("factors of curvature", float(np.abs(ours - entering.T @ entering / len(x)).max()))
+        assert np.allclose(ours, entering.T @ entering / len(x), atol=1e-12)
+    for ours, leaving in zip(found.errors, (delta @ start.W1.T, delta, residual), strict=True):
+        assert np.allclose(ours, leaving.T @ leaving / len(x), atol=1e-12)
+
+
+def random_factors(shapes, rng) -> CurvatureFactors:
+    def positive(n):
+        root = rng.normal(size=(n, n))
+        return root @ root.T / n
+
+    return CurvatureFactors(tuple(positive(n) for n, _ in shapes), tuple(positive(m) for _, m in shapes))
+
+
+def test_draws_have_the_covariance_of_the_formula():
+    """Against P of the whole matrix, by an eigendecomposition of D^½(A ⊗ G)D^½ with D = r cᵀ."""
+    rng = np.random.default_rng(0)
+    shapes = [(3, 2), (2, 3), (3, 4)]
+    factors = random_factors(shapes, rng)
+    outer = [np.outer(rng.uniform(0.5, 2, n), rng.uniform(0.5, 2, m)) for n, m in shapes]
+    rate, batching = 0.1, Batching(4, 40)
+    scatter = WeightScatter(factors, Matrices(*outer), batching, rate)
+    draws = [scatter.reshuffled(rng) for _ in range(4_000)]
+    for k, D in enumerate(outer):
+        root = np.sqrt(D.ravel())
+        A = root[:, None] * np.kron(factors.inputs[k], factors.errors[k]) * root
+        values, vectors = np.linalg.eigh(A)
+        u = np.maximum(values, 1e-12) * 10 * rate / 2
+        inner = vectors * (1 - np.tanh(u) / u) @ vectors.T
+        P = rate * (40 / 39) / 4 / 2 * root[:, None] * inner * root
+        sample = np.cov(np.array([draw[k].ravel() for draw in draws]).T)
+        assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
+
+
+def test_what_has_relaxed_scatters_by_its_mobility_alone():
+    rng = np.random.default_rng(0)
+    shapes = [(30, 20), (20, 30), (30, 40)]
+    mobility = Matrices(*(rng.uniform(0.1, 10, shape) for shape in shapes))
+    batching = Batching(4, None)
+    scatter = WeightScatter(random_factors(shapes, rng), mobility, batching, 0.1)
+    for draw, D in zip(scatter.independent(1e12, rng), mobility, strict=True):
+        assert np.mean(draw**2 / D) == pytest.approx(0.1 / 4 / 2, rel=0.15)
+
+
+def test_full_batches_do_not_scatter():
+    task, _, population, start = small()
+    n = training_size(task)
+    training = MeanTraining(
+        population, SGDSettings(0.1), Batching(n, n), CLIP, TANH, 1e-3, np.random.default_rng(0)
+    )
+    for now in training.follow(start, [0, 20, 40]):
+        assert now.seen == (now.mean,)
+
+
+def seen_losses(population, start: EmbMLPParameters, settings, steps, rng):
+    batching = Batching(BATCH, training_size(tiny_task()))
+    training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3, rng)
+    rows = [
+        [scores(population, at, TANH)["memory"][0] for at in now.seen]
+        for now in training.follow(start, steps)
+    ]
+    return np.array([np.mean(row) for row in rows])
+
+
+def test_scatter_delays_learning_as_training_has_it(record_error):
+    """At a rate so large that the mean course, without scatter, is ahead of training."""
+    task, tables, population, start = small()
+    settings, steps = SGDSettings(2.0), recorded_steps(180, 1.3)
+    runs = [trained(task, tables, start, settings, steps, order) for order in range(2)]
+    observed = np.mean([[at["memory"][0] for at in run] for run in runs], axis=0)
+    plain = seen_losses(population, start, settings, steps, None)
+    scattered = seen_losses(population, start, settings, steps, np.random.default_rng(0))
+    late = slice(len(steps) // 2, None)
+    off, on = (np.abs(ours - observed)[late].mean() for ours in (plain, scattered))
+    record_error("scatter in learning curves", float(on))
+    assert on < off / 2
