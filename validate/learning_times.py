@@ -84,7 +84,7 @@ def predict_for(config: MemberConfig, seeds: Sequence[int]) -> LearningCurves:
 
 
 def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
-    """Read the predictions that are kept: of each setting that with scatter before that of the mean course."""
+    """Read what is kept; of each setting, the prediction with scatter stands before the mean course."""
     found = [_from_json(entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
     return sorted(found, key=lambda kept: not kept.scatter)
 
