@@ -3,6 +3,7 @@
 python docs/theory/weight_scatter_numbers.py averaged      weights and their average over an epoch, SGD 0.5
 python docs/theory/weight_scatter_numbers.py bent          what bends the mean of a small task's runs
 python docs/theory/weight_scatter_numbers.py times         steps to half accuracy on a small task
+python docs/theory/weight_scatter_numbers.py new           the same at settings chosen afterwards, and R²
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from theory.emb_mlp.learning_curves import recorded_steps, training_size
 from theory.emb_mlp.mean_training import MeanTraining, Moment, single_precision
 from theory.emb_mlp.parameters import Matrices
 from theory.integrate.first_passage import first_passage
+from validate.learning_times import r_squared
 
 Settings = AdamSettings | SGDSettings
 Scores = dict[str, tuple[float, float]]
@@ -51,6 +53,13 @@ SETTINGS = [
     (SGDSettings(1.0), 0.5, 2500),
     (AdamSettings(1e-3), 0.6, 4000),
     (AdamSettings(3e-3), 0.6, 1500),
+]
+NEW = [
+    (SGDSettings(0.6), 0.7, 4000),
+    (SGDSettings(0.6), 0.35, 2500),
+    (AdamSettings(2e-3), 0.4, 2500),
+    (AdamSettings(2e-3), 0.75, 2000),
+    (AdamSettings(5e-3), 0.5, 1500),
 ]
 PARTS = ("memory", "reasoning train")
 
@@ -167,10 +176,11 @@ def half_times(steps: Sequence[int], curve: Sequence[Scores]) -> list[float]:
     ]
 
 
-def times() -> None:
-    """Print steps to half accuracy: mean course, with scatter, and two runs."""
+def times(chosen: Sequence[tuple[Settings, float, int]] = SETTINGS) -> None:
+    """Print steps to half accuracy: mean course, with scatter, and two runs; and R² of their logs."""
     print("| setting | data set | mean course | with scatter | runs |\n| --- | --- | --- | --- | --- |")
-    for settings, init_rate, n_steps in SETTINGS:
+    every: list[list[float]] = []
+    for settings, init_rate, n_steps in chosen:
         setting = Setting(SMALL, settings, init_rate)
         population, *_ = setting.start()
         K = setting.per_epoch
@@ -184,6 +194,15 @@ def times() -> None:
             name = f"{type(settings).__name__[:-8]} {settings.rate:g}, γ = {init_rate:g}"
             cells = [f"{row[k]:.0f}" for row in found]
             print(f"| {name} | {part} | {cells[0]} | {cells[1]} | {', '.join(cells[2:])} |", flush=True)
+            every.append(
+                [min(row[k], steps[-1]) for row in found]
+                if all(np.isfinite(row[k]) for row in found[2:])
+                else []
+            )
+    logs = np.log2(np.array([row for row in every if row]))
+    observed = logs[:, 2:].ravel()
+    for column, name in enumerate(("mean course", "with scatter")):
+        print(f"R², {name}: {r_squared(observed.tolist(), np.repeat(logs[:, column], 2).tolist()):.3f}")
 
 
 def seen(population: CountPopulation, at: Moment) -> Scores:
@@ -193,4 +212,4 @@ def seen(population: CountPopulation, at: Moment) -> Scores:
 
 
 if __name__ == "__main__":
-    {"averaged": averaged, "bent": bent, "times": times}[sys.argv[1]]()
+    {"averaged": averaged, "bent": bent, "times": times, "new": lambda: times(NEW)}[sys.argv[1]]()
