@@ -14,6 +14,7 @@ from theory.emb_mlp.gradient import population_field
 from theory.emb_mlp.gradient_noise import GradientNoise
 from theory.emb_mlp.mean_training import single_precision
 from theory.emb_mlp.parameters import Matrices
+from theory.emb_mlp.weight_scatter import curvature_factors
 
 EPOCHS = 2
 
@@ -29,8 +30,12 @@ def bench_learning() -> dict[str, Any]:
     work: dict[str, Callable[[], object]] = {
         "one gradient of the population": lambda: field(weights),
         "its noise, entry by entry": lambda: noise.moments(weights, TANH),
+        "factors of the weights' scatter": lambda: curvature_factors(population, weights, TANH),
         f"curves, AdamW 1e-4, {EPOCHS} epochs": lambda: predict_learning(
             task, settings, init_rate=0.5, n_epochs=EPOCHS
+        ),
+        "the same of the mean course alone": lambda: predict_learning(
+            task, settings, init_rate=0.5, n_epochs=EPOCHS, scatter=False
         ),
     }
     return {

@@ -8,7 +8,6 @@ import pytest
 from tests.theory.test_learning_curves import BATCH, CLIP, start_of, tiny_task, trained
 from theory import (
     TANH,
-    EmbMLPParameters,
     SGDSettings,
     count_population,
     draw_tables,
@@ -29,7 +28,7 @@ from theory.emb_mlp.weight_scatter import (
 )
 
 
-def variance_of_steps(kept: float, n: int, covariance: np.ndarray) -> float:
+def variance_of_steps(kept, n, covariance):
     """Return the variance of Σ kept^(n-1-j) ξ_j for noise of this covariance."""
     weights = kept ** np.arange(n - 1, -1, -1.0)
     return float(weights @ covariance @ weights)
@@ -65,8 +64,8 @@ def test_the_variance_of_independent_batches_less_their_mean_is_that_of_drawn_on
     assert Batching(3, None).independent_factor == pytest.approx(1 / 3)
 
 
-def small(seed: int = 3):
-    task, rng = tiny_task(), np.random.default_rng(seed)
+def small():
+    task, rng = tiny_task(), np.random.default_rng(3)
     tables = draw_tables(task, rng)
     return task, tables, count_population(task, tables), start_of(task, rng)
 
@@ -94,12 +93,13 @@ def test_factors_are_means_over_sequences(record_error):
         assert np.allclose(ours, leaving.T @ leaving / len(x), atol=1e-12)
 
 
-def random_factors(shapes, rng) -> CurvatureFactors:
+def random_factors(shapes, rng):
     def positive(n):
         root = rng.normal(size=(n, n))
         return root @ root.T / n
 
-    return CurvatureFactors(tuple(positive(n) for n, _ in shapes), tuple(positive(m) for _, m in shapes))
+    (a, b, c), (d, e, f) = ([positive(shape[side]) for shape in shapes] for side in (0, 1))
+    return CurvatureFactors((a, b, c), (d, e, f))
 
 
 def test_draws_have_the_covariance_of_the_formula():
@@ -142,7 +142,7 @@ def test_full_batches_do_not_scatter():
         assert now.seen == (now.mean,)
 
 
-def seen_losses(population, start: EmbMLPParameters, settings, steps, rng):
+def seen_losses(population, start, settings, steps, rng):
     batching = Batching(BATCH, training_size(tiny_task()))
     training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3, rng)
     rows = [

@@ -159,7 +159,11 @@ def _mean_scores(
 ) -> dict[str, tuple[float, float]]:
     """Return each data set's loss and accuracy, averaged over some weights."""
     each = [scores(population, now, activation) for now in seen]
-    return {name: tuple(np.mean([at[name] for at in each], axis=0).tolist()) for name in each[0]}
+    found = {}
+    for name in each[0]:
+        loss, accuracy = np.mean([at[name] for at in each], axis=0)
+        found[name] = float(loss), float(accuracy)
+    return found
 
 
 def training_size(task: Task) -> int:

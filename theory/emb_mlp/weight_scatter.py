@@ -42,13 +42,13 @@ _SMALL = 1e-2
 
 def independent_share(decay: FloatArray) -> FloatArray:
     """Return f for independent batches; ``decay`` is λt."""
-    return -np.expm1(-2 * decay)
+    return np.asarray(-np.expm1(-2 * decay))
 
 
 def reshuffled_share(half: FloatArray) -> FloatArray:
     """Return f at the end of a reshuffled epoch; ``half`` is λT/2."""
     safe = np.maximum(half, _SMALL)
-    return np.where(half < _SMALL, half**2 / 3, 1 - np.tanh(safe) / safe)
+    return np.asarray(np.where(half < _SMALL, half**2 / 3, 1 - np.tanh(safe) / safe))
 
 
 @dataclass(frozen=True)
