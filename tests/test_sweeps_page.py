@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from validate.commands.study import COMMAND as STUDY
-from validate.commands.sweep import COMMAND, execution_of
+from validate.commands.sweep import COMMAND
 from validate.commands.sweep.show import COMMAND as SHOW
+from validate.commands.train import COMMAND as TRAIN
 from validate.sweeps import load_sweep
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "sweeps.md").read_text()
@@ -43,9 +44,9 @@ def test_its_command_lines_are_understood() -> None:
         if arguments[0] == "show":
             assert SHOW.parse(arguments[1:]).minus == "mem"
         elif command == "sweep":
-            engines.add(execution_of(COMMAND.parse(arguments)).engine)
+            engines.add(COMMAND.parse(arguments).execution()["engine"])
         else:
-            STUDY.parse(arguments)
+            {"study": STUDY, "train": TRAIN}[command].parse(arguments).execution()
     assert engines == {"local", "dask", "slurm"}
 
 
