@@ -142,6 +142,19 @@ def test_full_batches_do_not_scatter():
         assert now.seen == (now.mean,)
 
 
+def test_a_run_is_seen_on_both_sides_of_the_mean():
+    _, _, population, start = small()
+    batching = Batching(BATCH, training_size(tiny_task()))
+    training = MeanTraining(
+        population, SGDSettings(1.0), batching, CLIP, TANH, 1e-2, np.random.default_rng(0)
+    )
+    *_, last = training.follow(start, [0, 20])
+    one, other = last.seen
+    for mean, a, b in zip(last.mean, one, other, strict=True):
+        assert np.allclose((a + b) / 2, mean)
+        assert np.abs(a - mean).max() > 1e-3
+
+
 def seen_losses(population, start, settings, steps, rng):
     batching = Batching(BATCH, training_size(tiny_task()))
     training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3, rng)
