@@ -24,6 +24,9 @@ SMALL_TASK = {
     "memory_anchors": "1..3",
     "held_out": [[4, 6]],
 }
+NOISY_TASK = SMALL_TASK | {"n_anchors": 1, "length": 4, "held_out": [[4]]}
+"""Sequences of a key, an anchor and two tokens of noise."""
+TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 
 
 @pytest.fixture(autouse=True)

@@ -15,18 +15,10 @@ import pytest
 
 from sim import MemberConfig, Run, RunConfig, find_runs, train_together
 from sim.runs.folder import read_config
+from tests.sim.conftest import NOISY_TASK, TRANSFORMER
 
 Make = Callable[..., RunConfig]
 Tree = dict[str, bytes | None]
-NOISY = {
-    "keys": "20..25",
-    "n_anchors": 1,
-    "length": 4,
-    "vocab_size": 48,
-    "reasoning_anchors": "4..7",
-    "memory_anchors": "1..3",
-}
-TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
 
 
@@ -73,7 +65,7 @@ def _kill_until_done(
     options = {"dtype": "float64", "evaluate_every": 2, "checkpoint_every": 2, "snapshot_epochs": [1, 4, 9]}
     configs = [
         small(epochs=epochs, **options),
-        small(epochs=epochs, task=NOISY, model=TRANSFORMER, data=FRESH, seeds=[0, 1], **options),
+        small(epochs=epochs, task=NOISY_TASK, model=TRANSFORMER, data=FRESH, seeds=[0, 1], **options),
     ]
     kills, with_checkpoint = 0, 0
     for number, config in enumerate(configs):
@@ -163,7 +155,7 @@ def _distinct(states: list[Tree]) -> list[Tree]:
 @pytest.mark.parametrize("seeds", [[0], pytest.param([0, 1], marks=pytest.mark.long)], ids=len)
 def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_path: Path) -> None:
     """Half-way through a write, before and after a rename, an unlinking and a new folder: all of them."""
-    members = small(dtype="float64", snapshot_epochs=[2], task=NOISY, data=FRESH, seeds=seeds).members()
+    members = small(dtype="float64", snapshot_epochs=[2], task=NOISY_TASK, data=FRESH, seeds=seeds).members()
     unbroken = tmp_path / "unbroken"
     unbroken.mkdir()
     with _recorded(unbroken) as states:

@@ -18,6 +18,7 @@ import pytest
 from sim import RunConfig, train
 from sim.runs.lock import only_writer
 from sim.training import workers
+from tests.sim.conftest import TRANSFORMER
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -88,9 +89,6 @@ def test_a_refusal_travels_between_processes_whole() -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error) == "out = 'a/b': is in use; wait."
     assert (copy.argument, copy.value, copy.remedy) == ("out", "a/b", "wait")
-
-
-TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 
 
 def _contents(path: Path) -> dict[str, bytes]:

@@ -16,6 +16,7 @@ from sim.data.dataset import TaskDataset
 from sim.fast.gradients import gradient_norms
 from sim.training.optimizer import Optimizer, clip_divisor, clip_divisors
 from sim.training.schedule import learning_rate
+from tests.sim.conftest import NOISY_TASK
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -235,18 +236,9 @@ def test_members_that_cannot_share_a_trainer_are_refused(
 
 
 def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
-    """Keys, anchors, labels and numbers per combination stay; noise and places change."""
-    task = {
-        "keys": "20..25",
-        "n_anchors": 1,
-        "length": 4,
-        "vocab_size": 48,
-        "reasoning_anchors": "4..7",
-        "memory_anchors": "1..3",
-        "held_out": [[4]],
-    }
+    """Keys, anchors, labels and numbers per combination stay; noise and positions change."""
     data = {"source": "draw", "n_sequences": 700, "fresh_noise": True}
-    members = small(task=task, data=data, seeds=[0, 1]).members()
+    members = small(task=NOISY_TASK, data=data, seeds=[0, 1]).members()
     trainer = Trainer(members)
     epochs = [trainer.batches.tokens.clone()]
     for _ in range(2):
@@ -269,7 +261,7 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
     assert not any(torch.equal(a, b) for a, b in itertools.pairwise(epochs))
     assert not torch.equal(epochs[0][0], epochs[0][1])
     # The order of the data and the evaluated sequences are those of a run without it.
-    still = Trainer(small(task=task, data=data | {"fresh_noise": False}, seeds=[0, 1]).members())
+    still = Trainer(small(task=NOISY_TASK, data=data | {"fresh_noise": False}, seeds=[0, 1]).members())
     still.run_epoch()
     still.run_epoch()
     assert torch.equal(still.batches.order, trainer.batches.order)

@@ -18,11 +18,11 @@ from sim.errors import UnfinishedRunsError
 from sim.training import workers
 from sim.training.cost import Cost
 from tests.processes import command, end_of, group, is_alive, is_empty
+from tests.sim.conftest import TRANSFORMER
 from theory import InputError
 from validate.cli import main
 
 Make = Callable[..., RunConfig]
-TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 
 
 @pytest.fixture
@@ -173,10 +173,11 @@ def test_the_command_names_the_run_of_a_killed_process(
 
     monkeypatch.setattr("validate.studies.training.train_members", killed)
     # Timing steps of the study's own size takes seconds.
-    monkeypatch.setattr("validate.studies.training.cost_of", lambda *_: Cost(1.0, 1.0, 2))
+    monkeypatch.setattr("validate.training.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
     assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
     said = capsys.readouterr().err
-    assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL)." in said
+    assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL);" in said
+    assert "the same command continues" in said
 
 
 @pytest.mark.usefixtures("forked_workers")
