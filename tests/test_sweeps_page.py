@@ -45,8 +45,10 @@ def test_its_command_lines_are_understood() -> None:
             assert SHOW.parse(arguments[1:]).minus == "mem"
         elif command == "sweep":
             engines.add(COMMAND.parse(arguments).execution()["engine"])
+        elif command == "study":
+            engines.add(STUDY.parse(arguments).execution()["engine"])
         else:
-            {"study": STUDY, "train": TRAIN}[command].parse(arguments).execution()
+            engines.add(TRAIN.parse(arguments).execution()["engine"])
     assert engines == {"local", "dask", "slurm"}
 
 
