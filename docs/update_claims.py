@@ -22,8 +22,9 @@ from validate.claims import Claim, judge_claims, ledger
 from validate.claims.evidence import Evidence
 from validate.claims.presentation import counts, markdown, measured, to_json
 from validate.claims.settings import GROUP, SETTINGS
-from validate.observe import KEPT
+from validate.observe import KEPT, kept
 from validate.observe.store import kept_files, read_header
+from validate.stats import SHARE, over_seeds
 from validate.studies import load_study
 from validate.studies.shared import identity, shared_runs
 
@@ -34,6 +35,7 @@ LIMITS = ROOT / "docs" / "limits.md"
 STUDIES = ROOT / "docs" / "studies.md"
 VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
 LIKELIEST, UNRECORDED = "likeliest setting", "unrecorded"
+PARTS = ("mem", "rsn_train", "rsn_test")
 
 
 def replaced(text: str, name: str, new: str) -> str:
@@ -103,7 +105,7 @@ def judged(folder: Path) -> dict[str, Any]:
 
 
 def likeliest(folder: Path = KEPT) -> str:
-    """Return what is kept of the likeliest setting, beside what its study consists of, as a sentence."""
+    """Return what is kept of the likeliest setting, of how many runs, and what these had learned."""
     (config,) = load_study(GROUP.study).configs.values()
     runs = [make_member_config(read_header(file).config) for file in kept_files(GROUP.study, folder)]
     seeds = Counter(run.init_rate for run in runs)
@@ -113,7 +115,20 @@ def likeliest(folder: Path = KEPT) -> str:
         f"The likeliest setting of the paper, *{GROUP.label}*, is study `{GROUP.study}`: {GROUP.meaning}. "
         f"Of its {len(config.seeds)} seeds at each of γ = {rates}, kept so far: {', '.join(each) or 'none'}."
     )
-    return "\n".join(textwrap.wrap(sentence, 110, break_on_hyphens=False))
+    text = " ".join([sentence, *_learned(folder)])
+    return "\n".join(textwrap.wrap(text, 110, break_on_hyphens=False))
+
+
+def _learned(folder: Path) -> list[str]:
+    """Say which share of each data set the kept runs of the likeliest setting get right at their end."""
+    ends: dict[float, list[dict[str, float]]] = {}
+    for run in kept(GROUP.study, folder=folder) if kept_files(GROUP.study, folder) else ():
+        ends.setdefault(run.config.init_rate, []).append(run.metrics[-1]["accuracy"])
+    told = []
+    for rate, found in sorted(ends.items()):
+        each = ", ".join(str(over_seeds([end[part] for end in found], SHARE)) for part in PARTS)
+        told.append(f"γ = {rate:g}: {each}")
+    return [f"Right at the end (table, training sums, held-out sums): {'; '.join(told)}."] if told else []
 
 
 def main(folder: Path) -> None:

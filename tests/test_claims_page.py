@@ -70,15 +70,24 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
     ("runs", "said"),
     [
         ([], "kept so far: none."),
-        ([(0.3, 0), (0.8, 0)], "kept so far: 1 seed at γ = 0.3, 1 seed at γ = 0.8."),
-        ([(0.8, 1), (0.3, 0), (0.8, 0)], "kept so far: 1 seed at γ = 0.3, 2 seeds at γ = 0.8."),
+        (
+            [(0.3, 0, 0.5), (0.8, 0, 0.25)],
+            "kept so far: 1 seed at γ = 0.3, 1 seed at γ = 0.8. Right at the end (table, training sums, "
+            "held-out sums): γ = 0.3: 0.500, 0.900, 0.700; γ = 0.8: 0.250, 0.900, 0.700.",
+        ),
+        (
+            [(0.8, 1, 0.2), (0.8, 0, 0.2)],
+            "kept so far: 2 seeds at γ = 0.8. Right at the end (table, training sums, held-out sums): "
+            "γ = 0.8: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], 0.700 [0.700, 0.700].",
+        ),
     ],
 )
 def test_what_is_kept_of_the_likeliest_setting_is_counted(
-    runs: list[tuple[float, int]], said: str, tmp_path: Path
+    runs: list[tuple[float, int, float]], said: str, tmp_path: Path
 ) -> None:
-    for rate, seed in runs:
+    for rate, seed, memory in runs:
         run = make_observations(gamma=rate, seed=seed)
+        run.metrics[-1]["accuracy"].update(mem=memory, rsn_train=0.9, rsn_test=0.7)
         write_kept(run, kept_file("group-2024", None, run.config, tmp_path))
     sentence = " ".join(load_script("update_claims").likeliest(tmp_path).split())
     assert sentence.startswith("The likeliest setting of the paper, *group*, is study `group-2024`: norm")
