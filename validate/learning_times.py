@@ -48,8 +48,10 @@ class Kept:
         return own == (self.optimizer, self.rate, self.init_rate)
 
 
-def predict_for(config: MemberConfig, seeds: Sequence[int]) -> LearningCurves:
+def predict_for(config: MemberConfig, seeds: Sequence[int], *, scatter: bool = True) -> LearningCurves:
     """Return the predicted curves of a run's setting, from starts of their own.
+
+    Without scatter they are those of the mean course.
 
     Raises
     ------
@@ -80,6 +82,7 @@ def predict_for(config: MemberConfig, seeds: Sequence[int]) -> LearningCurves:
         clip_norm=training.clip_norm,
         activation=_ACTIVATIONS[model.activation],
         seeds=seeds,
+        scatter=scatter,
     )
 
 

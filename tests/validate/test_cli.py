@@ -92,18 +92,29 @@ def test_predict_says_when_each_data_set_is_learned(
     file = tmp_path / "task.toml"
     file.write_text(task.to_toml())
     made: list[Any] = []
+    asked: list[Any] = []
     monkeypatch.setattr(
-        "validate.learning_times.predict_for", lambda *given: made.append(predict_for(*given)) or made[0]
+        "validate.learning_times.predict_for",
+        lambda *given, **options: made.append(predict_for(*given, **options)) or made[0],
     )
     options = ["--curves", "--epochs", "40", "--init-rate", "0.4", "--learning-rate", "2e-2"]
     assert main(["predict", str(file), *options, "--json"]) == 0
     learned = _json(capsys)["learning"]
-    monkeypatch.setattr("validate.learning_times.predict_for", lambda *_: made[0])
+    monkeypatch.setattr(
+        "validate.learning_times.predict_for", lambda *_, **given: asked.append(given) or made[0]
+    )
     assert 0 < learned["half_learned"]["reasoning train"] <= learned["steps"][-1]
     assert main(["predict", str(file), *options]) == 0
     printed = capsys.readouterr().out
     assert f"{learned['half_learned']['reasoning train']:.0f}" in printed
     assert "after reasoning train" in printed
+    assert "γ = 0.4, AdamW 0.02, batch" in printed
+    assert "seed 0" in printed
+    assert "The scatter of the weights is left out" in printed
+    assert main(["predict", str(file), *options, "--scatter"]) == 0
+    assert "left out: at larger" not in capsys.readouterr().out
+    assert asked == [{"scatter": False}, {"scatter": True}]
+    assert ("--epochs follows them further" in printed) == (None in learned["half_learned"].values())
     assert main(["predict", str(file), "--curves", "--init-rate", "-1"]) == 2
     assert "init_rates.0 = -1.0: input should be greater" in capsys.readouterr().err
 

@@ -11,6 +11,7 @@ from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
+    from sim.config.run import MemberConfig
     from theory import LearningCurves, Task
     from validate.predict.prediction import Prediction
 
@@ -42,6 +43,9 @@ class Options(CommandOptions):
     """For --curves."""
     epochs: int = 100
     """How long the curves are."""
+    scatter: bool = False
+    """With --curves: follow the scatter of the weights, too. Without it half accuracy comes too early at larger
+    rates; with it the prediction often takes longer than training."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
@@ -52,6 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
     from sim.runs.outputs import OutputFolder
+    from validate.learning_times import predict_for
     from validate.predict.learning import curves_json
     from validate.predict.prediction import FILES, FOLDERS, Prediction
     from validate.terminal.tables import print_json
@@ -64,7 +69,8 @@ def run(arguments: Sequence[str]) -> int:
         OutputFolder(options.out).check(FILES, FOLDERS)
     task = as_task(options.file or options.task or "")
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
-    curves = _curves(task, options) if options.curves else None
+    member = _member(task, options) if options.curves else None
+    curves = None if member is None else predict_for(member, [options.seed], scatter=options.scatter)
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
@@ -72,17 +78,16 @@ def run(arguments: Sequence[str]) -> int:
         print_json(prediction.to_json() | learning)
         return 0
     print_prediction(prediction)
-    if curves is not None:
-        print_curves(curves)
+    if member is not None and curves is not None:
+        print_curves(member, curves, options.scatter)
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
 
 
-def _curves(task: Task, options: Options) -> LearningCurves:
-    """Predict the curves of the Emb-MLP with the default configuration but for what is asked."""
+def _member(task: Task, options: Options) -> MemberConfig:
+    """Return the Emb-MLP whose curves are predicted: the default configuration but for what is asked."""
     from sim import make_run_config
-    from validate.learning_times import predict_for
 
     training: dict[str, Any] = {"optimizer": options.optimizer, "learning_rate": options.learning_rate}
     data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
@@ -90,17 +95,17 @@ def _curves(task: Task, options: Options) -> LearningCurves:
         training["weight_decay"] = 0.0
     config = make_run_config({**data, "training": {**training, "epochs": options.epochs}})
     (member,) = config.members()
-    return predict_for(member, [options.seed])
+    return member
 
 
-def print_curves(curves: LearningCurves) -> None:
-    """Print when each data set is half learned, and the ratios of these times."""
-    from validate.predict.learning import bias_sentences, time_rows
+def print_curves(member: MemberConfig, curves: LearningCurves, scatter: bool) -> None:
+    """Print when each data set is half learned, the ratios of these times, and how sure they are."""
+    from validate.predict.learning import bias_sentences, setting, sure_sentences, time_rows
     from validate.terminal.tables import print_table, tell
 
     header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
-    print_table("predicted learning of an Emb-MLP", header, time_rows(curves))
-    for sentence in bias_sentences(curves):
+    print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
+    for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, scatter)]:
         tell(sentence)
 
 

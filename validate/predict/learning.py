@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from theory import LearningCurves
+
+if TYPE_CHECKING:
+    from sim.config.model import EmbMLPConfig
+    from sim.config.run import MemberConfig
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:
@@ -42,6 +46,35 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
                 )
             elif not math.isnan(bias):
                 found.append(f"{slow} after {fast}: {bias:.2f} doublings.")
+    return found
+
+
+def setting(member: MemberConfig) -> str:
+    """Say for which network and optimiser the curves are."""
+    model, training = cast("EmbMLPConfig", member.model), member.training
+    optimizer = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
+    parts = [
+        f"γ = {member.init_rate:g}",
+        f"{optimizer} {training.learning_rate:g}",
+        f"batch {training.batch_size}",
+        f"d_m {model.d_m}, d_f {model.d_f}",
+    ]
+    return ", ".join(parts)
+
+
+def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) -> list[str]:
+    """Say how sure the times are, and what to do about those beyond the end."""
+    found = [
+        f"One start and one memory table (seed {member.seed}), nothing fitted. "
+        "How far such times are from those of trained runs: anchorflow claims 39 --verbose."
+    ]
+    if not scatter:
+        found.append(
+            "The scatter of the weights is left out: at larger rates half accuracy comes later (--scatter)."
+        )
+    if any(math.isinf(curves.half_time(name)) for name in curves.loss):
+        epochs = curves.steps[-1] // curves.steps_per_epoch
+        found.append(f"The curves end at epoch {epochs}: --epochs follows them further.")
     return found
 
 
