@@ -44,8 +44,8 @@ class Options(CommandOptions):
     epochs: int = 100
     """How long the curves are."""
     scatter: bool = False
-    """With --curves: follow the scatter of the weights, too. Without it half accuracy comes too early at larger
-    rates; with it the prediction often takes longer than training."""
+    """With --curves: follow the scatter of the weights, too. Without it half accuracy comes too early at
+    larger rates; with it the prediction often takes longer than training."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
