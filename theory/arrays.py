@@ -8,10 +8,9 @@ Type checkers see the array's type, ``checked`` its entries. Axes are compared i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from jaxtyping import AbstractArray as AbstractArray
 from jaxtyping import Bool as Bool
 from jaxtyping import Float64 as Float64
@@ -19,8 +18,11 @@ from jaxtyping import Int64 as Int64
 from jaxtyping import Integer as Integer
 from jaxtyping import Real as Real
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+# What ``numpy.typing.NDArray`` stands for; from NumPy 2.5 on it is an alias that jaxtyping cannot read.
+FloatArray = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+IntArray = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
+AnyIntArray = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
+BoolArray = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import FloatArray
+from theory.arrays import AnyIntArray, FloatArray
 from theory.errors import InputError
 from theory.statistics.sample import check_vocabulary
 
-Tokens = npt.NDArray[np.integer[Any]]
+Tokens = AnyIntArray
 """Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""
 Sequences = Iterable[npt.ArrayLike]
 """Token sequences of any lengths; what takes more than one pass needs a list, or what can be read again."""

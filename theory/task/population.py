@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from theory.arrays import Bool, Int64, IntArray
+from theory.arrays import Bool, BoolArray, Int64, IntArray
 from theory.checked import check_tokens, checked
 from theory.errors import InputError
 from theory.task.task import Task
@@ -39,7 +38,7 @@ class Population:
     mapping: Int64[IntArray, " n"]
     combination: Int64[IntArray, " n"]
     key: Int64[IntArray, " n"]
-    held_out: Bool[npt.NDArray[np.bool_], " n"]
+    held_out: Bool[BoolArray, " n"]
 
     def __len__(self) -> int:
         return len(self.sequences)
