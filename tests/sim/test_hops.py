@@ -9,18 +9,10 @@ from typing import Any
 import pytest
 
 from sim import Trainer
+from tests.tiny_task import TASK, TINY
 from validate.cli import main
 
 MOST = 6
-TASK = """
-keys = "20..25"
-n_anchors = 2
-length = 3
-vocab_size = 48
-reasoning_anchors = "4..7"
-memory_anchors = "1..3"
-"""
-SHORT = ["--training.epochs", "1", "--training.snapshot-epochs", "--model.d-m", "4", "--model.d-f", "4"]
 
 
 def test_a_step_is_six_calls_from_the_command(
@@ -43,7 +35,7 @@ def test_a_step_is_six_calls_from_the_command(
     monkeypatch.setattr(Trainer, "step", seen)
     (tmp_path / "task.toml").write_text(TASK)
     options = ["--init-rates", "0.8", "--seeds", "0", "--workers", "1", "--out", str(tmp_path / "runs")]
-    assert main(["train", str(tmp_path / "task.toml"), *SHORT, *options]) == 0
+    assert main(["train", str(tmp_path / "task.toml"), *TINY, *options]) == 0
     capsys.readouterr()
     hops = stack[: stack.index("validate.commands.train:run")]
     assert "sim.training.session:train_together" in hops

@@ -13,6 +13,7 @@ import pytest
 from sim import Execution, Run
 from sim.training.engines import ENGINES, engine_of
 from sim.training.jobs import Ended, Job, train_job
+from tests.tiny_task import TASK, TINY
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main
 
@@ -22,15 +23,6 @@ COMMANDS = [
     ["study", "toy.toml", "--run", "--root", "out", "--kept", "kept"],
     ["sweep", "toy.toml", "--out", "out"],
 ]
-TASK = """
-keys = "20..25"
-n_anchors = 2
-length = 3
-vocab_size = 48
-reasoning_anchors = "4..7"
-memory_anchors = "1..3"
-"""
-SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "--model.d-m", "4", "--model.d-f", "4"]
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +52,7 @@ def execution_here(execution: Execution) -> Execution:
 
 
 def full(command: list[str]) -> list[str]:
-    return [*command, *(SHORT if command[0] == "train" else [])]
+    return [*command, *(TINY if command[0] == "train" else [])]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
