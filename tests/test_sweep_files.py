@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import runpy
 from pathlib import Path
@@ -18,6 +19,19 @@ def test_the_phase_diagrams_have_as_many_runs_as_their_axes_give(name: str, runs
     sweep = load_sweep(DOCS / "configs" / f"phases-{name}.toml")
     assert len(sweep.members) == runs
     assert f"{runs} runs" in (DOCS / "sweeps.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "runs"), [("transformer", 7 * 2 * 3 * 4), ("emb-mlp", 7 * 3 * 4)])
+def test_every_run_of_the_small_diagrams_is_evaluated_33_times_at_equal_steps(name: str, runs: int) -> None:
+    sweep = load_sweep(DOCS / "configs" / f"phases-small-{name}.toml")
+    assert len(sweep.members) == runs
+    for member in sweep.members.values():
+        training = member.training
+        assert training.epochs * training.evaluations_per_epoch == 32 * training.evaluate_every
+    rates = {m.training.learning_rate: m.training.epochs for m in sweep.members.values()}
+    assert sorted(rates) == [3e-4, 1e-3, 3e-3, 1e-2]
+    epochs = [rates[rate] for rate in sorted(rates)]
+    assert all(longer == 2 * shorter for longer, shorter in itertools.pairwise(epochs))
 
 
 @pytest.mark.long
