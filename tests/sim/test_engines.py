@@ -223,3 +223,20 @@ def test_a_scheduler_that_does_not_answer_is_refused(small: Make, tmp_path: Path
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         train(small(), tmp_path, engine="dask", workers=2, engine_options={"scheduler": "tcp://127.0.0.1:9"})
+
+
+@pytest.mark.long
+def test_waiting_for_jobs_of_a_scheduler_that_goes_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the jobs would not be sent to the scheduler that takes its place."""
+    distributed = pytest.importorskip("distributed")
+    from sim.training.engines import on_dask
+
+    class Lost:
+        status = "cancelled"
+
+    def wait(*_: Any, **__: Any) -> None:
+        raise distributed.CancelledError
+
+    monkeypatch.setattr(on_dask, "wait", wait)
+    lost: Any = Lost()
+    assert on_dask._done({lost: 0}) == [lost]

@@ -17,7 +17,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 import torch
-from distributed import Client, Future, KilledWorker, LocalCluster, get_worker, wait
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker, wait
 
 from sim.errors import UnfinishedRunsError, UnwritableError
 from sim.fast.memory import keep_freed_memory
@@ -119,8 +119,11 @@ class _Session:
 
 
 def _done(futures: dict[Future[Any], int]) -> list[Future[Any]]:
-    """Return the futures that are pending no more, after waiting for one a moment."""
-    with suppress(TimeoutError):
+    """Return the futures that are pending no more, after waiting for one a moment.
+
+    Waiting raises if their scheduler goes meanwhile, or has just gone; their status says so too.
+    """
+    with suppress(TimeoutError, CancelledError):
         wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
     return [future for future in futures if future.status != "pending"]
 

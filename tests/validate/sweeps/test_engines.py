@@ -120,6 +120,11 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def answers(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 def dask(*arguments: str) -> subprocess.Popen[bytes]:
     """Start one of Dask's own programs."""
     code = "import sys; from dask.__main__ import main; sys.exit(main())"
@@ -151,6 +156,7 @@ def test_a_restarted_scheduler_loses_nothing(toy: Path, serial: str, tmp_path: P
         start()
 
     start()
+    wait_for(lambda: answers(port))
     try:
         how = Execution(engine="dask", workers=2, engine_options={"scheduler": address})
         with meanwhile(restart):
