@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -226,17 +227,22 @@ def test_a_scheduler_that_does_not_answer_is_refused(small: Make, tmp_path: Path
 
 
 @pytest.mark.long
-def test_waiting_for_jobs_of_a_scheduler_that_goes_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or the jobs would not be sent to the scheduler that takes its place."""
-    distributed = pytest.importorskip("distributed")
+@pytest.mark.parametrize("lost_in", ["wait", "result", "exception", "stop"])
+def test_a_scheduler_that_goes_ends_its_client_and_no_job(
+    lost_in: str, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
+) -> None:
+    """Whichever call notices it first: the jobs are left for the scheduler that takes its place."""
+    lost = pytest.importorskip("distributed").CancelledError
     from sim.training.engines import on_dask
 
-    class Lost:
-        status = "cancelled"
-
-    def wait(*_: Any, **__: Any) -> None:
-        raise distributed.CancelledError
-
-    monkeypatch.setattr(on_dask, "wait", wait)
-    lost: Any = Lost()
-    assert on_dask._done({lost: 0}) == [lost]
+    client = Mock(status="running")
+    future = client.submit.return_value
+    future.status = "error" if lost_in == "exception" else "finished"
+    future.result.side_effect = lost
+    future.exception.return_value = None
+    client.run.side_effect = OSError
+    monkeypatch.setattr(on_dask, "wait", Mock(side_effect=lost if lost_in == "wait" else None))
+    session = on_dask._Session(jobs_of([(small().members()[0], tmp_path)], "cpu"), Execution())
+    session.run(client, lambda: lost_in == "stop")
+    assert session.left == [0]
+    assert session.stopped == (lost_in == "stop")

@@ -32,6 +32,8 @@ _TERMINAL = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 """What a terminal sends to all its processes; this one tells the workers."""
 _PATIENCE = 120.0
 """Seconds to wait for a scheduler that has gone."""
+_GONE = (CancelledError, OSError)
+"""What Dask's client raises when its scheduler is gone; what a job raises comes as the job's result."""
 _stopped: set[str] = set()
 """In a worker: the sessions whose jobs are to end."""
 
@@ -74,6 +76,10 @@ class _Session:
 
     def run(self, client: Client, stop: Stop) -> None:
         """Send the jobs that are left, and collect them until all have ended or the scheduler is gone."""
+        with suppress(*_GONE):
+            self._run(client, stop)
+
+    def _run(self, client: Client, stop: Stop) -> None:
         futures = {self._send(client, index): index for index in self.left}
         while futures:
             if stop():
@@ -96,7 +102,10 @@ class _Session:
     def _collect(self, client: Client, index: int, future: Future[Any]) -> bool:
         """Note how a job ended; return whether it is to be sent again, to another worker."""
         if future.status == "error":
-            self.ended[index] = _failure(future.exception())
+            error = future.exception()
+            if error is None:  # It was cancelled after its status was read: the scheduler is gone.
+                raise CancelledError
+            self.ended[index] = _failure(error)
             return False
         ended, worker = future.result()
         if isinstance(ended.error, UnwritableError) and _retire(client, worker):
@@ -119,16 +128,13 @@ class _Session:
 
 
 def _done(futures: dict[Future[Any], int]) -> list[Future[Any]]:
-    """Return the futures that are pending no more, after waiting for one a moment.
-
-    Waiting raises if their scheduler goes meanwhile, or has just gone; their status says so too.
-    """
-    with suppress(TimeoutError, CancelledError):
+    """Return the futures that are no longer pending, after waiting a moment for one."""
+    with suppress(TimeoutError):
         wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
     return [future for future in futures if future.status != "pending"]
 
 
-def _failure(error: BaseException | None) -> Ended:
+def _failure(error: BaseException) -> Ended:
     if isinstance(error, KilledWorker):
         return Ended("died", WorkerDiedError(f"Dask gave it up: {error}"))
     return Ended("failed", error)
