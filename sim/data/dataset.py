@@ -84,6 +84,7 @@ def shuffled_within_combinations(
     shuffled = labels.copy()
     groups = np.stack([population.mapping, population.combination], axis=1)
     _, group = np.unique(groups, axis=0, return_inverse=True)
+    group = group.reshape(-1)  # NumPy 2.0 returns it as a column.
     for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
         shuffled[rows] = labels[rng.permutation(rows)]
     return shuffled

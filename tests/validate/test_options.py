@@ -102,6 +102,13 @@ def test_a_shell_completes(
 
 
 def test_completion_names_the_shells(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the help, each of which the oldest supported shtab has."""
     assert main(["--print-completion", "bsh"]) == 2
     assert "did you mean 'bash'" in capsys.readouterr().err
     assert main(["--print-completion"]) == 2
+    refusal = capsys.readouterr().err
+    assert main(["--help"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "--print-completion" in line)
+    shells = line.split()[-1].split("|")
+    assert len(shells) == 5
+    assert all(shell in refusal for shell in shells)
