@@ -1,4 +1,4 @@
-"""Mean cosines that the counts of PrOntoQA and TinyStories predict, for docs/corpus.md.
+"""Mean cosines that the counts of PrOntoQA and TinyStories predict, for docs/results/text.md.
 
 Run as ``python docs/corpus_numbers.py FOLDER``, the folder with prontoqa.jsonl, tinystories_lower.jsonl and
 gpt2_tokenizer.json. It needs the extra ``corpus`` and about a minute.

@@ -1,4 +1,4 @@
-"""Mean cosines that rungs 2 and 5 of the ladder predict for PrOntoQA and TinyStories, for docs/corpus.md.
+"""Mean cosines that rungs 2 and 5 of the ladder predict for two corpora, for docs/results/text.md.
 
 Run as ``python docs/corpus_rungs.py FOLDER``, the folder with prontoqa.jsonl, tinystories_lower.jsonl and
 gpt2_tokenizer.json: 5000 texts of each, mixed, as GPT-2's tokens. It needs the extra ``corpus``; on one core

@@ -1,4 +1,4 @@
-"""What is claimed of a language model on two corpora; docs/corpus.md says what was known at the time.
+"""What is claimed of a language model on two corpora; docs/claims.md says what was known at the time.
 
 The first corpus is the one said to be learned first, PrOntoQA in the paper, the second the other.
 """
