@@ -70,6 +70,14 @@ def average(expression: sp.Expr, varying: Sequence[sp.Basic], means: Mapping[sp.
     return sp.Add(*averaged)
 
 
+def centred_mean(expression: sp.Expr, variances: Mapping[sp.Basic, sp.Expr]) -> sp.Expr:
+    """Return the mean of a polynomial over independent entries of mean 0, each at most squared in a term."""
+    found = sp.expand(expression)
+    for entry, variance in variances.items():
+        found = sp.expand(found.coeff(entry, 0) + found.coeff(entry, 2) * variance)
+    return found
+
+
 def taylor(expression: sp.Expr, variable: sp.Symbol, order: int) -> sp.Expr:
     """Return the Taylor polynomial in ``variable`` about 0, by differentiating ``order`` times."""
     out, derivative = sp.S.Zero, expression

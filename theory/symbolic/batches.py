@@ -71,13 +71,13 @@ def _enumerated(n: int, b: int) -> Check:
     """Compare the statement with the variance over every batch of n symbolic numbers."""
     numbers = sp.symbols(f"g:{n}")
     means = [sum(batch) / sp.Integer(b) for batch in itertools.combinations(numbers, b)]
-    stated = batch_variance().statement.subs({N: n, B: b, VARIANCE: _spread(numbers)})
+    stated = batch_variance().statement.subs({N: n, B: b, VARIANCE: spread(numbers)})
     return Check(
-        f"Every batch of {b} out of {n} general numbers, enumerated.", sp.expand(_spread(means) - stated)
+        f"Every batch of {b} out of {n} general numbers, enumerated.", sp.expand(spread(means) - stated)
     )
 
 
-def _spread(values: list[sp.Expr] | tuple[sp.Symbol, ...]) -> sp.Expr:
+def spread(values: list[sp.Expr] | tuple[sp.Symbol, ...]) -> sp.Expr:
     """Return the variance of values that are equally likely."""
     count = sp.Integer(len(values))
     return sum(v**2 for v in values) / count - (sum(values) / count) ** 2
@@ -139,5 +139,5 @@ def _ordered() -> Check:
     effects = written_out(EFFECTS, SIZES)
     orders = list(itertools.permutations(deviations, 3))
     mean = sum(sum(a * x for a, x in zip(effects, order, strict=True)) ** 2 for order in orders) / len(orders)
-    stated = sp.Matrix(epoch_variance().result)[0].subs({K: 4}).subs(S, sp.sqrt(_spread(deviations)))
+    stated = sp.Matrix(epoch_variance().result)[0].subs({K: 4}).subs(S, sp.sqrt(spread(deviations)))
     return Check("Every order of four batches with general deviations.", sp.expand(mean - stated))

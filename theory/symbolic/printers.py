@@ -63,6 +63,13 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_Transpose(self, matrix: sp.Transpose) -> str:
         return f"{self.parenthesize(matrix.arg, PRECEDENCE['Pow'])}ᵀ"
 
+    def _print_Inverse(self, matrix: sp.Inverse) -> str:
+        return f"{self.parenthesize(matrix.arg, PRECEDENCE['Pow'])}⁻¹"
+
+    def _print_MatrixBase(self, matrix: sp.MatrixBase) -> str:
+        rows = (", ".join(map(self._print, matrix.row(n))) for n in range(matrix.rows))
+        return f"[{'; '.join(rows)}]"
+
     def _print_HadamardProduct(self, product: sp.HadamardProduct) -> str:
         return f"({' ⊙ '.join(self._print(part) for part in product.args)})"
 

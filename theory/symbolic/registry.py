@@ -36,7 +36,9 @@ _BUILDERS = {
     "all small": "propositions.all_small",
     "layer norm": "layer_norm.layer_norm",
     "normed drive": "layer_norm.normed_drive",
+    "attention gain": "gains.attention_gain",
     "query key": "query_key.logit_drive",
+    "two factors": "growth.two_factors",
     "lemma 4": "value_matrix.lemma_4",
     "eq 38": "value_matrix.eq_38",
     "theorem 2": "value_matrix.theorem_2",
@@ -56,8 +58,17 @@ _BUILDERS = {
     "reshuffled scatter": "scatter.reshuffled_scatter",
     "sgd mean": "sgd_moments.sgd_mean",
     "sgd covariance": "sgd_moments.sgd_covariance",
+    "reshuffled covariance": "reshuffled.reshuffled_covariance",
+    "reshuffled shift": "reshuffled.reshuffled_shift",
     "adam step": "adam.adam_step",
     "adam moment": "adam.adam_moment",
+    "second moment": "mean_training.second_moment",
+    "clipped square": "mean_training.clipped_square",
+    "mean course": "mean_training.mean_course",
+    "held out": "held_out.parallelogram",
+    "late frozen logits": "held_out.late_logits",
+    "one mode": "held_out.widest_margin",
+    "explained share": "explained.explained",
 }
 _EQUATIONS = {
     "prop 1": (4, 5, 20),
@@ -103,6 +114,9 @@ _OTHER_NAMES = {
     "closure": "linearised",
     "bound 13": "eq 13",
     "inner product": "gaussian inner product",
+    "held-out combinations": "held out",
+    "mean training": "mean course",
+    "task's scalar": "explained share",
 }
 
 

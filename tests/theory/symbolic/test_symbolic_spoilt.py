@@ -82,7 +82,9 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "all small": ("propositions.eq_29", result(lambda row: -row)),
     "layer norm": ("layer_norm._slope_steps", last_step(lambda row: -row)),
     "normed drive": ("layer_norm._error_at_zero", times(-1)),
+    "attention gain": ("gains.centred_mean", times(2)),
     "query key": ("query_key.softmax", times(2)),
+    "two factors": ("growth.coupling", times(-1)),
     "lemma 4": ("value_matrix.feed_forward_steps", last_step(lambda row: -row)),
     "eq 38": ("value_matrix._small_steps", last_step(lambda row: -row)),
     "theorem 2": ("value_matrix._drives", times(2)),
@@ -102,8 +104,17 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "reshuffled scatter": ("scatter.left_of_mean", times(2)),
     "sgd mean": ("sgd_moments.flowed", times(2)),
     "sgd covariance": ("sgd_moments._second_moments", lambda _: independent),
+    "reshuffled covariance": ("reshuffled.correlation", times(2)),
+    "reshuffled shift": ("reshuffled.common", times(2)),
     "adam step": ("adam.corrected", times(2)),
     "adam moment": ("adam.correction", lambda right: lambda: right() ** 2),
+    "second moment": ("mean_training.after", times(2)),
+    "clipped square": ("mean_training.divisor", times(2)),
+    "mean course": ("mean_training.corrected", times(2)),
+    "held out": ("held_out.shares", times(2)),
+    "late frozen logits": ("held_out.centred_mean", times(2)),
+    "one mode": ("held_out.key_range", times(2)),
+    "explained share": ("explained.average", times(2)),
 }
 
 
