@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ def map_of(records: Sequence[Mapping[str, Any]], shown: Shown) -> HeatMap:
     cells = defaultdict(list)
     for run, value in values.items():
         cells[at[run]].append(value)
-    xs, ys = (sorted({pair[i] for pair in cells}, key=_order) for i in (0, 1))
+    xs, ys = (in_order({pair[i] for pair in cells}) for i in (0, 1))
     grid = [[float(np.mean(cells[x, y])) if (x, y) in cells else math.nan for x in xs] for y in ys]
     found: FloatArray = np.array(grid)
     return HeatMap(shown.title, (shown.x, xs), (shown.y, ys), found)
@@ -103,8 +103,12 @@ def _check(records: Sequence[Mapping[str, Any]], shown: Shown) -> None:
                 raise unknown_name(name, value, known)
 
 
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """Return the values of an axis: what is missing first, numbers by size, words by the alphabet."""
+    return sorted(values, key=_order)
+
+
 def _order(value: Any) -> tuple[str, Any]:
-    """Sort numbers by size, words by the alphabet, and what is missing first."""
     if value is None:
         return "", 0
     return ("number", value) if isinstance(value, int | float) else ("word", value)

@@ -40,6 +40,17 @@ def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) ->
     write_toy(out)
 
 
+def test_the_command_trains_with_the_kernels_that_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Execution] = []
+    monkeypatch.setattr("validate.sweeps.run_sweep", lambda sweep, out, execution: seen.append(execution))
+    file = str(write_toy(tmp_path))
+    for options in ([], ["--kernels", "compiled"]):
+        assert main(["sweep", file, "--out", str(tmp_path / "out"), *options]) == 0
+    assert [execution.kernels for execution in seen] == ["auto", "compiled"]
+
+
 def test_the_table_has_every_number_of_every_run(out: Path) -> None:
     plan = plan_of(load_sweep(out / "toy.toml"), out)
     rows = list(csv.DictReader(csv_text(records_of(plan)).splitlines()))

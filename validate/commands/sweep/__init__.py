@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from sim.config.run import Kernels
 from theory import InputError
 from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
@@ -37,6 +38,8 @@ class Options(EngineOptions):
     """Say what would be done, and how long it would take here; train nothing."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where a worker takes all members that may train together."""
+    kernels: Kernels = "auto"
+    """auto compiles for long runs where it can; compiled does for all; torch takes its own kernels."""
     search: bool = False
     """Look for the setting with the largest measure, instead of training every run; needs Optuna."""
     maximise: str | None = None
@@ -61,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     from sim.training.execution import Execution
     from validate.sweeps import load_sweep, plan_of, run_sweep
 
-    execution = Execution(device=options.device, **options.execution())
+    execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep = load_sweep(options.file)
     if options.search:
         return search_settings(sweep, execution, options)

@@ -1,22 +1,30 @@
-"""anchorflow sweep show: a statistic of a sweep over two of its axes."""
+"""anchorflow sweep show: a statistic or a measure of a sweep over two of its axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
+    from sim.runs.run import Run
     from validate.figures.panels.heat_map import HeatMap
+    from validate.sweeps.measure_maps import MeasureMap
 
 
 class Options(CommandOptions):
-    """Draw a statistic over any two axes of a sweep, a mean over all runs that agree in both.
+    """Print a statistic or a measure over any two axes of a sweep, and draw it with --out.
 
-    The bias towards reasoning is --data-set rsn_train --minus mem.
+    A cell is the mean over all runs that agree in both. The difference in accuracy of sums and memory is
+    --data-set rsn_train --minus mem.
+
+    --measure takes what a search can maximise: bias, highest_test_accuracy, matched_test_accuracy,
+    reasoning_lead, held_out_lag or unlike. Where a measure has no value, as the bias of runs that learned
+    nothing, the cell says so and is hatched.
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -25,6 +33,8 @@ class Options(CommandOptions):
     """An axis, by its column in the table."""
     y: str = "learning_rate"
     """Another one."""
+    measure: str | None = None
+    """A measure of whole runs, instead of a statistic."""
     statistic: Literal["accuracy", "loss"] = "accuracy"
     """What to show."""
     data_set: str = "rsn_test"
@@ -33,47 +43,110 @@ class Options(CommandOptions):
     """Subtract that of another data set."""
     epoch: float | None = None
     """When; by default at each run's last evaluation."""
-    out: Path = Path("sweep.png")
-    """The figure; its suffix, png, pdf or svg, is its format."""
+    out: Path | None = None
+    """Draw it too; the suffix, png, pdf or svg, is the format."""
 
 
 COMMAND = Command("sweep show", Options, "anchorflow sweep show runs/my-sweep --x init_rate --y norm")
+_OF_STATISTICS = ("statistic", "data_set", "minus", "epoch")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Draw, and print the numbers."""
+    """Print the numbers, and draw them."""
     options = COMMAND.parse(arguments)
-    from sim.runs.files import writing
-    from sim.runs.long_table import long_records
-    from sim.runs.run import Run, find_runs, is_complete
-    from validate.figures.style import new_axes, save
-    from validate.sweeps.maps import Shown, map_of
+    _check(options)
+    runs = _complete_runs(options)
+    if options.measure is None:
+        panel = _statistic(runs, options)
+        said, texts, notes = _plain(panel), _numbers(panel), []
+    else:
+        from validate.sweeps.measure_maps import NOTES
 
-    runs = [Run.open(path) for path in find_runs(options.runs) if is_complete(path)]
-    fields = {name: getattr(options, name) for name in Shown.__dataclass_fields__}
-    records = long_records([(str(run.path), run.config, run.metrics) for run in runs])
-    figure, (ax,) = new_axes()
-    panel = map_of(records, Shown(**fields)).plot(ax)
-    figure.colorbar(panel.image_, ax=ax)
-    with writing(options.out):
-        save(figure, options.out)
-    _print(panel, options)
+        found = _measured(runs, options)
+        panel, said, texts, notes = found.panel, found.as_dict(), found.texts(3), list(NOTES)
+    if options.out is not None:
+        _draw(panel, options.out)
+    _print(panel, said, texts, notes, options)
     return 0
 
 
-def _print(panel: HeatMap, options: Options) -> None:
+def _check(options: Options) -> None:
+    """Refuse a measure's name that is unknown, and options of statistics beside it."""
+    if options.measure is None:
+        return
+    from validate.sweeps.searching.measures import measure_of
+
+    measure_of(options.measure, "measure")
+    for name in _OF_STATISTICS:
+        if name in options.model_fields_set:
+            problem = "chooses among statistics, and a measure is none"
+            remedy = f"leave out --{name.replace('_', '-')} or --measure"
+            raise InputError(name, getattr(options, name), problem, remedy)
+
+
+def _complete_runs(options: Options) -> list[Run]:
+    """Return the complete runs; of the others say how many there are."""
+    from sim.runs.run import Run, find_runs, is_complete
+    from validate.terminal.tables import say
+
+    paths = find_runs(options.runs)
+    runs = [Run.open(path) for path in paths if is_complete(path)]
+    if not runs:
+        where = ", ".join(map(str, options.runs))
+        raise InputError(
+            "runs", where, "no run there is complete", "finish them: anchorflow sweep SWEEP.toml"
+        )
+    if len(runs) < len(paths):
+        say(f"left out: {len(paths) - len(runs)} of {len(paths)} runs, which are not complete")
+    return runs
+
+
+def _statistic(runs: Sequence[Run], options: Options) -> HeatMap:
+    from sim.runs.long_table import long_records
+    from validate.sweeps.maps import Shown, map_of
+
+    fields = {name: getattr(options, name) for name in Shown.__dataclass_fields__}
+    return map_of(long_records([(str(run.path), run.config, run.metrics) for run in runs]), Shown(**fields))
+
+
+def _measured(runs: Sequence[Run], options: Options) -> MeasureMap:
+    from validate.sweeps.measure_maps import measure_map
+    from validate.sweeps.searching.measures import measure_of
+
+    measure = measure_of(options.measure or "", "measure")
+    return measure_map([(run.config, run.metrics) for run in runs], measure, options.x, options.y)
+
+
+def _draw(panel: HeatMap, out: Path) -> None:
+    from sim.runs.files import writing
+    from validate.figures.style import new_axes, save
+
+    figure, (ax,) = new_axes()
+    panel.plot(ax)
+    figure.colorbar(panel.image_, ax=ax)
+    with writing(out):
+        save(figure, out)
+
+
+def _plain(panel: HeatMap) -> dict[str, Any]:
+    values = [[None if cell != cell else cell for cell in row] for row in panel.values.tolist()]
+    return {"x": list(panel.x[1]), "y": list(panel.y[1]), "values": values}
+
+
+def _numbers(panel: HeatMap) -> list[list[str]]:
+    return [["–" if cell != cell else f"{cell:.3f}" for cell in row] for row in panel.values.tolist()]
+
+
+def _print(
+    panel: HeatMap, said: dict[str, Any], texts: list[list[str]], notes: list[str], options: Options
+) -> None:
     from validate.terminal.tables import print_json, print_table
 
     if options.as_json:
-        values = [[None if cell != cell else cell for cell in row] for row in panel.values.tolist()]
-        print_json(
-            {"x": list(panel.x[1]), "y": list(panel.y[1]), "values": values, "figure": str(options.out)}
-        )
+        print_json(said | {"figure": None if options.out is None else str(options.out)})
         return
-    rows = [
-        [str(y), *("–" if cell != cell else f"{cell:.3f}" for cell in row)]
-        for y, row in zip(panel.y[1], panel.values.tolist(), strict=True)
-    ]
+    rows = [[str(y), *row] for y, row in zip(panel.y[1], texts, strict=True)]
     corner = f"{panel.y[0]} \\ {panel.x[0]}"
-    print_table(panel.title, [corner, *map(str, panel.x[1])], rows)
-    print(f"figure: {options.out}")
+    print_table(panel.title, [corner, *map(str, panel.x[1])], rows, notes=notes)
+    if options.out is not None:
+        print(f"figure: {options.out}")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
@@ -27,13 +29,19 @@ class HeatMap(BasePanel):
     x, y : (str, sequence)
         Each axis: its name and its values.
     values : ndarray, shape (len of y, len of x)
-        NaN where there is no run.
+        NaN where there is no number.
+    texts : sequence of sequences of str, optional
+        What is written into each cell; by default its number.
+    hatched : ndarray of bool, shape (len of y, len of x), optional
+        Cells that are hatched: something is there that has no number.
     """
 
     title: str
     x: tuple[str, Sequence[Any]]
     y: tuple[str, Sequence[Any]]
     values: FloatArray
+    texts: Sequence[Sequence[str]] | None = None
+    hatched: npt.NDArray[np.bool_] | None = None
 
     def draw(self, ax: Axes) -> None:
         """Draw the map, y upwards; on a scale about zero where the values have both signs."""
@@ -44,15 +52,25 @@ class HeatMap(BasePanel):
         ax.set(title=self.title, xlabel=self.x[0], ylabel=self.y[0])
         ax.set_xticks(range(len(self.x[1])), [_text(value) for value in self.x[1]])
         ax.set_yticks(range(len(self.y[1])), [_text(value) for value in self.y[1]])
+        if self.hatched is not None:
+            self._hatch(ax, self.hatched)
         if self.values.size <= _MOST_NUMBERS:
             self._write_numbers(ax)
+
+    def _hatch(self, ax: Axes, hatched: npt.NDArray[np.bool_]) -> None:
+        for row, column in np.argwhere(hatched).tolist():
+            corner = (column - 0.5, row - 0.5)
+            ax.add_patch(
+                Rectangle(corner, 1, 1, facecolor="none", edgecolor="0.6", hatch="////", linewidth=0)
+            )
 
     def _write_numbers(self, ax: Axes) -> None:
         for (row, column), value in np.ndenumerate(self.values):
             if np.isfinite(value):
                 light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
                 colour = "black" if light else "white"
-                ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=SMALL_TEXT)
+                text = f"{value:.2f}" if self.texts is None else self.texts[row][column]
+                ax.text(column, row, text, ha="center", va="center", color=colour, size=SMALL_TEXT)
 
 
 def _text(value: Any) -> str:

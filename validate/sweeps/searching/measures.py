@@ -1,9 +1,9 @@
-"""What a search can maximise: the ledger's measures that need a run's evaluations and nothing else."""
+"""What a search can maximise and a map can show: the ledger's measures of a run's evaluations alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,12 @@ from sim.data.dataset import build_dataset
 from theory import InputError
 from theory.errors import unknown_name
 from validate.bounds import Value, ends
-from validate.claims.measures.learning import highest_test_accuracy, matched_test_accuracy, unlike
+from validate.claims.measures.learning import (
+    highest_test_accuracy,
+    learned_bias,
+    matched_test_accuracy,
+    unlike,
+)
 from validate.observe import Observations
 from validate.search import held_out_lag, reasoning_lead
 from validate.times import bias
@@ -31,35 +36,55 @@ class Measure:
         From observations to a number; NaN if it is undefined, a bound if the run was too short.
     parts : tuple of str
         The data sets that it needs.
+    of_learned : callable, optional
+        The same of a complete run, where the measure is undefined if nothing was learned.
     """
 
     name: str
     of: Callable[[Observations], Value]
     parts: tuple[str, ...]
+    of_learned: Callable[[Observations], Value] | None = None
+
+    def of_complete(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value:
+        """Return the measure of a complete run, from all its evaluations; NaN where it is undefined."""
+        return (self.of_learned or self.of)(_observed(config, metrics))
 
     def value(self, config: MemberConfig, metrics: Sequence[dict[str, Any]]) -> float:
         """Return the measure after some evaluations: of a bound the low end, NaN if that is not finite."""
-        run = Observations(config, {}, list(metrics), (0,), {})
-        low = ends(self.of(run))[0]
+        low = ends(self.of(_observed(config, metrics)))[0]
         return low if math.isfinite(low) else math.nan
 
     def check(self, config: MemberConfig) -> None:
-        """Refuse a run that lacks a data set.
+        """Refuse to maximise it for a run whose task lacks a data set.
 
         Raises
         ------
         InputError
             If it does.
         """
-        known = build_dataset(config).parts
-        missing = [part for part in self.parts if part not in known]
+        self.check_parts("maximise", build_dataset(config).parts)
+
+    def check_parts(self, argument: str, known: Iterable[str]) -> None:
+        """Refuse the measure where a data set that it needs is not known.
+
+        Raises
+        ------
+        InputError
+            If one is missing; it names the argument that chose the measure.
+        """
+        found = set(known)
+        missing = [part for part in self.parts if part not in found]
         if missing:
             problem = f"needs the data set {missing[0]}, which the task does not have"
-            raise InputError("maximise", self.name, problem, "choose another measure or another task")
+            raise InputError(argument, self.name, problem, "choose another measure or another task")
+
+
+def _observed(config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Observations:
+    return Observations(config, {}, [dict(line) for line in metrics], (0,), {})
 
 
 _MEASURES = (
-    Measure("bias", bias, (_TEST, _MEMORY)),
+    Measure("bias", bias, (_TEST, _MEMORY), learned_bias),
     Measure("highest_test_accuracy", highest_test_accuracy, (_TEST,)),
     Measure("matched_test_accuracy", matched_test_accuracy, (_TRAIN, _TEST)),
     Measure("reasoning_lead", reasoning_lead, (_TRAIN, _TEST, _MEMORY)),
@@ -70,8 +95,8 @@ MEASURES = {measure.name: measure for measure in _MEASURES}
 """The measures by their names."""
 
 
-def measure_of(name: str) -> Measure:
-    """Return a measure by its name.
+def measure_of(name: str, argument: str = "maximise") -> Measure:
+    """Return a measure by its name, which an argument gave.
 
     Raises
     ------
@@ -79,5 +104,5 @@ def measure_of(name: str) -> Measure:
         If there is none of that name.
     """
     if name not in MEASURES:
-        raise unknown_name("maximise", name, MEASURES)
+        raise unknown_name(argument, name, MEASURES)
     return MEASURES[name]

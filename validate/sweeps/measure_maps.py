@@ -1,0 +1,146 @@
+"""A measure of the ledger over any two axes of a sweep; what is undefined or only bounded is told apart."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.config.run import MemberConfig
+from sim.runs.files import finite
+from sim.runs.long_table import axes_of, settings_of
+from theory.errors import unknown_name
+from validate.bounds import Bound, Value, between, ends
+from validate.figures.panels.heat_map import HeatMap
+from validate.sweeps.maps import in_order
+from validate.sweeps.searching.measures import Measure
+
+Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
+"""A run's configuration and its metrics, one entry for each evaluation."""
+UNDEFINED, NO_RUN = "undefined", "–"
+NOTES = (
+    f"{UNDEFINED}: the measure has no value for any run there, as when nothing was learned",
+    f"{NO_RUN}: no complete run is there",
+    "≥, ≤, ?: at least, at most, or open; a run ended before its value was decided",
+    "*: undefined for some of the runs there, and a mean over the others",
+)
+"""What the texts of cells mean, one line each."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the runs at one pair of values of two axes show together.
+
+    Attributes
+    ----------
+    values : tuple of float or Bound
+        The measure of each run; NaN where it is undefined.
+    """
+
+    values: tuple[Value, ...]
+
+    @property
+    def defined(self) -> tuple[Value, ...]:
+        """The values of the runs that have one."""
+        return tuple(value for value in self.values if not math.isnan(ends(value)[0]))
+
+    @property
+    def mean(self) -> Value:
+        """The mean over the runs that have a value; a bound if one of them is, NaN if none has."""
+        if not self.defined:
+            return math.nan
+        lows, highs = zip(*map(ends, self.defined), strict=True)
+        return between(sum(lows) / len(lows), sum(highs) / len(highs))
+
+    @property
+    def number(self) -> float:
+        """The mean, of a bound its finite end; NaN without any."""
+        return next((end for end in ends(self.mean) if math.isfinite(end)), math.nan)
+
+    def text(self, decimals: int = 2) -> str:
+        """Return the mean as text, marked if it is a bound or leaves runs out."""
+        if not self.values:
+            return NO_RUN
+        if not self.defined:
+            return UNDEFINED
+        side = ""
+        if isinstance(self.mean, Bound):
+            side = "≥" if math.isfinite(self.mean.low) else "≤"
+        number = "?" if math.isnan(self.number) else f"{side}{self.number:.{decimals}f}"
+        return number + "*" * (len(self.defined) < len(self.values))
+
+
+@dataclass(frozen=True)
+class MeasureMap:
+    """A measure over two axes.
+
+    Attributes
+    ----------
+    title : str
+    x, y : (str, sequence)
+        Each axis: its name and its values.
+    cells : tuple of tuple of Cell
+        Row by row, a row for each value of y.
+    """
+
+    title: str
+    x: tuple[str, Sequence[object]]
+    y: tuple[str, Sequence[object]]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    def texts(self, decimals: int = 2) -> list[list[str]]:
+        """Return the text of every cell, row by row."""
+        return [[cell.text(decimals) for cell in row] for row in self.cells]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data: of each cell the number, its two ends, and how many runs have a value."""
+        kinds: dict[str, Callable[[Cell], Any]] = {
+            "values": lambda cell: finite(cell.number),
+            "low": lambda cell: finite(ends(cell.mean)[0]),
+            "high": lambda cell: finite(ends(cell.mean)[1]),
+            "runs": lambda cell: len(cell.values),
+            "defined": lambda cell: len(cell.defined),
+        }
+        grids = {name: [[of(cell) for cell in row] for row in self.cells] for name, of in kinds.items()}
+        return {"measure": self.title, "x": list(self.x[1]), "y": list(self.y[1])} | grids
+
+    @property
+    def panel(self) -> HeatMap:
+        """The map as a picture: hatched where it is undefined, blank where there is no run."""
+        numbers = np.array([[cell.number for cell in row] for row in self.cells])
+        hatched = [[bool(cell.values) and math.isnan(cell.number) for cell in row] for row in self.cells]
+        return HeatMap(self.title, self.x, self.y, numbers, texts=self.texts(), hatched=np.array(hatched))
+
+
+def measure_map(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> MeasureMap:
+    """Return a measure over two axes, each cell over all runs that agree in both.
+
+    Parameters
+    ----------
+    runs : sequence of (MemberConfig, list of dict)
+        The configuration and the metrics of complete runs.
+    measure : Measure
+    x, y : str
+        Two settings in which the runs may differ, by their columns in the table.
+
+    Raises
+    ------
+    InputError
+        If the runs have no such axis, or one of them lacks a data set that the measure needs.
+    """
+    axes = axes_of(config for config, _ in runs)
+    for axis in (x, y):
+        if axis not in axes:
+            raise unknown_name("axis", axis, axes)
+    at = defaultdict(list)
+    for config, metrics in runs:
+        measure.check_parts("measure", metrics[0]["accuracy"])
+        settings = settings_of(config)
+        at[settings.get(x), settings.get(y)].append(measure.of_complete(config, metrics))
+    xs, ys = (in_order({pair[i] for pair in at}) for i in (0, 1))
+    cells = tuple(tuple(Cell(tuple(at.get((a, b), ()))) for a in xs) for b in ys)
+    return MeasureMap(measure.name, (x, xs), (y, ys), cells)
