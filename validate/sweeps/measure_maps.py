@@ -22,13 +22,15 @@ from validate.sweeps.searching.measures import Measure
 Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's configuration and its metrics, one entry for each evaluation."""
 UNDEFINED, NO_RUN = "undefined", "–"
-NOTES = (
-    f"{UNDEFINED}: the measure has no value for any run there, as when nothing was learned",
-    f"{NO_RUN}: no complete run is there",
-    "≥, ≤, ?: at least, at most, or open; a run ended before its value was decided",
-    "*: undefined for some of the runs there, and a mean over the others",
-)
-"""What the texts of cells mean, one line each."""
+NOTES = {
+    UNDEFINED: "no run there has a value, as where nothing was learned",
+    NO_RUN: "no complete run is there",
+    "≥": "at least; a run ended before its value was decided",
+    "≤": "at most; a run ended before its value was decided",
+    "?": "open; runs ended before their values were decided",
+    "*": "the mean of some of the runs there, since the others have no value",
+}
+"""What the texts of cells mean."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,12 @@ class MeasureMap:
     def texts(self, decimals: int = 2) -> list[list[str]]:
         """Return the text of every cell, row by row."""
         return [[cell.text(decimals) for cell in row] for row in self.cells]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the texts of the cells mean, those that occur."""
+        shown = "".join(text for row in self.texts() for text in row)
+        return [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if mark in shown]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: of each cell the number, its two ends, and how many runs have a value."""

@@ -60,10 +60,8 @@ def run(arguments: Sequence[str]) -> int:
         panel = _statistic(runs, options)
         said, texts, notes = _plain(panel), _numbers(panel), []
     else:
-        from validate.sweeps.measure_maps import NOTES
-
         found = _measured(runs, options)
-        panel, said, texts, notes = found.panel, found.as_dict(), found.texts(3), list(NOTES)
+        panel, said, texts, notes = found.panel, found.as_dict(), found.texts(3), found.notes
     if options.out is not None:
         _draw(panel, options.out)
     _print(panel, said, texts, notes, options)
