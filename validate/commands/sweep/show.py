@@ -91,9 +91,8 @@ def _complete_runs(options: Options) -> list[Run]:
     runs = [Run.open(path) for path in paths if is_complete(path)]
     if not runs:
         where = ", ".join(map(str, options.runs))
-        raise InputError(
-            "runs", where, "no run there is complete", "finish them: anchorflow sweep SWEEP.toml"
-        )
+        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
+        raise InputError("runs", where, "no run there is complete", remedy)
     if len(runs) < len(paths):
         say(f"left out: {len(paths) - len(runs)} of {len(paths)} runs, which are not complete")
     return runs
