@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sim import Run, train_members
+from sim import Execution, Run, train_members
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate.cli import main
@@ -142,6 +142,30 @@ def test_a_search_that_was_stopped_continues_within_its_budget(
     assert [trial.steps for trial in found.tried] == [2 * STEPS, 2 * STEPS]
     assert len(search_sweep(sweep, tmp_path, "bias", budget + STEPS).tried) == 3
     assert found.best in found.tried
+
+
+@pytest.mark.long
+def test_with_two_workers_the_seeds_of_a_trial_train_together(
+    searched: tuple[Path, Search], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting has the value that it has with one worker, and the budget is kept."""
+    jobs: list[tuple[int, int]] = []
+
+    def seen(members: Any, paths: Any, how: Execution, **rest: Any) -> None:
+        jobs.append((len(members), how.workers))
+        train_members(members, paths, how, **rest)
+
+    monkeypatch.setattr(trials, "train_members", seen)
+    sweep = load_sweep(write_toy(tmp_path, epochs=EPOCHS, axes="learning_rate = [1e-3]"))
+    found = search_sweep(sweep, tmp_path, "bias", 4 * STEPS, Execution(workers=2))
+    assert jobs == [(2, 2), (2, 2)]
+    alone = {trial.runs: trial for trial in searched[1].tried}
+    assert sorted(trial.setting["init_rate"] for trial in found.tried) == [0.3, 0.8]
+    for trial in found.tried:
+        assert (trial.state, trial.steps) == ("complete", 2 * STEPS)
+        known = alone[trial.runs]
+        assert known.state == "pruned" or trial.value == known.value
+    assert any(alone[trial.runs].state == "complete" for trial in found.tried)
 
 
 @pytest.mark.long
