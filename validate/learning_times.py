@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -144,6 +144,31 @@ def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
         logs = (float(np.log2(max(value, 1.0))) for value in (steps, predicted, end))
         found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
     return found
+
+
+class Bias(NamedTuple):
+    """log2 of memory's time over that of the training sums.
+
+    Attributes
+    ----------
+    value : float
+        NaN where the training sums have no time.
+    least : bool
+        Whether memory has none by the end: the bias is at least ``value``.
+    """
+
+    value: float
+    least: bool
+
+    def __str__(self) -> str:
+        return "–" if math.isnan(self.value) else f"{'> ' if self.least else ''}{self.value:.2f}"
+
+
+def bias_of(times: Sequence[Time], which: Literal["observed", "predicted"]) -> Bias:
+    """Return the bias of a run, observed or predicted: positive where the training sums come first."""
+    memory, sums = (next(t for t in times if t.part == part) for part in ("mem", "rsn_train"))
+    late, early = getattr(memory, which), getattr(sums, which)
+    return Bias(math.nan if math.isinf(early) else min(late, memory.end) - early, math.isinf(late))
 
 
 def one_sided(times: Sequence[Time]) -> float:

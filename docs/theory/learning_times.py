@@ -27,6 +27,7 @@ from validate.learning_times import (
     PREDICTIONS,
     Kept,
     best_guess,
+    bias_of,
     explained,
     load_predictions,
     matched_error,
@@ -140,6 +141,23 @@ def print_matched(predictions: list[Kept]) -> None:
         print(f"| {title(setting)} | {predicted:.3f} | {over_seeds(observed, (0, 1))} | {off} |")
 
 
+def print_bias(predictions: list[Kept]) -> None:
+    """Print log2 of memory's time over that of the training sums; a bound where memory has none."""
+    print("\n| setting | predicted log2 of memory's steps over the training sums' | observed, seed by seed |")
+    print("| --- | --- | --- |")
+    off: list[float] = []
+    for setting in (s for study in STUDIES for s in settings(study)):
+        runs = [times_of(run, predictions) for run in setting.runs]
+        if not all(runs):
+            continue
+        predicted, *_ = (bias_of(run, "predicted") for run in runs)
+        observed = [bias_of(run, "observed") for run in runs]
+        print(f"| {title(setting)} | {predicted} | {', '.join(map(str, observed))} |")
+        known = [predicted.value - own.value for own in observed if not (predicted.least or own.least)]
+        off += [value for value in known if math.isfinite(value)]
+    print(f"\nmean absolute difference where both are known, {len(off)} runs: {np.mean(np.abs(off)):.2f}")
+
+
 def loss_time(steps: FloatArray, loss: FloatArray) -> float:
     """Return log2 of the steps after which a loss is half of ln N_Z, what knowing only the labels costs."""
     return float(np.log2(first_passage(steps, -loss, -math.log(100) / 2)))
@@ -219,6 +237,7 @@ if __name__ == "__main__":
     print_times(found)
     print_scores(found)
     print_matched(found)
+    print_bias(found)
     print_losses(found)
     draw_curves(found)
     draw_times(found)

@@ -16,6 +16,7 @@ from validate.learning_times import (
     Kept,
     Time,
     best_guess,
+    bias_of,
     explained,
     load_predictions,
     matched_error,
@@ -45,6 +46,16 @@ def test_r_squared_against_numbers_worked_by_hand() -> None:
     assert r_squared([1, 2, 6], [1, 3, 4]) == pytest.approx(1 - 5 / 14)
     assert math.isnan(r_squared([1, 2], [1, 2]))
     assert math.isnan(r_squared([2, 2, 2], [1, 2, 3]))
+
+
+def test_the_bias_is_memorys_time_over_that_of_the_sums() -> None:
+    times = [time(12.0, math.inf), time(10.5, 9.0, part="rsn_train"), time(math.inf, 1.0, part="rsn_test")]
+    assert bias_of(times, "observed") == (1.5, False)
+    assert bias_of(times, "predicted") == (11.0, True)
+    assert str(bias_of(times, "predicted")) == "> 11.00"
+    never = [times[0], time(math.inf, math.inf, part="rsn_train")]
+    assert math.isnan(bias_of(never, "observed").value)
+    assert str(bias_of(never, "observed")) == "–"
 
 
 def test_times_are_steps_on_both_sides() -> None:
