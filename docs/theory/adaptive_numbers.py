@@ -36,6 +36,8 @@ SMALL = {
     ],
 }
 """A ninth of the sequences: for many steps on the full batch."""
+ENOUGH = 0.9
+"""The cosine with training that is asked for."""
 
 
 class Setting:
@@ -172,7 +174,49 @@ def ladder(arguments: list[str]) -> None:
             report(name, step, moved, path.W_emb[k], ceiling)
 
 
-SECTIONS = {"ladder": ladder}
+def full(arguments: list[str]) -> None:
+    """Every rung as a flow against AdamW's exact steps on the full batch, which are training itself."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("gamma", type=float)
+    parser.add_argument("steps", type=int, nargs="+")
+    parser.add_argument("--d_m", type=int, default=64)
+    parser.add_argument("--d_f", type=int, default=128)
+    parser.add_argument("--small", action="store_true", help="a small task, not the paper's")
+    o = parser.parse_args(arguments)
+    s = Setting(o.gamma, "full", o.d_m, o.d_f, 1, SMALL if o.small else "emb-mlp")
+    start, anchors, rates = s.initial.W_emb, s.anchors, [s.settings.rate * step for step in o.steps]
+    exact = adam_steps(s.population, s.initial, o.steps, s.settings, activation="tanh")
+    print(f"γ = {o.gamma}, full batch, d_m = {o.d_m}, d_f = {o.d_f}: flows against AdamW's own steps")
+    print(f"{'rung':16}{'gradients':>10}{'steps':>6}{'cosine':>8}{'RMSE':>7}")
+    for name, (n_gradients, W_emb) in full_batch_flows(s, rates).items():
+        cosines = [
+            cosine((w - start)[anchors], (e - start)[anchors])
+            for w, e in zip(W_emb, exact.W_emb, strict=True)
+        ]
+        for step, found, w, e in zip(o.steps, cosines, W_emb, exact.W_emb, strict=True):
+            rmse = cosine_rmse(w[anchors], e[anchors])
+            print(f"{name:16}{n_gradients:10}{step:6}{found:8.3f}{rmse:7.3f}")
+        low = [step for step, found in zip(o.steps, cosines, strict=True) if found < ENOUGH]
+        print(f"{name:16} first below {ENOUGH}: {low[0] if low else 'at no step'}", flush=True)
+
+
+def full_batch_flows(s: Setting, rates: list[float]) -> dict[str, tuple[int, np.ndarray]]:
+    """Return every rung's number of gradients and its W_emb at some Σ rates."""
+    C = s.population.token_label_matrix()
+    eq5 = frozen_direction(C, s.initial)
+    found = {
+        "eq. 5": (0, frozen_flow(C, s.initial, rates).W_emb),
+        "its sign": (0, s.initial.W_emb + np.multiply.outer(rates, np.sign(eq5))),
+    }
+    for name, options in candidates(s, short=False).items():
+        path = adaptive_flow(s.population, s.initial, rates, s.settings, **options)  # type: ignore[arg-type]
+        found[name] = path.solver.n_evaluations, path.W_emb
+    return found
+
+
+SECTIONS = {"ladder": ladder, "full": full}
+EXAMPLES = {"ladder": ["0.8", "100", "30", "--small"], "full": ["0.8", "30", "--small"]}
+"""What a section is run with if nothing else is asked for: some seconds."""
 
 
 def main() -> None:
@@ -182,7 +226,7 @@ def main() -> None:
     parser.add_argument("section", choices=SECTIONS, nargs="?", default="ladder")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    SECTIONS[options.section](options.arguments or ["0.8", "100", "30", "--small"])
+    SECTIONS[options.section](options.arguments or EXAMPLES[options.section])
 
 
 if __name__ == "__main__":
