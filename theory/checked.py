@@ -99,22 +99,25 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     InputError
         From the decorated function, before it does anything.
     """
-    signature = inspect.signature(function)
+    parameters = inspect.signature(function).parameters.values()
+    by_position = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
     @functools.cache
     def checks() -> dict[str, Check]:
         # Resolved at the first call: an annotation may name what its module defines further down.
         hints = typing.get_type_hints(function, include_extras=True)
-        return {name: _check_of(hint) for name, hint in hints.items() if name != "return"}
+        return {p.name: _check_of(hints[p.name]) for p in parameters if p.name in hints}
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
         known = checks()
-        for name, value in bound.arguments.items():
+        # ``Signature.bind`` would take longer than most checks; what it refuses, the function refuses too.
+        positional: Any = list(args)
+        for place, (name, value) in enumerate(zip(by_position, args, strict=False)):
             if name in known:
-                bound.arguments[name] = known[name](name, value)
-        return function(*bound.args, **bound.kwargs)
+                positional[place] = known[name](name, value)
+        named: Any = {n: known[n](n, value) if n in known else value for n, value in kwargs.items()}
+        return function(*positional, **named)
 
     return cast("Callable[P, R]", call)
 
