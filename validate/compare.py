@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.runs.table import frame
-from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
 from theory.arrays import FloatArray
 from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
@@ -20,7 +20,7 @@ from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.progress import track
-from validate.stats import COSINE, SIZE, Estimate, over_seeds
+from validate.stats import COSINE, SIZE, Estimate, each_over_seeds
 from validate.times import early_epoch
 
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
@@ -243,17 +243,17 @@ def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: 
         overall = measures(_pairs(predicted), _pairs(observed))
         per_row = measures(_rows(predicted), _rows(observed))
         for key, within in MEASURES.items():
-            by_anchor = [(None, overall[key]), *zip(tokens, per_row[key].T, strict=True)]
+            estimates = each_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
             rows += [
-                Row(setting.label, max(epochs), group, anchor, name, key, over_seeds(values.tolist(), within))
-                for anchor, values in by_anchor
+                Row(setting.label, max(epochs), group, anchor, name, key, estimate)
+                for anchor, estimate in zip((None, *tokens), estimates, strict=True)
             ]
     return rows
 
 
 def _pairs(matrices: FloatArray) -> FloatArray:
     """Return each seed's off-diagonal pairs, shape (n_seeds, n_pairs)."""
-    return np.array([off_diagonal(m) for m in matrices])
+    return matrices[:, *np.triu_indices(matrices.shape[-1], 1)]
 
 
 def _rows(matrices: FloatArray) -> FloatArray:

@@ -81,15 +81,28 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
     """
     numbers = check_shape("values", values, (None,))
     low, high = check_shape("within", within, (2,))
+    return _estimate(numbers, (float(low), float(high)), level)
+
+
+def each_over_seeds(values: npt.NDArray[np.float64], within: tuple[float, float] = ANY) -> list[Estimate]:
+    """Return the estimate of ``over_seeds`` for each column of values, shape (n_seeds, n)."""
+    return [_estimate(column, within, 0.95) for column in np.asarray(values, np.float64).T]
+
+
+def _estimate(numbers: npt.NDArray[np.float64], within: tuple[float, float], level: float) -> Estimate:
+    low, high = within
     defined = numbers[np.isfinite(numbers)]
     if len(defined) == 0:
         return Estimate(math.nan, None, None, 0)
     mean = float(defined.mean())
     if len(defined) == 1:
         return Estimate(mean, None, None, 1)
-    error = float(defined.std(ddof=1)) / math.sqrt(len(defined))
+    # Bessel's standard deviation; ``ndarray.std`` takes five times as long for a few numbers.
+    deviations = defined - mean
+    variance = float((deviations * deviations).sum()) / (len(defined) - 1)
+    error = math.sqrt(variance) / math.sqrt(len(defined))
     half = _quantile((1 + level) / 2, len(defined) - 1) * error
-    return Estimate(mean, float(max(mean - half, low)), float(min(mean + half, high)), len(defined))
+    return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
 
 
 def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArray[np.float64]:
@@ -98,7 +111,7 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArra
     The interval is that of ``over_seeds``; low and high are NaN for a single seed.
     """
     array = np.asarray(values, dtype=np.float64)
-    estimates = [over_seeds(column, within) for column in array.reshape(len(array), -1).T.tolist()]
+    estimates = each_over_seeds(array.reshape(len(array), -1), within)
     none = float("nan")
     rows = [(e.mean, none if e.low is None else e.low, none if e.high is None else e.high) for e in estimates]
     return np.array(rows).T.reshape(3, *array.shape[1:])

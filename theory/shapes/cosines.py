@@ -36,14 +36,15 @@ def cosine_matrix(
     InputError
         If an argument is not a matrix or the widths differ.
     """
-    a = _unit_rows("rows", rows)
-    b = a if other is None else _unit_rows("other", other)
+    a = unit_rows("rows", rows)
+    b = a if other is None else unit_rows("other", other)
     if a.shape[1] != b.shape[1]:
         raise InputError("other", b.shape, f"not as wide as rows {a.shape}", "give equal widths")
     return np.clip(a @ b.T, -1.0, 1.0)
 
 
-def _unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
+def unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
+    """Return the rows of a matrix at length 1, a zero row as NaN; ``argument`` is what a refusal names."""
     matrix = np.asarray(rows, dtype=np.float64)
     if matrix.ndim != 2:
         raise InputError(argument, matrix.shape, "not a matrix", "give one vector per row")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Positive, Size, check_shape, check_tokens, checked
 from theory.errors import InputError
-from theory.shapes.cosines import cosine_matrix, off_diagonal
+from theory.shapes.cosines import unit_rows
 from theory.task.task import Task
 
 PAPER_WIDTH = 12.0
@@ -45,11 +45,20 @@ def eq14_embedding(
     InputError
         If a token is neither a key nor an anchor of a rule that adds (``Sum`` or ``Shift``).
     """
-    s = check_tokens("tokens", tokens, task.vocab_size)
-    _check_meaning(task, s)
-    i = np.arange(task.vocab_size)
-    constant = np.where(np.isin(s, task.keys), 0.0, 1 / (d_m or task.vocab_size))
-    shape: FloatArray = np.exp(-((i - s[:, None]) ** 2) / width) - constant[:, None]
+    distances, constant = _distances(task, check_tokens("tokens", tokens, task.vocab_size), d_m)
+    return _shape(distances, constant, width)
+
+
+def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tuple[FloatArray, FloatArray]:
+    """Return (i − s)² and each token's constant, shapes (n, vocab_size) and (n, 1)."""
+    _check_meaning(task, tokens)
+    constant: FloatArray = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
+    distances: FloatArray = (np.arange(task.vocab_size, dtype=np.float64) - tokens[:, None]) ** 2
+    return distances, constant[:, None]
+
+
+def _shape(distances: FloatArray, constant: FloatArray, width: float) -> FloatArray:
+    shape: FloatArray = np.exp(-distances / width) - constant
     return shape
 
 
@@ -88,18 +97,22 @@ def fit_width(
     float
         In-sample: to judge the fit, compare on seeds that it has not seen.
     """
-    n = len(check_tokens("tokens", tokens, task.vocab_size))
+    s = check_tokens("tokens", tokens, task.vocab_size)
+    n = len(s)
     matrices = np.asarray(observed, dtype=np.float64)
     matrices = check_shape("observed", matrices[None] if matrices.ndim == 2 else matrices, (None, n, n))
     if n < 2 or len(matrices) == 0:
         raise InputError("observed", matrices.shape, "no pair of tokens", "give two tokens or more")
     if bounds[0] >= bounds[1]:
         raise InputError("bounds", bounds, "an empty range", "give the smaller width first")
-    target = np.array([off_diagonal(m) for m in matrices])
+    pairs = np.triu_indices(n, 1)
+    target = np.array([m[pairs] for m in matrices])
+    distances, constant = _distances(task, s, None)
 
     def misfit(log_width: float) -> float:
-        predicted = cosine_matrix(eq14_embedding(task, tokens, width=float(np.exp(log_width))))
-        return float(np.mean((target - off_diagonal(predicted)) ** 2))
+        # Some seventy times a fit, so without the checks of the public functions.
+        rows = unit_rows("tokens", _shape(distances, constant, float(np.exp(log_width))))
+        return float(np.mean((target - np.clip(rows @ rows.T, -1.0, 1.0)[pairs]) ** 2))
 
     # A grid first: the misfit may have more than one minimum, which a bracket alone would not see.
     grid = np.linspace(float(np.log(bounds[0])), float(np.log(bounds[1])), 60)
