@@ -61,6 +61,22 @@ def test_a_result_of_another_shape_is_caught() -> None:
         held_to_its_shapes(counts)([0, 5], 3)
 
 
+def test_shapes_that_agreed_do_not_stand_for_others() -> None:
+    """Comparing takes longer than most functions, and is left out where shapes and types agreed before."""
+    once, sized, paired = map(held_to_its_shapes, (transposed, counts, pair))
+    assert once([1, 2], [3, 4]).shape == (2, 2)
+    with pytest.raises(ShapeError, match="transposed: return"):
+        once([1, 2], [3, 4, 5])
+    assert len(sized([0, 2], 3)) == 3
+    with pytest.raises(ShapeError, match="counts: return"):
+        sized([0, 2], 2)
+    with pytest.raises(ShapeError, match="counts: return"):
+        sized([0, 2], np.int64(1))
+    assert len(paired(2, 2).values) == 2
+    with pytest.raises(ShapeError, match=r"Pair\.values"):
+        paired(2, 3)
+
+
 def test_an_argument_that_the_function_should_have_refused_is_caught() -> None:
     with pytest.raises(ShapeError, match=r"trace: matrix has shape \(2, 3\)"):
         held_to_its_shapes(trace)(np.ones((2, 3)))
