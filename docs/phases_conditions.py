@@ -13,7 +13,7 @@ from phases_runs import Kept
 from scipy.special import ndtri
 
 from sim.config.run import MemberConfig
-from theory.arrays import FloatArray, IntArray
+from theory.arrays import FloatArray
 from validate.bounds import ends
 from validate.claims.measures.order import spearman
 from validate.sweeps.searching.measures import MEASURES
@@ -89,52 +89,58 @@ def fisher(correlation: float, n: int) -> Interval:
     return Interval(correlation, math.tanh(z - half), math.tanh(z + half))
 
 
-def share(groups: Sequence[int] | IntArray, values: Sequence[float] | FloatArray) -> float:
-    """Return the adjusted R² of the means of groups: the part of the variance that they explain.
-
-    NaN where the values are equal, or there are not more of them than groups.
-    """
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    array: FloatArray = np.asarray(values)
-    counts = np.bincount(codes)
-    total = float(((array - array.mean()) ** 2).sum())
-    freedom = len(array) - len(counts)
-    if total == 0 or freedom <= 0:
-        return math.nan
-    means = np.bincount(codes, array) / counts
-    within = float(((array - means[codes]) ** 2).sum())
-    return 1 - within / total * (len(array) - 1) / freedom
-
-
 def shares(runs: Sequence[Valued]) -> dict[str, float]:
-    """Return the share that each axis explains by itself."""
-    values = [value for _, value in runs]
-    return {name: share(_groups(runs, name), values) for name in AXES}
+    """Return the share that each axis explains by itself; NaN with too few runs."""
+    cells = _cells(runs)
+    return {name: float(_share(np.ones((1, len(cells))), cells, name)[0]) for name in AXES}
 
 
 def advantage(runs: Sequence[Valued], rival: str) -> Interval:
     """Return condition 2: the share that γ explains less that of a rival, over bootstrap samples of cells."""
-    values: FloatArray = np.array([value for _, value in runs])
-    ours, other = (_groups(runs, name) for name in ("γ", rival))
     cells = _cells(runs)
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(SAMPLES):
-        drawn = np.concatenate([cells[i] for i in rng.integers(len(cells), size=len(cells))])
-        found.append(share(ours[drawn], values[drawn]) - share(other[drawn], values[drawn]))
+    n = len(cells)
+    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=SAMPLES)
+    # How often each cell is there: once in the runs themselves, then in each sample.
+    times = np.concatenate([np.ones((1, n)), drawn])
+    found = _share(times, cells, "γ") - _share(times, cells, rival)
     tail = (1 - LEVEL) / 2
-    low, high = np.nanquantile(found, [tail, 1 - tail]).tolist()
-    return Interval(share(ours, values) - share(other, values), low, high)
+    low, high = np.nanquantile(found[1:], [tail, 1 - tail]).tolist()
+    return Interval(float(found[0]), low, high)
 
 
-def _groups(runs: Sequence[Valued], name: str) -> IntArray:
-    """Return the number of each run's value on an axis."""
-    return np.unique([str(AXES[name](config)) for config, _ in runs], return_inverse=True)[1]
-
-
-def _cells(runs: Sequence[Valued]) -> list[list[int]]:
-    """Return the numbers of the runs at each γ, rate and norm."""
-    found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for number, (config, _) in enumerate(runs):
-        found[tuple(of(config) for of in AXES.values())].append(number)
+def _cells(runs: Sequence[Valued]) -> list[list[Valued]]:
+    """Return the runs at each γ, rate and norm."""
+    found: dict[tuple[Any, ...], list[Valued]] = defaultdict(list)
+    for config, value in runs:
+        found[tuple(of(config) for of in AXES.values())].append((config, value))
     return list(found.values())
+
+
+def _share(times: FloatArray, cells: Sequence[Sequence[Valued]], name: str) -> FloatArray:
+    """Return the adjusted R² of the means over an axis, where each cell is there so many times.
+
+    Parameters
+    ----------
+    times : ndarray, shape (n_samples, n_cells)
+    cells : sequence of sequences of (MemberConfig, float)
+    name : str
+        The axis.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        The part of the variance that the means explain; NaN where there is none, or no run for it.
+    """
+    centre = np.mean([value for cell in cells for _, value in cell])
+    values = [np.array([value - centre for _, value in cell]) for cell in cells]
+    moments = np.array([[len(own), own.sum(), (own**2).sum()] for own in values])
+    keys = [AXES[name](cell[0][0]) for cell in cells]
+    member = np.array([[key == group for group in dict.fromkeys(keys)] for key in keys], np.float64)
+    n, total_sum, total_squares = (times @ moments).T
+    of_group, sum_of_group = (times @ (moments[:, [k]] * member) for k in (0, 1))
+    explained = (sum_of_group**2 / np.maximum(of_group, 1)).sum(axis=1)
+    freedom = n - (of_group > 0).sum(axis=1)
+    total = total_squares - total_sum**2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = 1 - (total_squares - explained) / total * (n - 1) / freedom
+    return np.where((freedom > 0) & (total > 0), share, np.nan)

@@ -72,7 +72,8 @@ class Cell:
         side = ""
         if isinstance(self.mean, Bound):
             side = "≥" if math.isfinite(self.mean.low) else "≤"
-        number = "?" if math.isnan(self.number) else f"{side}{self.number:.{decimals}f}"
+        # Adding 0 makes −0 a plain 0.
+        number = "?" if math.isnan(self.number) else f"{side}{round(self.number, decimals) + 0:.{decimals}f}"
         return number + "*" * (len(self.defined) < len(self.values))
 
 
@@ -140,10 +141,10 @@ def measure_map(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> 
     InputError
         If the runs have no such axis, or one of them lacks a data set that the measure needs.
     """
-    axes = axes_of(config for config, _ in runs)
     for axis in (x, y):
-        if axis not in axes:
-            raise unknown_name("axis", axis, axes)
+        # Also one in which these runs do not differ: of a sweep that has only begun, say.
+        if not any(axis in settings_of(config) for config, _ in runs):
+            raise unknown_name("axis", axis, axes_of(config for config, _ in runs))
     at = defaultdict(list)
     for config, metrics in runs:
         measure.check_parts("measure", metrics[0]["accuracy"])

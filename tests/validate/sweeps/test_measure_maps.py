@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,12 @@ def test_the_picture_hatches_what_is_undefined_and_leaves_blank_where_no_run_is(
     assert [text.get_text() for text in panel.ax_.texts] == ["0.75"]
 
 
+def test_maps_with_the_same_limits_have_the_same_colours() -> None:
+    panels = [replace(bias_map().panel, limits=ends).plot() for ends in ((-1.0, 1.0), (0.0, 1.0))]
+    assert [panel.image_.get_clim() for panel in panels] == [(-1.0, 1.0), (0.0, 1.0)]
+    assert [panel.image_.get_cmap().name for panel in panels] == ["RdBu_r", "viridis"]
+
+
 def test_a_search_still_takes_the_bias_of_what_learned_nothing_for_a_number() -> None:
     config, lines = run(0.3, 0, NEVER, NEVER, NEVER)
     assert MEASURES["bias"].value(config, [dict(line) for line in lines]) == 0
@@ -88,6 +95,7 @@ def test_a_search_still_takes_the_bias_of_what_learned_nothing_for_a_number() ->
     ("values", "text", "ends"),
     [
         ((1.0, 2.0), "1.50", (1.5, 1.5)),
+        ((-0.004,), "0.00", (-0.004, -0.004)),
         ((1.0, math.nan), "1.00*", (1.0, 1.0)),
         ((math.nan, math.nan), "undefined", (math.nan, math.nan)),
         ((1.0, Bound(low=3.0)), "≥2.00", (2.0, math.inf)),
@@ -111,6 +119,11 @@ def test_every_measure_of_a_search_is_shown() -> None:
     assert shown["matched_test_accuracy"].texts() == [["0.25", "0.50"]]
     assert shown["unlike"].texts(1) == [["1.6", "0.0"]]
     assert all(cell.defined for found in shown.values() for row in found.cells for cell in row)
+
+
+def test_an_axis_may_have_one_value() -> None:
+    found = measure_map([run(0.3, 0, NEVER, NEVER, NEVER)], MEASURES["unlike"], "init_rate", "learning_rate")
+    assert (list(found.x[1]), list(found.y[1])) == ([0.3], [1e-3])
 
 
 def test_an_axis_or_a_data_set_that_is_not_there_is_refused() -> None:

@@ -34,6 +34,8 @@ class HeatMap(BasePanel):
         What is written into each cell; by default its number.
     hatched : ndarray of bool, shape (len of y, len of x), optional
         Cells that are hatched: something is there that has no number.
+    limits : (float, float), optional
+        The numbers at the ends of the colours; by default the least and the greatest.
     """
 
     title: str
@@ -42,13 +44,11 @@ class HeatMap(BasePanel):
     values: FloatArray
     texts: Sequence[Sequence[str]] | None = None
     hatched: npt.NDArray[np.bool_] | None = None
+    limits: tuple[float, float] | None = None
 
     def draw(self, ax: Axes) -> None:
-        """Draw the map, y upwards; on a scale about zero where the values have both signs."""
-        largest = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
-        signed = bool(np.nanmin(self.values, initial=0.0) < 0)
-        scale: dict[str, Any] = {"vmin": -largest, "vmax": largest, "cmap": DIVERGING} if signed else {}
-        self.image_ = ax.imshow(self.values, origin="lower", aspect="auto", **({"cmap": SEQUENTIAL} | scale))
+        """Draw the map, y upwards."""
+        self.image_ = ax.imshow(self.values, origin="lower", aspect="auto", **self._scale())
         ax.set(title=self.title, xlabel=self.x[0], ylabel=self.y[0])
         ax.set_xticks(range(len(self.x[1])), [_text(value) for value in self.x[1]])
         ax.set_yticks(range(len(self.y[1])), [_text(value) for value in self.y[1]])
@@ -56,6 +56,13 @@ class HeatMap(BasePanel):
             self._hatch(ax, self.hatched)
         if self.values.size <= _MOST_NUMBERS:
             self._write_numbers(ax)
+
+    def _scale(self) -> dict[str, Any]:
+        """Return the colours and their ends: about zero where values or limits are negative."""
+        largest = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
+        signed = min(float(np.nanmin(self.values, initial=0.0)), *(self.limits or (0.0,))) < 0
+        ends = self.limits or ((-largest, largest) if signed else (None, None))
+        return {"cmap": DIVERGING if signed else SEQUENTIAL, "vmin": ends[0], "vmax": ends[1]}
 
     def _hatch(self, ax: Axes, hatched: npt.NDArray[np.bool_]) -> None:
         for row, column in np.argwhere(hatched).tolist():
