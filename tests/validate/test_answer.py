@@ -145,6 +145,19 @@ def test_without_a_control_the_command_for_it_stands_there(small: Setting, large
     assert "--init-rates 0.8" in other.missing_command()
 
 
+def test_the_command_for_longer_runs_or_more_seeds_stands_there(large: Setting) -> None:
+    """Longer runs go beside the others, with snapshots as far apart in proportion; seeds are new ones."""
+    idle = only([large, made(0.8, ["random"] * 3, accuracy=FLAT)])
+    training = idle.settings[0].config.training
+    shots = " ".join(str(2 * epoch) for epoch in training.snapshot_epochs)
+    assert idle.missing_command() == (
+        "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.8 0.3 --seeds 0 1 2 "
+        f"--out runs/mine-longer --training.epochs {2 * training.epochs} --training.snapshot-epochs {shots}"
+    )
+    single = only([large, made(0.8, ["random", "distribution", "distribution"], seeds=(4,))])
+    assert "--seeds 5 --out runs/mine" in single.missing_command()
+
+
 def test_a_control_that_passes_or_has_not_learned_decides_nothing(small: Setting) -> None:
     passes = only([made(0.3, ["random", "distribution", "distribution"]), small])
     assert (passes.verdict, "a control passes too" in passes.why) == ("undecided", True)

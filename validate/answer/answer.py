@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from theory.checked import checked
 from validate.answer import conditions as on
 from validate.answer.ranking import ranking
-from validate.answer.verdict import CRITICAL, Verdict, judge, measure, pick, state
+from validate.answer.verdict import CRITICAL, LONGER, MORE_SEEDS, Verdict, judge, measure, pick, state
 from validate.claims.statements import LARGE, SMALL, Condition
 from validate.claims.verdicts import Outcome
 from validate.groups import Setting, as_settings
@@ -95,17 +96,27 @@ class Answer:
         return f"{self.verdict}{when}: {self.why}"
 
     def missing_command(self) -> str:
-        """Return the command that trains the side of the comparison that is missing.
+        """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
 
-        Empty if none is, or if there is no run folder to take the configuration from.
+        Empty if it lacks none of these, or if there is no run folder to take the configuration from.
         """
         folder = self.settings[-1].runs[0].run_folder
-        if folder is None or len(self.judged()) == 2:
-            return ""
-        rate = LARGE if self.control is None else SMALL
-        seeds = " ".join(map(str, self.settings[-1].seeds))
-        options = f"--init-rates {rate:g} --seeds {seeds} --out {folder.parent}"
-        return f"anchorflow train {folder}/config.json {options}"
+        options = "" if folder is None else self._missing_runs(folder.parent)
+        return f"anchorflow train {folder}/config.json {options}" if options else ""
+
+    def _missing_runs(self, out: Path) -> str:
+        """Return the options that train them, beside the runs in ``out``."""
+        seeds, training = self.settings[-1].seeds, self.settings[-1].config.training
+        rates = [s.init_rate for s in self.judged()]
+        if len(rates) < 2:
+            return _options([LARGE if self.control is None else SMALL], seeds, out)
+        if self.why.endswith(MORE_SEEDS):
+            return _options(rates, [seed + max(seeds) + 1 for seed in range(len(seeds))], out)
+        if self.why.endswith(LONGER):
+            shots = " ".join(str(2 * epoch) for epoch in training.snapshot_epochs)
+            longer = f"--training.epochs {2 * training.epochs} --training.snapshot-epochs {shots}".rstrip()
+            return f"{_options(rates, seeds, out.with_name(f'{out.name}-longer'))} {longer}"
+        return ""
 
     def rows(self) -> list[list[str]]:
         """Return a line for each condition: state, measure, estimate, threshold and its reason."""
@@ -153,6 +164,11 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
         key = setting.config.model_dump(mode="json", exclude={"seed", "init_rate"})
         families[json.dumps(key, sort_keys=True)].append(setting)
     return [Answer.of(tuple(sorted(found, key=lambda s: s.init_rate))) for found in families.values()]
+
+
+def _options(rates: Sequence[float], seeds: Sequence[int], out: Path) -> str:
+    shown = " ".join(f"{rate:g}" for rate in rates)
+    return f"--init-rates {shown} --seeds {' '.join(map(str, seeds))} --out {out}"
 
 
 def _condition(outcome: Outcome) -> dict[str, Any]:

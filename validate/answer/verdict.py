@@ -20,6 +20,8 @@ from validate.groups import Setting
 Verdict = Literal["holds", "does not hold", "undecided"]
 CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
+LONGER, MORE_SEEDS = "train longer", "train more seeds"
+"""How a reason ends if training can change it."""
 
 
 def pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
@@ -69,9 +71,9 @@ def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {small.init_rate:g}"
     if min(learned.numbers) < learned.condition.threshold or not learned.defined:
-        return f"the runs at {rate} have learned too little: {_shortfall(learned)}; train longer"
+        return f"the runs at {rate} have learned too little: {_shortfall(learned)}; {LONGER}"
     if min(moved.numbers) < moved.condition.threshold or not moved.defined:
-        return f"the embedding at {rate} has hardly moved: {_shortfall(moved)}; train longer"
+        return f"the embedding at {rate} has hardly moved: {_shortfall(moved)}; {LONGER}"
     return ""
 
 
@@ -88,7 +90,7 @@ def _controlled(
     if control is None:
         return "undecided", "every condition is met, but the control with large initial weights is missing"
     if not learned[0].holds or min(learned[0].numbers) < learned[0].condition.threshold:
-        return "undecided", f"the control has learned too little: {_shortfall(learned[0])}; train longer"
+        return "undecided", f"the control has learned too little: {_shortfall(learned[0])}; {LONGER}"
     for outcome in (of[id(on.SCRAMBLED)], of[id(on.AT_LARGE)]):
         if state(outcome) == "met":
             return "undecided", f"a control passes too: {outcome.condition.what} is {told(outcome)}"
@@ -115,5 +117,5 @@ def _unclear(outcome: Outcome) -> str:
     if not outcome.defined:
         return f"{what} is not defined for every seed"
     if outcome.estimate.n == 1:
-        return f"one seed has no interval ({what} is {outcome.estimate.mean:.2f}); train more seeds"
-    return f"the interval of {what} crosses its threshold: {told(outcome)}; train more seeds"
+        return f"one seed has no interval ({what} is {outcome.estimate.mean:.2f}); {MORE_SEEDS}"
+    return f"the interval of {what} crosses its threshold: {told(outcome)}; {MORE_SEEDS}"
