@@ -70,29 +70,26 @@ def _origin_text(origin: dict[str, Any]) -> str:
 
 
 def growth_text(runs: dict[str, list[Valued]], wanted: dict[str, list[tuple[Any, float]]]) -> str:
-    """Return the table of condition 1, and how many columns have each verdict."""
-    rows, counts = [], Counter[str]()
-    for name, columns_ in wanted.items():
-        found = columns(runs[name])
-        for norm, rate in columns_:
-            own = found.get((norm, rate), [])
-            interval = growth(own)
-            counts[VERDICTS[interval.side]] += 1
-            scales = sorted({config.init_rate for config, _ in own})
-            covered = " to ".join(dict.fromkeys(f"{scale:g}" for scale in (scales[:1] + scales[-1:]))) or "–"
-            rows.append(
-                [
-                    label(name, norm),
-                    f"{rate:g}",
-                    str(len(own)),
-                    covered,
-                    str(interval),
-                    VERDICTS[interval.side],
-                ]
-            )
+    """Return condition 1: how many columns have each verdict, which do not agree, and the table."""
+    rows = [
+        _growth_row(name, norm, rate, columns(runs[name]).get((norm, rate), []))
+        for name, columns_ in wanted.items()
+        for norm, rate in columns_
+    ]
+    counts = Counter(row[-1] for row in rows)
     said = ", ".join(f"{counts[verdict]} {PLURAL.get(verdict, verdict)}" for verdict in VERDICTS.values())
+    others = [f"- {row[0]} at {row[1]}: {row[-1]}" for row in rows if row[-1] != VERDICTS["above"]]
     header = ["model", "learning rate", "runs with a value", "their γ", "ρ of γ and accuracy", "column"]
-    return f"Of {len(rows)} columns: {said}.\n\n{table(header, rows)}"
+    found = "\n".join([f"Of {len(rows)} columns: {said}.", *([""] if others else []), *others])
+    return f"{found}\n\n{table(header, rows)}"
+
+
+def _growth_row(name: str, norm: str | None, rate: float, own: list[Valued]) -> list[str]:
+    interval = growth(own)
+    scales = sorted({config.init_rate for config, _ in own})
+    covered = " to ".join(dict.fromkeys(f"{scale:g}" for scale in (scales[:1] + scales[-1:]))) or "–"
+    verdict = VERDICTS[interval.side]
+    return [label(name, norm), f"{rate:g}", str(len(own)), covered, str(interval), verdict]
 
 
 def reading(kept: Kept, norm: str | None) -> str:
@@ -107,7 +104,10 @@ def reading(kept: Kept, norm: str | None) -> str:
     (first, low), *_, (last, high) = means.items()
     top = max(means.values())
     enough = next(scale for scale, mean in means.items() if mean >= NEARLY * top)
-    said = f"{low:.2f} of the held-out sums at γ = {first:g}, {high:.2f} at γ = {last:g}"
+    chance = 1 / len(kept.runs[0][0].build_task().keys)
+    said = (
+        f"{low:.2f} of the held-out sums at γ = {first:g}, {high:.2f} at γ = {last:g} (chance: {chance:.2f})"
+    )
     level = f"at least {NEARLY:g} of the largest mean, {top:.2f}, first at γ = {enough:g}"
     return f"- {label(kept.name, norm)}: {said}; {level}."
 
@@ -118,17 +118,20 @@ def label(name: str, norm: str | None) -> str:
 
 
 def rivals_text(runs: dict[str, list[Valued]]) -> str:
-    """Return the table of condition 2."""
-    rows = []
+    """Return condition 2: the table, and in words where γ does not explain more than its rival."""
+    rows, open_ = [], []
     for name, own in runs.items():
         parts = shares(own)
         for rival in list(AXES)[1:]:
-            if len({AXES[rival](config) for config, _ in own}) > 1:
-                less = advantage(own, rival)
-                numbers = [f"{parts['γ']:.2f}", f"{parts[rival]:.2f}", str(less), _explains(less, rival)]
-                rows.append([SWEEPS[name], rival, str(len(own)), *numbers])
+            if len({AXES[rival](config) for config, _ in own}) < 2:
+                continue
+            less = advantage(own, rival)
+            numbers = [f"{parts['γ']:.2f}", f"{parts[rival]:.2f}", str(less), _explains(less, rival)]
+            rows.append([SWEEPS[name], rival, str(len(own)), *numbers])
+            if less.side != "above":
+                open_.append(f"{SWEEPS[name]}: that γ explains more than the {rival} alone is not shown.")
     header = ["model", "rival", "runs", "γ alone", "rival alone", "difference", "explains more"]
-    return table(header, rows)
+    return "\n\n".join([table(header, rows), *open_])
 
 
 def _explains(less: Interval, rival: str) -> str:

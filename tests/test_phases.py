@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from tests.docs_script import load_script
 
 runs: Any = load_script("phases_runs")
 conditions: Any = load_script("phases_conditions")
+cost: Any = load_script("phases_cost")
 script: Any = load_script("update_phases")
 NAMES = [name for name in runs.SWEEPS if runs.kept_file(name).exists()]
 
@@ -109,3 +111,14 @@ def test_a_sweep_that_is_not_finished_says_what_is_missing() -> None:
     assert f"{len(some)} of {state['runs']} runs complete" in page
     assert f"**{left} are not trained yet and are blank below**" in page
     assert "too few runs" in page
+
+
+def test_the_cost_on_the_page_is_worked_out_from_the_kept_rates() -> None:
+    data = json.loads(cost.RATES.read_text())
+    assert cost.table(data) in cost.PAGE.read_text()
+    (found,) = [cost.cost(name, data["rates"]) for name in ["phases-transformer"]]
+    by_norm = data["rates"]["phases-transformer"]
+    seconds = sum(56 * (23760 * r["step_seconds"] + 49 * r["evaluation_seconds"]) for r in by_norm.values())
+    assert (found["runs"], found["steps"]) == (168, 3_991_680)
+    assert found["core_seconds"] == pytest.approx(seconds)
+    assert found["core_seconds"] / cost.CORES < found["on_cores"] < 1.3 * found["core_seconds"] / cost.CORES

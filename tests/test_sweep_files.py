@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 def test_the_phase_diagrams_have_as_many_runs_as_their_axes_give(name: str, runs: int) -> None:
     sweep = load_sweep(DOCS / "configs" / f"phases-{name}.toml")
     assert len(sweep.members) == runs
-    assert f"{runs} runs" in (DOCS / "sweeps.md").read_text()
+    assert f"`docs/configs/phases-{name}.toml` | {runs} |" in (DOCS / "sweeps.md").read_text()
 
 
 @pytest.mark.parametrize(("name", "runs"), [("transformer", 7 * 2 * 3 * 4), ("emb-mlp", 7 * 3 * 4)])
