@@ -25,6 +25,7 @@ from theory import (
     last_position_matrix,
     last_token_adam,
     leading_query_key_matrix,
+    normed_emb_mlp_drive,
     normed_transformer_drive,
     one_mode_answers,
     saddle_staircase,
@@ -42,6 +43,7 @@ def bench_theory() -> dict[str, Any]:
         "drive with post-norm, paper": _normed_drive(),
         "a hundred AdamW steps of the residual path, paper": _adam_steps(),
         "drive of queries and keys, 1000 sequences": _query_key(),
+        "drive of the Emb-MLP with a norm, 1000 sequences": _normed_emb_mlp_drive(),
         **_optimisers(),
     }
     return {
@@ -55,6 +57,14 @@ def _normed_drive() -> Callable[[], object]:
     rng, C_last = np.random.default_rng(0), last_position_matrix(Task.paper())
     W_E, W_U = 200**-0.8 * rng.standard_normal((2, 200, 200))
     return lambda: normed_transformer_drive(C_last, W_E, W_U, norm="post", n_layers=2)
+
+
+def _normed_emb_mlp_drive() -> Callable[[], object]:
+    """Return the drive of the Emb-MLP with a norm behind the sum, at the paper's widths."""
+    rng = np.random.default_rng(0)
+    initial = EmbMLPParameters.draw(200, d_m=200, d_f=512, init_rate=0.8, rng=rng)
+    sequences, labels = rng.integers(0, 200, (1000, 3)), rng.integers(0, 200, 1000)
+    return lambda: normed_emb_mlp_drive(initial, sequences, labels)
 
 
 def _of_a_small_task() -> dict[str, Callable[[], object]]:
@@ -121,6 +131,9 @@ def _optimisers() -> dict[str, Callable[[], object]]:
         "the same as a flow": lambda: adaptive_flow(population, initial, [1e-3], settings, **batches),
         "SGD's moments, 82 weights": lambda: sgd_moments(
             count_population(few), small, [5.0], rate=0.1, batch_size=4
+        ),
+        "the same, reshuffled, 6 batches an epoch": lambda: sgd_moments(
+            count_population(few), small, [5.0], rate=0.1, batch_size=1, n_sequences=6
         ),
     }
 
