@@ -33,6 +33,8 @@ def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any
     """No error in the console, no formula that fails, nothing wider than the screen, no other host."""
     problems: list[str] = []
     context = browser.new_context(viewport=PHONE, color_scheme="dark")
+    # The derivations' formulas take a busy machine more than the usual 30 s.
+    context.set_default_timeout(300_000)
     page = context.new_page()
     page.on("console", lambda message: message.type == "error" and problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
