@@ -174,6 +174,7 @@ def _paths() -> Iterator[Case]:
         yield Case("study run", ("study", path, "--run", "--root", "out"))
         yield Case("sweep", ("sweep", path, "--out", "out"))
         yield Case("sweep show", ("sweep", "show", path, "--x", "init_rate", "--y", "seed"))
+        yield Case("sweep show measure", ("sweep", "show", path, "--measure", "bias"))
         yield Case("study keep", ("study", "emb-mlp", "--keep", "--kept", path, "--root", "missing"))
 
 
