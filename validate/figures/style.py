@@ -78,6 +78,9 @@ def _read_texts(figure: Figure) -> None:
 
 @cache
 def _is_math(text: str) -> bool:
+    """Return whether matplotlib may read a text as mathematics; one without "$" it never does."""
+    if "$" not in text:  # Most of a figure's texts; parsing them takes a fifth of the time of a layout.
+        return True
     try:
         for line in text.splitlines():  # As matplotlib does: to the parser a line break is a missing glyph.
             MathTextParser("path").parse(line)

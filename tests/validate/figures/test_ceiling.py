@@ -13,7 +13,7 @@ from tests.validate.figures.synthetic import MEMORIES, RANGES, several
 from theory import Task, draw_tables, enumerate_population, labels_of
 from theory.task.task import task_from_dict
 from validate.figures.ceiling import _most_frequent, order_blind_ceiling
-from validate.figures.paper import draw_figure
+from validate.figures.paper import FIGURES, draw_figure
 from validate.observe import kept
 
 EMB_MLP = as_task("emb-mlp")
@@ -81,4 +81,4 @@ def test_fig_3b_draws_and_explains_it() -> None:
     for ax in axes:
         dotted = [line for line in ax.get_lines() if line.get_linestyle() == ":"]
         assert [line.get_ydata()[0] for line in dotted] == [order_blind_ceiling(EMB_MLP)]
-    assert "ceiling" not in draw_figure(3, several("transformer")).caption
+    assert "ceiling" not in FIGURES[3].build(several("transformer")).caption

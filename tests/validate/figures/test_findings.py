@@ -12,7 +12,7 @@ from tests.validate.figures.drawn import drawn
 from tests.validate.figures.synthetic import make_observations, several
 from validate.figures import SingularValues, ValueAlignment, group_runs
 from validate.figures.findings import direction, first_attention, memory_anchors, value_direction
-from validate.figures.paper import FIGURES, draw_figure
+from validate.figures.paper import FIGURES, kept_of
 
 GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
 
@@ -79,7 +79,7 @@ def test_the_gallery_says_of_fig_6_what_the_paper_says_and_not_what_is_seen() ->
 
 def test_the_caption_of_fig_6_says_what_the_kept_runs_show() -> None:
     """Words beside their numbers, whichever setting the figure shows."""
-    caption = draw_figure(6).caption
+    caption = FIGURES[6].build(kept_of(FIGURES[6])[0]).caption
     errors = re.findall(r"(\d\.\d+) at epoch", caption.split("largest |A_ij − 1/i|")[1].split(")")[0])
     assert len(errors) == 3
     assert ("close to the average at every epoch" in caption) == all(float(e) <= 0.1 for e in errors)

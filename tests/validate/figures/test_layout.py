@@ -160,7 +160,7 @@ def test_the_matrices_of_every_layer_stand_in_one_order() -> None:
         arrays: Any = run.arrays
         arrays.update([(name, arrays.pop(name)) for name in sorted(arrays, reverse=True)])
     order = [f"$W_{{\\mathrm{{{index}}}}}$" for index in ("Q", "K", "V", "O", "in", "out")]
-    layers = [[ax.get_title() for ax in row] for row in draw_figure(13, runs).axes_[:2]]
+    layers = [[panel.title for panel in row.panels] for row in FIGURES[13].build(runs).rows[:2]]  # type: ignore[attr-defined]
     assert layers == [order, order]
 
 

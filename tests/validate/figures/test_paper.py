@@ -150,9 +150,9 @@ def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(num
     for run in runs:
         for line in run.metrics:
             line["accuracy"]["rsn_train"] = 0.1
-    sheet = draw_figure(number, runs)
-    assert re.search(r"epoch 10 of 10; the paper shows", sheet.note)
-    titles = [ax.get_title() for row in sheet.axes_ for ax in row]
+    sheet = FIGURES[number].build(runs)
+    assert re.search(r"epoch 10 of 10; the paper shows", sheet.about)
+    titles = [getattr(panel, "title", "") for row in sheet.rows for panel in row.panels]
     assert not re.search(r"epoch [1-9]\b", " ".join(titles))
 
 
