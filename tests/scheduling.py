@@ -6,6 +6,7 @@ from xdist.scheduler import LoadFileScheduling
 
 SHARED = {
     "tests/sim/test_kill.py": "a process that has loaded torch",
+    "tests/sim/test_memory.py": "a process that has loaded torch",
     "tests/sim/test_run.py": "a process that has loaded torch",
     "tests/sim/test_workers.py": "a process that has loaded torch",
     "tests/validate/figures/": "drawn figures",
