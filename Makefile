@@ -10,8 +10,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
 
+# Bytecode is kept even where the environment forbids it: some fifty processes load the same modules.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto
 
 test-long: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m pytest --long -m long
