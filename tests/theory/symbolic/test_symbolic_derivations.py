@@ -135,10 +135,15 @@ def test_statements_are_printed_as_the_paper_writes_them(name: str) -> None:
         assert code not in statement, code
     assert "[0, 0]" not in shown
     assert "sigma(" not in shown
+    assert "Matrix(" not in shown
 
 
 def test_the_leading_flow_reads_as_in_the_paper() -> None:
     assert "rₛ (P − 𝟏/d) W₂ᵀ W₁ᵀ" in show(find_derivation("prop 1"))
+
+
+def test_an_inverse_is_a_raised_minus_one() -> None:
+    assert "S⁻¹ G" in show(find_derivation("explained share"))
 
 
 def _loaded_after(statement: str) -> set[str]:
