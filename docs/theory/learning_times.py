@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
@@ -26,6 +29,7 @@ from validate.learning_times import (
     PARTS,
     PREDICTIONS,
     Kept,
+    Time,
     best_guess,
     bias_of,
     explained,
@@ -41,10 +45,22 @@ from validate.stats import over_seeds
 
 STUDIES = ("optimisers", "learning-times")
 SEEDS = (1000,)
+TRAIN, TEST = PARTS["rsn_train"], PARTS["rsn_test"]
 KEY = ("optimizer", "rate", "init_rate", "scatter")
 """What a kept prediction is told by; those without "scatter" are of the mean course alone."""
 FIGURE = Path(__file__).with_name("learning_curves.png")
 SCATTER = Path(__file__).with_name("learning_times.png")
+
+
+MEAN, SCATTERED = "mean course", "with scatter"
+
+
+def courses(predictions: list[Kept]) -> dict[str, list[Kept]]:
+    """Return the predictions of the mean course alone, and those with the scatter of the weights."""
+    return {
+        name: [p for p in predictions if p.scatter == wanted]
+        for name, wanted in ((MEAN, False), (SCATTERED, True))
+    }
 
 
 def settings(study: str) -> list[Setting]:
@@ -89,18 +105,31 @@ def title(setting: Setting) -> str:
 
 
 def print_times(predictions: list[Kept]) -> None:
-    """Print predicted and observed steps, mean log2 over seeds."""
-    print(
-        "| setting | data set | predicted steps | observed steps, seed by seed | log2 predicted / observed |"
-    )
-    print("| --- | --- | --- | --- | --- |")
+    """Print predicted and observed steps, and log2 of their ratio, mean over seeds."""
+    heads = ["setting", "data set", MEAN, SCATTERED, "observed steps, seed by seed"]
+    print_row([*heads, "log2 ratio, mean course", "with scatter"])
+    print_row(["---"] * 7)
     for setting in (s for study in STUDIES for s in settings(study)):
-        for times in zip(*(times_of(run, predictions) for run in setting.runs), strict=True):
-            seen = [t.observed for t in times]
-            off = [t.predicted - t.observed for t in times if math.isfinite(t.predicted + t.observed)]
-            ratio = f"{np.mean(off):+.2f}" if off else "–"
-            cells = [title(setting), PARTS[times[0].part], steps(times[0].predicted)]
-            print(f"| {' | '.join([*cells, ', '.join(map(steps, seen)), ratio])} |")
+        both = [
+            list(zip(*(times_of(run, own) for run in setting.runs), strict=True))
+            for own in courses(predictions).values()
+        ]
+        for pair in zip_longest(*both):
+            known = next(times for times in pair if times)
+            seen = ", ".join(steps(t.observed) for t in known)
+            cells = [steps(times[0].predicted) if times else "" for times in pair]
+            print_row([title(setting), PARTS[known[0].part], *cells, seen, *map(ratio, pair)])
+
+
+def print_row(cells: Iterable[str]) -> None:
+    """Print a row of a table."""
+    print(f"| {' | '.join(cells)} |")
+
+
+def ratio(times: Sequence[Time] | None) -> str:
+    """Return log2 of predicted over observed, mean over the runs that both have; "–" where none has."""
+    off = [t.predicted - t.observed for t in times or () if math.isfinite(t.predicted + t.observed)]
+    return f"{np.mean(off):+.2f}" if off else "–"
 
 
 def steps(log: float) -> str:
@@ -113,32 +142,42 @@ def by_seed(runs: list[Observations]) -> list[list[Observations]]:
 
 
 def print_scores(predictions: list[Kept]) -> None:
-    """Print R² of the prediction and of the guesses, and how often run and prediction disagree."""
-    print("\n| study | R² | best guess | " + " | ".join(g.name for g in GUESSES) + " | one-sided |")
-    print("| --- " * (5 + len(GUESSES)) + "|")
+    """Print R² of the predictions and of the guesses, and how often run and prediction disagree."""
+    print()
+    print_row(["study", "prediction", "R²", "one-sided", "best guess", *(g.name for g in GUESSES)])
+    print_row(["---"] * (5 + len(GUESSES)))
     for study in STUDIES:
-        runs = [run for setting in settings(study) for run in setting.runs]
-        if not runs:
-            continue
-        seeds = [[t for run in own for t in times_of(run, predictions)] for own in by_seed(runs)]
-        measures = [explained, best_guess, *(g.explained for g in GUESSES), one_sided]
-        cells = [str(over_seeds([measure(times) for times in seeds])) for measure in measures]
-        print(f"| `{study}` | {' | '.join(cells)} |")
+        for name, own in courses(predictions).items():
+            seeds = [seed for seed in times_by_seed(study, own) if seed]
+            if not seeds:
+                continue
+            measures = [explained, one_sided, best_guess, *(g.explained for g in GUESSES)]
+            cells = [str(over_seeds([measure(times) for times in seeds])) for measure in measures]
+            print_row([f"`{study}`", name, *cells])
+
+
+def times_by_seed(study: str, predictions: list[Kept]) -> list[list[Time]]:
+    """Return the times of a study's runs, seed by seed."""
+    runs = [run for setting in settings(study) for run in setting.runs]
+    return [[t for run in own for t in times_of(run, predictions)] for own in by_seed(runs)]
 
 
 def print_matched(predictions: list[Kept]) -> None:
     """Print the test accuracy at a training accuracy of one half."""
-    print("\n| setting | predicted | observed | mean absolute difference |")
-    print("| --- | --- | --- | --- |")
+    print()
+    print_row(["setting", MEAN, SCATTERED, "observed", "mean absolute difference, mean course", SCATTERED])
+    print_row(["---"] * 6)
     for setting in sorted((s for study in STUDIES for s in settings(study)), key=lambda s: s.init_rate):
-        own = [p for p in predictions if p.is_for(setting.config)]
-        if not own:
-            continue
-        predicted = float(own[0].curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"])[0])
         observed = [matched_test_accuracy(run) for run in setting.runs]
-        pairs = zip(setting.runs, observed, strict=True)
-        off = over_seeds([matched_error(run, predictions, value) for run, value in pairs])
-        print(f"| {title(setting)} | {predicted:.3f} | {over_seeds(observed, (0, 1))} | {off} |")
+        values, off = [], []
+        for own in courses(predictions).values():
+            mine = [p for p in own if p.is_for(setting.config)]
+            values.append(f"{mine[0].curves.matched(TEST, at=TRAIN)[0]:.3f}" if mine else "")
+            errors = [
+                matched_error(run, own, value) for run, value in zip(setting.runs, observed, strict=True)
+            ]
+            off.append(str(over_seeds(errors)) if mine else "")
+        print_row([title(setting), *values, str(over_seeds(observed, (0, 1))), *off])
 
 
 def print_bias(predictions: list[Kept]) -> None:
@@ -165,39 +204,60 @@ def loss_time(steps: FloatArray, loss: FloatArray) -> float:
 
 def print_losses(predictions: list[Kept]) -> None:
     """Print the same for the loss: chosen after the comparison, to see where the difference comes from."""
-    print("\n| setting | data set | predicted steps to half of ln N_Z | observed | log2 ratio |")
-    print("| --- | --- | --- | --- | --- |")
-    pairs = []
+    print()
+    heads = ["setting", "data set", f"{MEAN}, steps to half of ln N_Z", SCATTERED, "observed"]
+    print_row([*heads, "log2 ratio, mean course", SCATTERED])
+    print_row(["---"] * 7)
+    pairs: dict[str, list[tuple[float, float]]] = {MEAN: [], SCATTERED: []}
     for setting in (s for study in STUDIES for s in settings(study)):
-        for kept_one in (p for p in predictions if p.is_for(setting.config)):
-            for part, name in PARTS.items():
-                found = [np.array([line["loss"][part] for line in run.metrics]) for run in setting.runs]
-                at = np.array([line["step"] for line in setting.runs[0].metrics], np.float64)
-                logs = [loss_time(at, loss) for loss in found]
-                own = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])
-                if math.isinf(own) or own > math.log2(at[-1]) or not np.isfinite(logs).all():
-                    continue
-                pairs += [(log, own) for log in logs]
-                cells = [title(setting), name, steps(own), ", ".join(map(steps, logs))]
-                print(f"| {' | '.join(cells)} | {own - np.mean(logs):+.2f} |")
-    print(f"\nR² of all these: {r_squared(*zip(*pairs, strict=True)):.3f}")
+        for part, name in PARTS.items():
+            observed = observed_losses(setting, part)
+            if observed is None:
+                continue
+            predicted, off = [], []
+            for course, own in courses(predictions).items():
+                log = predicted_loss(setting, own, name)
+                pairs[course] += [(o, log) for o in observed if math.isfinite(log)]
+                predicted.append("" if math.isnan(log) else steps(log))
+                off.append(f"{log - np.mean(observed):+.2f}" if math.isfinite(log) else "–")
+            print_row([title(setting), name, *predicted, ", ".join(map(steps, observed)), *off])
+    for course, found in pairs.items():
+        print(f"\nR² of all these, {course}: {r_squared(*zip(*found, strict=True)):.3f} ({len(found)})")
+
+
+def observed_losses(setting: Setting, part: str) -> list[float] | None:
+    """Return each run's log2 steps to half of ln N_Z; None if one of them does not get there."""
+    at = np.array([line["step"] for line in setting.runs[0].metrics], np.float64)
+    logs = [loss_time(at, np.array([line["loss"][part] for line in run.metrics])) for run in setting.runs]
+    return logs if np.isfinite(logs).all() else None
+
+
+def predicted_loss(setting: Setting, predictions: list[Kept], name: str) -> float:
+    """Return the predicted log2 steps, ∞ if beyond the end of the runs, NaN without a prediction."""
+    kept_one = next((p for p in predictions if p.is_for(setting.config)), None)
+    if kept_one is None:
+        return math.nan
+    found = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])
+    return found if 2**found <= setting.runs[0].metrics[-1]["step"] else math.inf
 
 
 def draw_curves(predictions: list[Kept]) -> None:
     """Draw Fig. 3B without training, over the runs' curves: AdamW 1e-4."""
     shown = [s for s in settings("optimisers") if s.config.training.optimizer == "adamw"]
     figure, axes = new_axes(1, len(shown), size=(3.6, 3.0))
+    styles: dict[str, dict[str, Any]] = {
+        MEAN: {"linestyle": ":", "lw": 1.2},
+        SCATTERED: {"linestyle": "", "marker": "o", "ms": 2.5},
+    }
     for ax, setting in zip(axes, shown, strict=True):
         observed = AccuracyCurves.from_runs(setting, title=title(setting))
         observed.plot(ax)
-        for prediction in (p for p in predictions if p.is_for(setting.config)):
-            curves = prediction.curves
-            for part, name in PARTS.items():
-                colour = observed.parts[part][1]
+        for course, own in courses(predictions).items():
+            for curves in (p.curves for p in own if p.is_for(setting.config)):
                 epochs = curves.steps / curves.steps_per_epoch
-                ax.plot(
-                    epochs, curves.accuracy[name][0], "o", ms=2.5, color=colour, label=f"{name}, predicted"
-                )
+                for part, name in PARTS.items():
+                    style = styles[course] | {"color": observed.parts[part][1], "label": f"{name}, {course}"}
+                    ax.plot(epochs, curves.accuracy[name][0], **style)
         ax.set_xlim(0, setting.config.training.epochs)
     axes[-1].legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for suffix in (".png", ".svg"):
@@ -205,29 +265,30 @@ def draw_curves(predictions: list[Kept]) -> None:
 
 
 def draw_times(predictions: list[Kept]) -> None:
-    """Draw predicted against observed steps."""
-    figure, axes = new_axes(1, 1, size=(3.8, 3.4))
-    (ax,) = axes
-    for marker, study in zip("os", STUDIES, strict=True):
-        for number, part in enumerate(PARTS):
-            runs = [run for setting in settings(study) for run in setting.runs]
-            times = [t for run in runs for t in times_of(run, predictions) if t.part == part]
-            both = [t for t in times if math.isfinite(t.predicted + t.observed)]
-            points = [(2**t.observed, 2**t.predicted) for t in both]
-            if points:
-                ax.plot(
-                    *zip(*points, strict=True),
-                    marker,
-                    ms=4,
-                    color=f"C{number}",
-                    label=f"{PARTS[part]}, {study}",
-                )
-    low, high = ax.get_xlim()
-    ax.plot([low, high], [low, high], "-", color="0.7", lw=1)
-    ax.set(xscale="log", yscale="log", xlabel="observed steps to half accuracy", ylabel="predicted steps")
-    ax.legend(fontsize=6, frameon=False)
+    """Draw predicted against observed steps, of the mean course and with scatter."""
+    figure, axes = new_axes(1, 2, size=(3.6, 3.4))
+    for ax, (course, own) in zip(axes, courses(predictions).items(), strict=True):
+        for marker, study in zip("os", STUDIES, strict=True):
+            plot_times(ax, study, own, marker)
+        ax.set(xscale="log", yscale="log", title=course, xlabel="observed steps to half accuracy")
+        ax.set_ylabel("predicted steps")
+    ends = [limit for ax in axes for limit in (*ax.get_xlim(), *ax.get_ylim())]
+    for ax in axes:
+        ax.plot([min(ends), max(ends)], [min(ends), max(ends)], "-", color="0.7", lw=1, zorder=0)
+        ax.set(xlim=(min(ends), max(ends)), ylim=(min(ends), max(ends)))
+    axes[0].legend(fontsize=6, frameon=False, loc="lower right")
     for suffix in (".png", ".svg"):
         save(figure, SCATTER.with_suffix(suffix))
+
+
+def plot_times(ax: Axes, study: str, predictions: list[Kept], marker: str) -> None:
+    """Plot the times of a study's runs that both run and prediction have."""
+    times = [t for seed in times_by_seed(study, predictions) for t in seed]
+    for number, part in enumerate(PARTS):
+        both = [t for t in times if t.part == part and math.isfinite(t.predicted + t.observed)]
+        if both:
+            x, y = [2**t.observed for t in both], [2**t.predicted for t in both]
+            ax.plot(x, y, marker, ms=4, color=f"C{number}", label=f"{PARTS[part]}, {study}")
 
 
 if __name__ == "__main__":
