@@ -17,7 +17,7 @@ from theory import (
 from theory.emb_mlp.batch_noise import Batching
 from theory.emb_mlp.gradient import scores
 from theory.emb_mlp.learning_curves import recorded_steps, training_size
-from theory.emb_mlp.mean_training import MeanTraining
+from theory.emb_mlp.mean_training import MeanTraining, _Drive
 from theory.emb_mlp.parameters import Matrices
 from theory.emb_mlp.weight_scatter import (
     CurvatureFactors,
@@ -153,6 +153,20 @@ def test_a_run_is_seen_on_both_sides_of_the_mean():
     for mean, a, b in zip(last.mean, one, other, strict=True):
         assert np.allclose((a + b) / 2, mean)
         assert np.abs(a - mean).max() > 1e-3
+
+
+def test_the_scatter_is_felt_wherever_the_weights_have_got_to():
+    """Along y' = -y³ the mean over y ± ζ is -(y³ + 3 y ζ²), at every y and for every ζ."""
+    drive = _Drive(lambda y: -(y**3), decay=0.5)
+    here, there = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    assert np.allclose(drive(0.0, here), -(here**3) - here / 2)
+    for noise in (np.array([0.5, 0.25]), np.array([1.0, 2.0])):
+        drive.scatter(noise)
+        for y in (here, there):
+            assert np.allclose(drive(0.0, y), -(y**3 + 3 * y * noise**2) - y / 2)
+            assert np.allclose(drive.mean_square(y), ((y + noise) ** 6 + (y - noise) ** 6) / 2)
+    drive.scatter(None)
+    assert np.allclose(drive(0.0, there), -(there**3) - there / 2)
 
 
 def seen_losses(population, start, settings, steps, rng):

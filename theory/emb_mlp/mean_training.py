@@ -231,9 +231,9 @@ def _advance(stepper: RKC) -> None:
 class _Drive:
     """The velocity: the mean descent direction, scaled entry by entry, and the decay.
 
-    The mean is over the weights at plus and minus one distance, wherever they have got to. What the two add to
-    −ḡ must not be held where it was computed: with SGD at a rate of 0.5 the weights then grow by a tenth more
-    within 2000 steps, and the flow gets too stiff to follow.
+    The mean is over the weights at plus and minus one distance, wherever they have got to. What the two add
+    to −ḡ must not be held where it was computed: with SGD at a rate of 0.5 the weights then grow by a tenth
+    more within 2000 steps, and the flow gets too stiff to follow.
     """
 
     def __init__(self, descent: Callable[[FloatArray], FloatArray], decay: float) -> None:
