@@ -1,7 +1,7 @@
 """When each thing is learned, predicted against observed: the tables and figures of learning_times.md.
 
 python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
-python docs/theory/learning_times.py --predict    predict first: some twenty minutes on a quiet core
+python docs/theory/learning_times.py --predict    predict first, with scatter: an hour and a half of processor time
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def draw_times(predictions: list[Kept]) -> None:
     for ax in axes:
         ax.plot([min(ends), max(ends)], [min(ends), max(ends)], "-", color="0.7", lw=1, zorder=0)
         ax.set(xlim=(min(ends), max(ends)), ylim=(min(ends), max(ends)))
-    axes[0].legend(fontsize=6, frameon=False, loc="lower right")
+    axes[0].legend(fontsize=6, frameon=False, loc="upper left")
     for suffix in (".png", ".svg"):
         save(figure, SCATTER.with_suffix(suffix))
 
