@@ -1,7 +1,7 @@
 """When each thing is learned, predicted against observed: the tables and figures of learning_times.md.
 
 python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
-python docs/theory/learning_times.py --predict    predict first, with scatter: an hour and a half of processor time
+python docs/theory/learning_times.py --predict    predict first, with scatter: 85 min of processor time
 """
 
 from __future__ import annotations
