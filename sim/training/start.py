@@ -6,8 +6,11 @@ A run that continues keeps what it had, or its numbers would depend on the inter
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from sim.config.run import Kernels, MemberConfig
 from sim.fast.matmul import RouteReport, choose_route
@@ -51,4 +54,11 @@ def choose_member_route(member: MemberConfig, device: str = "cpu") -> RouteRepor
     batch = member.training.batch_size
     rows = 1000 if batch == "full" else int(batch)
     model, task = model_of(member.model), member.task
-    return choose_route(rows * model.rows(task.length), model.widths(task.vocab_size))
+    widths = model.widths(task.vocab_size)
+    return _route_of_sizes(rows * model.rows(task.length), widths, torch.get_num_threads())
+
+
+@cache
+def _route_of_sizes(rows: int, widths: tuple[int, ...], threads: int) -> RouteReport:
+    """Measure once for all runs of one size in a process, which then take the same route, too."""
+    return choose_route(rows, widths)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
-from sim import choose_route, matmul_route
-from sim.fast.matmul import ERROR_LIMIT
+from sim import MemberConfig, choose_route, matmul_route
+from sim.fast.matmul import ERROR_LIMIT, RouteReport
 from sim.fast.matmul import _measure as measure  # the choice is tested through what it measures
+from sim.training import start
 
 
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,3 +52,20 @@ def test_the_callers_setting_comes_back() -> None:
     with pytest.raises(RuntimeError), matmul_route("bf16-named"):
         raise RuntimeError
     assert settings.fp32_precision == before
+
+
+def test_runs_of_one_size_are_measured_once(
+    member: Callable[..., MemberConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[tuple[int, tuple[int, ...]]] = []
+    monkeypatch.setattr(
+        start, "choose_route", lambda *sizes: measured.append(sizes) or RouteReport("default", {}, {})
+    )
+    start._route_of_sizes.cache_clear()
+    try:
+        for batch_size in (16, 16, 8):
+            start.choose_member_route(member(batch_size=batch_size))
+        start.choose_member_route(member(batch_size=16, dtype="float64"))
+    finally:
+        start._route_of_sizes.cache_clear()  # Nothing was measured.
+    assert [rows for rows, _ in measured] == [16, 8]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,14 @@ def observed(out: Path, task: dict[str, Any], model: dict[str, Any], **data: Any
     return [observe(run) for run in train(make_run_config(config), out)]
 
 
+@cache
+def kept_patterns(study: str) -> tuple[str, ...]:
+    return tuple(load_study(study).keep)
+
+
 def as_kept(study: str, arrays: dict[str, Any]) -> dict[str, Any]:
     """Return what the study keeps of a run's observables."""
-    patterns = load_study(study).keep
+    patterns = kept_patterns(study)
     return {name: a for name, a in arrays.items() if any(fnmatchcase(name, p) for p in patterns)}
 
 
