@@ -2,6 +2,7 @@
 
 python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
 python docs/theory/learning_times.py --predict    predict first, with scatter: 85 min of processor time
+python docs/theory/learning_times.py --long       print the runs of 1000 epochs; with --predict, predict first
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ from validate.observe import NoRunsError, Observations, kept
 from validate.stats import over_seeds
 
 STUDIES = ("optimisers", "learning-times")
+LONG = "emb-mlp"
+"""1000 epochs, long enough for AdamW 1e-4 to learn the table."""
+LONG_PREDICTIONS = Path(__file__).with_name("learning_times_long.json")
 SEEDS = (1000,)
 TRAIN, TEST = PARTS["rsn_train"], PARTS["rsn_test"]
 KEY = ("optimizer", "rate", "init_rate", "scatter")
@@ -71,14 +75,14 @@ def settings(study: str) -> list[Setting]:
         return []
 
 
-def predict() -> None:
-    """Predict every setting that has kept runs, and keep the predictions one after another."""
-    done = json.loads(PREDICTIONS.read_text(encoding="utf-8"))
-    for setting in (s for study in reversed(STUDIES) for s in settings(study)):
+def predict(wanted: Sequence[Setting], file: Path) -> None:
+    """Predict settings, and keep the predictions one after another."""
+    done = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    for setting in wanted:
         curves = predict_for(setting.config, SEEDS)
         new = entry(setting.config, curves)
         done = [old for old in done if any(old.get(key) != new[key] for key in KEY)] + [new]
-        PREDICTIONS.write_text("[\n" + ",\n".join(map(json.dumps, done)) + "\n]\n")
+        file.write_text("[\n" + ",\n".join(map(json.dumps, done)) + "\n]\n")
         print(setting.label, {name: curves.half_time(name) for name in curves.loss}, flush=True)
 
 
@@ -104,12 +108,12 @@ def title(setting: Setting) -> str:
     return f"{name} {training.learning_rate:g}, γ = {setting.init_rate:g}"
 
 
-def print_times(predictions: list[Kept]) -> None:
+def print_times(predictions: list[Kept], studies: Sequence[str] = STUDIES) -> None:
     """Print predicted and observed steps, and log2 of their ratio, mean over seeds."""
     heads = ["setting", "data set", MEAN, SCATTERED, "observed steps, seed by seed"]
     print_row([*heads, "log2 ratio, mean course", "with scatter"])
     print_row(["---"] * 7)
-    for setting in (s for study in STUDIES for s in settings(study)):
+    for setting in (s for study in studies for s in settings(study)):
         both = [
             list(zip(*(times_of(run, own) for run in setting.runs), strict=True))
             for own in courses(predictions).values()
@@ -292,8 +296,12 @@ def plot_times(ax: Axes, study: str, predictions: list[Kept], marker: str) -> No
 
 
 if __name__ == "__main__":
+    studies, file = ((LONG,), LONG_PREDICTIONS) if "--long" in sys.argv else (STUDIES[::-1], PREDICTIONS)
     if "--predict" in sys.argv:
-        predict()
+        predict([s for study in studies for s in settings(study)], file)
+    if file is LONG_PREDICTIONS:
+        print_times(load_predictions(file), studies)
+        sys.exit()
     found = load_predictions()
     print_times(found)
     print_scores(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.validate.claims.synthetic import ramp, run
 from theory import InputError, LearningCurves
 from validate.learning_times import (
     GUESSES,
+    PREDICTIONS,
     Kept,
     Time,
     best_guess,
@@ -27,6 +29,7 @@ from validate.learning_times import (
 )
 
 MEAN, INVERSE, LINEAR = GUESSES
+LONG = Path(__file__).resolve().parents[2] / "docs/theory/learning_times_long.json"
 
 
 def time(observed: float, predicted: float, **changed: object) -> Time:
@@ -116,8 +119,9 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
         predict_for(momentum, [0])
 
 
-def test_kept_predictions_are_complete() -> None:
-    for prediction in load_predictions():
+@pytest.mark.parametrize("file", [PREDICTIONS, LONG], ids=["claim 39", "1000 epochs"])
+def test_kept_predictions_are_complete(file: Path) -> None:
+    for prediction in load_predictions(file):
         curves = prediction.curves
         assert curves.steps[0] == 0
         assert (np.diff(curves.steps) > 0).all()
