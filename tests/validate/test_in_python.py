@@ -108,9 +108,9 @@ def test_what_training_returns_can_be_compared(
     runs: list[Run], runs_folder: Path, settings: list[Setting]
 ) -> None:
     by_setting = compare_runs(settings, [6])
-    assert compare_runs(runs, [6]) == by_setting
-    assert compare_runs(str(runs_folder), [6]) == by_setting
-    assert compare_runs([run.path for run in runs], [6]) == by_setting
+    # As text: what is undefined is NaN, which from Python 3.13 on makes two equal rows differ.
+    for same in (runs, str(runs_folder), [run.path for run in runs]):
+        assert repr(list(compare_runs(same, [6]))) == repr(list(by_setting))
     record = by_setting.to_records()[-1]
     assert record["mean"] == by_setting[-1].estimate.mean
     assert record["predictor"] == by_setting[-1].predictor

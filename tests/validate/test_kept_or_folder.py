@@ -40,8 +40,9 @@ def test_files_folders_runs_and_observations_give_one_comparison(
     runs: list[Run], runs_folder: Path, kept_folder: Path
 ) -> None:
     own = compare_runs(runs, [6])
-    assert compare_runs(runs_folder, [6]) == own
-    assert compare_runs([observe(run) for run in runs], [6]) == own
+    # As text: what is undefined is NaN, which from Python 3.13 on makes two equal rows differ.
+    for same in (runs_folder, [observe(run) for run in runs]):
+        assert repr(list(compare_runs(same, [6]))) == repr(list(own))
     files = sorted(kept_folder.glob("*.safetensors"))
     mixed = [runs[0], runs[1].path, *files[2:]]
     for sources in (kept_folder, files, mixed):
