@@ -92,6 +92,11 @@ def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
     return sorted(found, key=lambda kept: not kept.scatter)
 
 
+def prediction_for(config: MemberConfig, predictions: Sequence[Kept]) -> Kept | None:
+    """Return the first prediction for a run's setting; None without one."""
+    return next((prediction for prediction in predictions if prediction.is_for(config)), None)
+
+
 def _from_json(entry: dict[str, Any]) -> Kept:
     accuracy, loss = (
         {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
@@ -131,7 +136,7 @@ class Time:
 
 def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
     """Return a run's times beside the predicted ones; none for a setting without a prediction."""
-    kept = next((p for p in predictions if p.is_for(run.config)), None)
+    kept = prediction_for(run.config, predictions)
     if kept is None:
         return []
     training, end = run.config.training, run.metrics[-1]["step"]
@@ -253,7 +258,7 @@ def best_guess(times: Sequence[Time]) -> float:
 
 def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
     """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
-    kept = next((p for p in predictions if p.is_for(run.config)), None)
+    kept = prediction_for(run.config, predictions)
     if kept is None:
         return math.nan
     return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)

@@ -38,6 +38,7 @@ from validate.learning_times import (
     matched_error,
     one_sided,
     predict_for,
+    prediction_for,
     r_squared,
     times_of,
 )
@@ -175,8 +176,8 @@ def print_matched(predictions: list[Kept]) -> None:
         observed = [matched_test_accuracy(run) for run in setting.runs]
         values, off = [], []
         for own in courses(predictions).values():
-            mine = [p for p in own if p.is_for(setting.config)]
-            values.append(f"{mine[0].curves.matched(TEST, at=TRAIN)[0]:.3f}" if mine else "")
+            mine = prediction_for(setting.config, own)
+            values.append(f"{mine.curves.matched(TEST, at=TRAIN)[0]:.3f}" if mine else "")
             errors = [
                 matched_error(run, own, value) for run, value in zip(setting.runs, observed, strict=True)
             ]
@@ -186,8 +187,11 @@ def print_matched(predictions: list[Kept]) -> None:
 
 def print_bias(predictions: list[Kept]) -> None:
     """Print log2 of memory's time over that of the training sums; a bound where memory has none."""
-    print("\n| setting | predicted log2 of memory's steps over the training sums' | observed, seed by seed |")
-    print("| --- | --- | --- |")
+    print()
+    print_row(
+        ["setting", "predicted log2 of memory's steps over the training sums'", "observed, seed by seed"]
+    )
+    print_row(["---"] * 3)
     off: list[float] = []
     for setting in (s for study in STUDIES for s in settings(study)):
         runs = [times_of(run, predictions) for run in setting.runs]
@@ -195,7 +199,7 @@ def print_bias(predictions: list[Kept]) -> None:
             continue
         predicted, *_ = (bias_of(run, "predicted") for run in runs)
         observed = [bias_of(run, "observed") for run in runs]
-        print(f"| {title(setting)} | {predicted} | {', '.join(map(str, observed))} |")
+        print_row([title(setting), str(predicted), ", ".join(map(str, observed))])
         known = [predicted.value - own.value for own in observed if not (predicted.least or own.least)]
         off += [value for value in known if math.isfinite(value)]
     print(f"\nmean absolute difference where both are known, {len(off)} runs: {np.mean(np.abs(off)):.2f}")
@@ -238,7 +242,7 @@ def observed_losses(setting: Setting, part: str) -> list[float] | None:
 
 def predicted_loss(setting: Setting, predictions: list[Kept], name: str) -> float:
     """Return the predicted log2 steps, ∞ if beyond the end of the runs, NaN without a prediction."""
-    kept_one = next((p for p in predictions if p.is_for(setting.config)), None)
+    kept_one = prediction_for(setting.config, predictions)
     if kept_one is None:
         return math.nan
     found = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])

@@ -163,10 +163,9 @@ class MeanTraining:
         stepper: RKC | None = None
         for step in steps:
             if step > done:
-                noise = self._noise(scatter, done)
-                drive.scatter(noise)
-                away = y if noise is None else y + noise
-                squares, divisor = self._squares(self._low(initial, away), done, drive.mean_square(y))
+                drive.scatter(self._noise(scatter, done))
+                away = self._low(initial, drive.around(y)[0])
+                squares, divisor = self._squares(away, done, drive.mean_square(y))
                 scale = 1.0 if moment is None else moment.scale(squares, step - done)
                 drive.scale = scale / divisor
                 stepper = stepper or self._stepper(drive, y, step)
@@ -246,6 +245,10 @@ class _Drive:
         """Take the mean over weights at ± this distance from now on; none if None."""
         self._noise, self._last = noise, None
 
+    def around(self, y: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the scattered weights whose mean is y."""
+        return (y,) if self._noise is None else (y + self._noise, y - self._noise)
+
     def mean_square(self, y: FloatArray) -> FloatArray:
         """Return the mean square of ḡ over the scattered weights."""
         each = self._descents_at(y)
@@ -258,8 +261,7 @@ class _Drive:
     def _descents_at(self, y: FloatArray) -> list[FloatArray]:
         """Return −ḡ of each of the scattered weights; not anew at the point where the last ones were."""
         if self._last is None or self._last[0] is not y:
-            around = (y,) if self._noise is None else (y + self._noise, y - self._noise)
-            self._last = y, [self._descent(at) for at in around]
+            self._last = y, [self._descent(at) for at in self.around(y)]
         return self._last[1]
 
 

@@ -56,7 +56,6 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
     from sim.runs.outputs import OutputFolder
-    from validate.learning_times import predict_for
     from validate.predict.learning import curves_json
     from validate.predict.prediction import FILES, FOLDERS, Prediction
     from validate.terminal.tables import print_json
@@ -70,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     task = as_task(options.file or options.task or "")
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     member = _member(task, options) if options.curves else None
-    curves = None if member is None else predict_for(member, [options.seed], scatter=options.scatter)
+    curves = None if member is None else _curves(member, options.scatter)
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
@@ -96,6 +95,12 @@ def _member(task: Task, options: Options) -> MemberConfig:
     config = make_run_config({**data, "training": {**training, "epochs": options.epochs}})
     (member,) = config.members()
     return member
+
+
+def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
+    from validate.learning_times import predict_for
+
+    return predict_for(member, [member.seed], scatter=scatter)
 
 
 def print_curves(member: MemberConfig, curves: LearningCurves, scatter: bool) -> None:
