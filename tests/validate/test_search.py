@@ -25,9 +25,10 @@ from validate.search import (
     memory_alignment,
     memory_delay,
     reasoning_lead,
+    ruled_out,
     run_search,
 )
-from validate.studies import load_study
+from validate.studies import Study, load_study
 
 NEVER = [0.0] * len(TIMES)
 
@@ -106,6 +107,24 @@ def test_the_second_run_is_for_settings_that_the_first_leaves_possible() -> None
     assert not Finding("made up", {}).is_promising
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "rules_out"),
+    [
+        ({"mem": ramp(8), "rsn_train": ramp(2), "rsn_test": NEVER}, True),  # The table is late.
+        ({"mem": ramp(2), "rsn_train": ramp(2), "rsn_test": ramp(2)}, True),  # The test is not behind.
+        ({"mem": ramp(2), "rsn_train": ramp(8), "rsn_test": NEVER}, False),  # The table is early.
+        ({"mem": ramp(2), "rsn_train": ramp(3), "rsn_test": NEVER}, False),  # Nothing fails.
+        ({"mem": NEVER, "rsn_train": ramp(8), "rsn_test": NEVER}, False),  # The table may come in time.
+        ({"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}, False),
+    ],
+)
+def test_a_stronger_decay_is_ruled_out_where_it_cannot_help(
+    accuracy: dict[str, list[float]], rules_out: bool
+) -> None:
+    assert finding(accuracy, None).rules_out_stronger_decay is rules_out
+    assert not Finding("made up", {}).rules_out_stronger_decay
+
+
 AXES = """[axes.rate]
 low = { training = { learning_rate = 1e-3 } }
 high = { training = { learning_rate = 2e-3 } }
@@ -164,6 +183,29 @@ def test_the_first_round_trains_the_large_scale_alone(toy: Path, capsys: pytest.
     assert list(shown) == [wanted.name for wanted in WANTED]
     assert shown["reasoning lead"] == {"value": None, "state": "open"}
     assert set(shown["test behind"]["value"]) == {"low", "high"}
+
+
+def test_weak_decay_goes_first(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, trained = load_study(toy), {0.3: list[str](), 0.8: list[str]()}
+
+    def train(part: Study, *_: Any, **__: Any) -> None:
+        for name, config in part.configs.items():
+            trained[config.init_rates[0]].append(str(name))
+
+    def shown(*_: Any) -> list[Finding]:
+        """Only at the low rate and without decay are the sums learned first."""
+        return [
+            Finding(name, {0.3: with_embedding(0.3, learning(small=name == "low-none"))})
+            if name in trained[0.3]
+            else Finding(name, {})
+            for name in study.variants
+        ]
+
+    monkeypatch.setattr("validate.studies.run_study", train)
+    monkeypatch.setattr(search, "findings", shown)
+    run_search(study)
+    assert trained == {0.3: ["low-none", "high-none", "high-some"], 0.8: ["high-none", "high-some"]}
+    assert ruled_out(study, shown()) == ["low-some"]
 
 
 def test_the_package_search_is_the_grid_that_its_file_says() -> None:
