@@ -1,6 +1,7 @@
 """Write docs/results/settings_map.md from the kept runs: python docs/update_settings_map.py [KEPT].
 
-The map over norm placement, learning rate and γ, and where Fig. 3A's picture at γ = 0.3 was looked for.
+The map over norm placement, learning rate and γ, where Fig. 3A's picture at γ = 0.3 was looked for, and what
+the search for it shows.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from validate.claims.measures.learning import best_test_accuracy, unlike
 from validate.claims.statements import LARGE
 from validate.observe import KEPT, Observations, kept
 from validate.observe.store import kept_files, read_header, read_kept
-from validate.search import State, Wanted, value_text
+from validate.search import WANTED, State, Wanted, findings, ruled_out, value_text
 from validate.stats import SHARE
+from validate.studies import load_study
 from validate.times import is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
-MAP, PICTURE = "map", "fig 3a"
+MAP, PICTURE, SEARCH = "map", "fig 3a", "search"
 PARTS = ("mem", "rsn_train", "rsn_test")
 STUDIES = ("learning-rates", "norms", "no-norm", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
@@ -133,9 +135,12 @@ class Looked:
 
 
 def looked(folder: Path = KEPT) -> list[Looked]:
-    """Return every setting of a Transformer that is kept at γ = 0.3, the longest runs first."""
+    """Return every setting of a Transformer that is kept at γ = 0.3, the longest runs first.
+
+    Those of the search have a table of their own.
+    """
     found: dict[str, list[Observations]] = defaultdict(list)
-    for file in (file for study in study_names() for file in kept_files(study, folder)):
+    for file in (file for study in study_names() if study != SEARCH for file in kept_files(study, folder)):
         config = read_header(file).config
         if config["model"]["kind"] == "transformer" and config["init_rate"] == LARGE:
             variant = file.stem.rpartition("__")[0]
@@ -150,7 +155,31 @@ def picture_text(settings: Sequence[Looked]) -> str:
     names = [f"{w.name} (≤ {w.threshold:g})" for w in ASKED]
     header = ["study", "norm, activation", "learning rate", "epochs", "seeds", *names, "picture"]
     lines = [header, ["---"] * len(header), *map(_looked_row, told)]
-    return "\n".join([*_summary(settings), "", *(f"| {' | '.join(line)} |" for line in lines)])
+    return "\n".join([*_summary(settings), "", *map(_markdown, lines)])
+
+
+def _markdown(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def search_text(folder: Path = KEPT) -> str:
+    """Return what the search shows: how often the picture was found, and which settings have a run."""
+    study = load_study(SEARCH)
+    found = findings(study, None, folder)
+    n_ruled_out = len(ruled_out(study, found))
+    shown = [finding for finding in found if finding.runs]
+    told = f"{len(shown)} of {_number(len(found), 'setting')} have a run."
+    if n_ruled_out:
+        told += f" {n_ruled_out} more need none, since a weaker weight decay rules them out."
+    counts = Counter(finding.verdict for finding in shown)
+    there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
+    told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
+    if not shown:
+        return told.partition("\n")[0]
+    names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
+    header = ["setting", *names, "picture"]
+    rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
+    return "\n".join([told, "", *map(_markdown, [header, ["---"] * len(header), *rows])])
 
 
 def _summary(settings: Sequence[Looked]) -> list[str]:
@@ -206,7 +235,8 @@ def main() -> None:
     """Renew the page between its markers."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
     page = replaced(PAGE.read_text(), MAP, table(folder))
-    PAGE.write_text(replaced(page, PICTURE, picture_text(looked(folder))))
+    page = replaced(page, PICTURE, picture_text(looked(folder)))
+    PAGE.write_text(replaced(page, SEARCH, search_text(folder)))
 
 
 if __name__ == "__main__":

@@ -79,17 +79,26 @@ def test_seeds_that_disagree_leave_it_open_and_show_their_range(tmp_path: Path) 
 
 def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "settings_map.md"
-    names = (module.MAP, module.PICTURE)
+    names = (module.MAP, module.PICTURE, module.SEARCH)
     page.write_text("".join(f"a\n<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\nz\n" for n in names))
     keep(tmp_path, "long", run(*APART), variant="pre-1e-4")
+    keep(tmp_path, "search", run(*APART), variant="post-relu-group-5e-5-wd0.01")
     monkeypatch.setattr(module, "PAGE", page)
     monkeypatch.setattr("sys.argv", ["update_settings_map.py", str(tmp_path)])
     module.main()
     assert "stale" not in page.read_text()
     assert "`long/pre-1e-4`" in page.read_text()
-    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 2
+    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 3
+    assert "1 of 96 settings have a run. 1 more need none" in page.read_text()
+    assert "found at 0, is not there at 1, and is open at 0" in page.read_text()
+    assert "| `post-relu-group-5e-5-wd0.01` | 0.00 | 2.00 | – | – | no |" in page.read_text()
+
+
+def test_the_search_says_that_it_has_not_begun(tmp_path: Path) -> None:
+    assert module.search_text(tmp_path) == "0 of 96 settings have a run."
 
 
 def test_the_page_says_what_the_kept_runs_show() -> None:
     page = module.PAGE.read_text()
     assert module.replaced(page, module.PICTURE, module.picture_text(module.looked())) == page
+    assert module.replaced(page, module.SEARCH, module.search_text()) == page

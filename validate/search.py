@@ -157,8 +157,8 @@ def value_text(value: Value | None) -> str:
     return str(value) if isinstance(value, Bound) else "undefined" if math.isnan(value) else f"{value:.2f}"
 
 
-def findings(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[Finding]:
-    """Return what every setting of a search shows, by its complete run folders and its kept runs.
+def findings(study: Study, root: Path | None = RUNS, folder: Path = KEPT) -> list[Finding]:
+    """Return what every setting of a search shows, by its complete run folders, if any, and its kept runs.
 
     Raises
     ------
@@ -244,9 +244,9 @@ def _part(study: Study, settings: Iterable[str], init_rate: float) -> Study:
     return dataclasses.replace(study, configs=configs)
 
 
-def _runs(study: Study, variant: str, root: Path, folder: Path) -> list[Observations]:
+def _runs(study: Study, variant: str, root: Path | None, folder: Path) -> list[Observations]:
     found: dict[float, Observations] = {}
-    for where in ({"root": root}, {"folder": folder}):
+    for where in ([{"root": root}] if root else []) + [{"folder": folder}]:
         try:
             found |= {run.config.init_rate: run for run in kept(study.name, variant, **where)}
         except NoRunsError:
