@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ import theory
 from tests.equation_errors import Errors, add, update, why_refused
 from tests.shapes import hold_to_shapes
 
+# SymPy reads this when it is first imported; with its own 1000 entries it does a sixth of the work again.
+os.environ.setdefault("SYMPY_CACHE_SIZE", "100000")
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
 settings.load_profile("default")

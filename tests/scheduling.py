@@ -9,6 +9,7 @@ SHARED = {
     "tests/sim/test_memory.py": "a process that has loaded torch",
     "tests/sim/test_run.py": "a process that has loaded torch",
     "tests/sim/test_workers.py": "a process that has loaded torch",
+    "tests/theory/symbolic/": "derivations",
     "tests/validate/figures/": "drawn figures",
     "tests/validate/test_answer.py": "a report",
     "tests/validate/test_compare_command.py": "a report",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -118,16 +119,30 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _nothing_spoilt_is_kept() -> Iterator[None]:
-    """Empty every cache of the derivations afterwards: another test of this process may read them."""
-    yield
-    for name, module in list(sys.modules.items()):
-        if name.startswith("theory.symbolic"):
-            for value in vars(module).values():
-                clear = getattr(value, "cache_clear", None)
-                if callable(clear):
-                    clear()
+def reached_from(start: str) -> set[str]:
+    """Return the derivations' modules that use a function of this module, directly or through others."""
+    modules = {name: module for name, module in sys.modules.items() if name.startswith(PACKAGE)}
+    uses = {
+        name: {getattr(value, "__module__", "") for value in vars(module).values() if callable(value)}
+        for name, module in modules.items()
+    }
+    reached: set[str] = set()
+    new = {start}
+    while new:
+        reached |= new
+        new = {name for name, used in uses.items() if used & new} - reached
+    return reached
+
+
+def empty_caches(of: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the cached functions of these modules empty caches; other tests keep what they derived."""
+    fresh: dict[Any, Any] = {}
+    for name, module in sys.modules.items():
+        if name.startswith(PACKAGE):
+            for attribute, value in list(vars(module).items()):
+                if hasattr(value, "cache_clear") and value.__module__ in of:
+                    fresh.setdefault(value, functools.cache(value.__wrapped__))
+                    monkeypatch.setattr(module, attribute, fresh[value])
 
 
 SLOW = {
@@ -151,9 +166,11 @@ def test_a_fault_in_the_steps_is_seen(name: str, monkeypatch: pytest.MonkeyPatch
     where, spoil = SPOILERS[name]
     module_name, attribute = where.split(".")
     module = importlib.import_module(PACKAGE + module_name)
-    monkeypatch.setattr(module, attribute, spoil(getattr(module, attribute)))
     builder_module, builder = _BUILDERS[name].split(".")
-    made: Derivation = getattr(importlib.import_module(PACKAGE + builder_module), builder).__wrapped__()
+    derive = getattr(importlib.import_module(PACKAGE + builder_module), builder).__wrapped__
+    empty_caches(reached_from(module.__name__), monkeypatch)
+    monkeypatch.setattr(module, attribute, spoil(getattr(module, attribute)))
+    made: Derivation = derive()
     assert not all(check.passed for check in made.compare(made.result, made.statement))
 
 
