@@ -61,7 +61,7 @@ ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0,
 
 
 @checked
-def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) -> Estimate:
+def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, step: float = 0.0) -> Estimate:
     """Return the mean of one value per seed with its interval, leaving undefined values out.
 
     Parameters
@@ -73,6 +73,8 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
         is cut away cannot hold the truth.
     level : float, optional
         The coverage.
+    step : float, optional
+        The distance of neighbouring values that the measure can take, 0 for any (``standard_error``).
 
     Raises
     ------
@@ -81,7 +83,7 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95) ->
     """
     numbers = check_shape("values", values, (None,))
     low, high = check_shape("within", within, (2,))
-    return _estimate(numbers, (float(low), float(high)), level)
+    return _estimate(numbers, (float(low), float(high)), level, step)
 
 
 def each_over_seeds(values: npt.NDArray[np.float64], within: tuple[float, float] = ANY) -> list[Estimate]:
@@ -89,7 +91,9 @@ def each_over_seeds(values: npt.NDArray[np.float64], within: tuple[float, float]
     return [_estimate(column, within, 0.95) for column in np.asarray(values, np.float64).T]
 
 
-def _estimate(numbers: npt.NDArray[np.float64], within: tuple[float, float], level: float) -> Estimate:
+def _estimate(
+    numbers: npt.NDArray[np.float64], within: tuple[float, float], level: float, step: float = 0.0
+) -> Estimate:
     low, high = within
     defined = numbers[np.isfinite(numbers)]
     if len(defined) == 0:
@@ -97,12 +101,20 @@ def _estimate(numbers: npt.NDArray[np.float64], within: tuple[float, float], lev
     mean = float(defined.mean())
     if len(defined) == 1:
         return Estimate(mean, None, None, 1)
-    # Bessel's standard deviation; ``ndarray.std`` takes five times as long for a few numbers.
-    deviations = defined - mean
-    variance = float((deviations * deviations).sum()) / (len(defined) - 1)
-    error = math.sqrt(variance) / math.sqrt(len(defined))
-    half = _quantile((1 + level) / 2, len(defined) - 1) * error
+    half = _quantile((1 + level) / 2, len(defined) - 1) * standard_error(defined, step)
     return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
+
+
+def standard_error(values: npt.NDArray[np.float64], step: float = 0.0) -> float:
+    """Return the standard error of the mean of two values or more.
+
+    Equal values of a measure that takes steps say that it varies by less than a step, not that it does not
+    vary: the standard deviation is taken to be at least that of rounding to steps, step/√12.
+    """
+    # Bessel's standard deviation; ``ndarray.std`` takes five times as long for a few numbers.
+    deviations = values - values.mean()
+    variance = float((deviations * deviations).sum()) / (len(values) - 1)
+    return math.sqrt(max(variance, step**2 / 12) / len(values))
 
 
 def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArray[np.float64]:
@@ -124,16 +136,17 @@ def band_text(triple: npt.NDArray[np.float64]) -> str:
     return f"{mean:{form}}" if np.isnan(low) else f"{mean:{form}} [{low:{form}}, {high:{form}}]"
 
 
-def t_test(values: Sequence[float], threshold: float) -> float:
+def t_test(values: Sequence[float], threshold: float, step: float = 0.0) -> float:
     """Return the two-sided p-value of Student's t-test of the mean of some values against a threshold.
 
     It is below 0.05 exactly where the 95 % interval of ``over_seeds``, uncut, leaves the threshold out. NaN
-    for fewer than two values; 0 for equal values beyond the threshold and 1 for equal values on it.
+    for fewer than two values. Without steps (``standard_error``) it is 0 for equal values beyond the
+    threshold and 1 for equal values on it.
     """
     array = np.asarray(values, np.float64)
     if len(array) < 2:
         return math.nan
-    distance, error = abs(float(array.mean()) - threshold), float(array.std(ddof=1)) / math.sqrt(len(array))
+    distance, error = abs(float(array.mean()) - threshold), standard_error(array, step)
     if error == 0:
         return float(distance == 0)
     return float(2 * stdtr(len(array) - 1, -distance / error))

@@ -9,7 +9,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 16
 
-``anchorflow figures 16`` draws it; ``anchorflow study no-norm --run --keep`` trains its runs anew.
+``anchorflow figures 16`` draws it; ``anchorflow study no-norm no-norm-all --run --keep`` trains
+its runs anew.
 """
 
 from validate.figures.paper import draw_figure, runs_behind

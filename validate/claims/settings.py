@@ -34,9 +34,11 @@ GROUP = Setup(
 )
 GELU = Setup("GELU", "post-norm-gelu", "norm after the sums, GELU, 1e-4, 40 epochs")
 POST = Setup("post", "post-norm", "norm after the sums, ReLU, 3e-4, 5 epochs")
-NONE = Setup("none", "no-norm", "no layer norm, which Props. 1-3 speak of, 1e-3, 6 epochs")
-NONE_SEEN = replace(NONE, study="no-norm-all")
-"""The same with attention, outputs and every spectrum observed."""
+NONE = Setup(
+    "none",
+    "no-norm-all",
+    "no layer norm, which Props. 1-3 speak of, 1e-3, 6 epochs, fresh seeds",
+)
 PRE = Setup("pre", "transformer", "norm in front, 1e-4, 12 epochs: a check of robustness")
 EMB_MLP = Setup("MLP", "emb-mlp", "the Emb-MLP of Definition 1, no noise in a sequence")
 LANGUAGE = Setup(
@@ -48,8 +50,6 @@ SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
 TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)
 NORMED = (GROUP, GELU, POST, PRE)
 """Those with layer norm, as the paper's Transformer has it."""
-SEEN_TRANSFORMERS = (GROUP, GELU, POST, NONE_SEEN, PRE)
-"""Those whose runs show more than an embedding."""
 
 
 def at(setups: Iterable[Setup], template: Template) -> tuple[Condition, ...]:

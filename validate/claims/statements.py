@@ -80,6 +80,9 @@ class Condition:
         Which part of the claim it belongs to; a part stands or falls with its own controls.
     setting : str
         The label of the setting (``validate.claims.settings``) that it is about.
+    step : float
+        The distance of neighbouring values that the measure can take: equal values of a share of six key
+        positions do not say that it never varies (``validate.stats.standard_error``). 0 for any value.
     """
 
     what: str
@@ -92,6 +95,7 @@ class Condition:
     role: Role = "claim"
     part: str = ""
     setting: str = ""
+    step: float = 0.0
 
     @property
     def init_rate(self) -> float | None:

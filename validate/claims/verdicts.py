@@ -2,9 +2,10 @@
 
 A condition *holds* if its mean over seeds lies beyond its threshold, *fails* if it lies on the other side,
 and is *undecided* otherwise, by Student's t-test at 5 %. The p-values of all conditions and controls of a
-claim at one setting are one family, adjusted by Holm's method. One seed decides nothing. A bounded value (a
-run ended too early) enters the test by the end nearest to the threshold if both ends lie on one side of it,
-and leaves the condition undecided if they do not. What is not a number for some seed leaves it *undefined*.
+claim at one setting are one family, adjusted by Holm's method. Fewer than three seeds decide nothing.
+A bounded value (a run ended too early) enters the test by the end nearest to the threshold if both ends lie
+on one side of it, and leaves the condition undecided if they do not. What is not a number for some seed
+leaves it *undefined*.
 
 A control is the same measure where the claimed effect must be absent: it has to fail. A condition that holds
 is *void* if a control of its part holds as well, and undecided unless every control of its part fails.
@@ -36,6 +37,8 @@ Find = Callable[[Needs], Sample]
 """Finds the runs that a condition needs, or raises ``MissingRunsError``."""
 NOTHING = Estimate(math.nan, None, None, 0)
 LEVEL = 0.05
+LEAST_SEEDS = 3
+"""From how many seeds on a mean is judged: one has no interval, and two may agree by chance."""
 
 
 class MissingRunsError(LookupError):
@@ -117,7 +120,9 @@ class Outcome:
             return math.nan
         if self.exact:
             return 0.0
-        return t_test(self.numbers, self.condition.threshold)
+        if self.estimate.n < LEAST_SEEDS:
+            return math.nan
+        return t_test(self.numbers, self.condition.threshold, self.condition.step)
 
     @property
     def side(self) -> str:
@@ -288,7 +293,8 @@ def outcome_on(claim: Claim, condition: Condition, sample: Sample) -> Outcome:
     values = tuple(v if isinstance(v, Bound) else float(v) for v in condition.measure(sample))
     if not values:
         return Outcome(claim, condition, NOTHING, missing=f"no seed has all runs of {condition.needs}")
-    estimate = over_seeds([_taken(v, condition) for v in values], condition.within)
+    taken = [_taken(v, condition) for v in values]
+    estimate = over_seeds(taken, condition.within, step=condition.step)
     return Outcome(claim, condition, estimate, values, sources=_sources(sample.values()))
 
 

@@ -73,15 +73,26 @@ def missing_rates(settings: Sequence[Setting]) -> str:
 
 
 def _about(name: str, settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
-    rates = ", ".join(f"{rate:g}" for rate in dict.fromkeys(s.init_rate for s in settings))
-    return f"{name}, γ = {rates}, {_seeds(settings)}; {_length(settings, epochs, of)}"
+    return f"{name}, γ = {_seeds(settings)}; {_length(settings, epochs, of)}"
 
 
 def _seeds(settings: Sequence[Setting]) -> str:
+    """Return γ and seeds: "0.3, 0.8, 2 seeds each" or, where they differ, "0.3 (4 seeds), 0.8 (1 seed)"."""
+    of_rate: dict[float, list[Setting]] = {}
+    for setting in settings:
+        of_rate.setdefault(setting.init_rate, []).append(setting)
+    told = {rate: _number(own) for rate, own in of_rate.items()}
+    if len(set(told.values())) > 1:
+        return ", ".join(f"{rate:g} ({number})" for rate, number in told.items())
+    each = " each" if len(settings) > 1 else ""
+    return f"{', '.join(f'{rate:g}' for rate in told)}, {next(iter(told.values()))}{each}"
+
+
+def _number(settings: Sequence[Setting]) -> str:
+    """Return how many seeds each of some settings has: "3 seeds", "1 to 3 seeds"."""
     counts = sorted({len(s.runs) for s in settings})
     number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
-    each = " each" if len(settings) > 1 else ""
-    return f"{number} seed{'s' * (counts[-1] > 1)}{each}"
+    return f"{number} seed{'s' * (counts[-1] > 1)}"
 
 
 def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:

@@ -23,6 +23,7 @@ from validate.claims import MissingRunsError, Needs, judge_claims, ledger
 from validate.claims.evidence import Evidence, studies_in
 from validate.claims.presentation import condition_rows, header, markdown, row, to_json
 from validate.cli import main
+from validate.observe import kept as observed
 from validate.observe import observe, write_kept
 from validate.observe.store import kept_file
 from validate.studies import Study
@@ -45,6 +46,17 @@ def kept(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_kept(replace(found, metrics=curves), kept_file("emb-mlp", None, found.config, folder))
         for variant in ("adamw", "sgd"):
             write_kept(found, kept_file("optimisers", variant, found.config, folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def three_seeds(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of emb-mlp with a third seed, without which nothing is decided."""
+    folder = tmp_path_factory.mktemp("three")
+    for found in observed("emb-mlp", folder=kept):
+        for seed in {found.config.seed, 2}:
+            config = found.config.model_copy(update={"seed": seed})
+            write_kept(replace(found, config=config), kept_file("emb-mlp", None, config, folder))
     return folder
 
 
@@ -126,14 +138,16 @@ def test_a_damaged_file_is_no_missing_run(kept: Path, tmp_path: Path) -> None:
         Evidence(folder=copy).find(Needs("emb-mlp", (0.8,)))
 
 
-def test_a_claim_that_does_not_hold_is_the_exit_code(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "4", COMPUTED, "--kept", str(kept), "--json"]) == 1
+def test_a_claim_that_does_not_hold_is_the_exit_code(
+    three_seeds: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["claims", "4", COMPUTED, "--kept", str(three_seeds), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     VALIDATOR.validate(document)
     verdicts = {claim["number"]: claim["verdict"] for claim in document["claims"]}
     assert verdicts == {4: "fails", int(COMPUTED): "holds"}
     measured = document["claims"][0]["conditions"][0]
-    assert measured["estimate"]["n"] == len(measured["values"]) == 2
+    assert measured["estimate"]["n"] == len(measured["values"]) == 3
     assert measured["sources"]["training.optimizer"] == "paper"
     assert measured["sources"]["training.epochs"] == "user"
 

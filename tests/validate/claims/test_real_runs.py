@@ -16,14 +16,14 @@ from tests.validate.claims.synthetic import MEMORIES, RANGES, world
 from tests.validate.conftest import TASK
 from theory.task.task import task_to_dict
 from validate.claims import Claim, Needs, judge_claims, ledger
-from validate.claims.settings import LANGUAGE, SEEN_TRANSFORMERS, TRANSFORMERS
+from validate.claims.settings import LANGUAGE, TRANSFORMERS
 from validate.claims.statements import Sample
 from validate.observe import Observations, observe
 from validate.studies import load_study
 
 TRANSFORMER = {"kind": "transformer", "d_m": 12, "d_f": 8, "d_k": 4}
 EMB_MLP = {"d_m": 12, "d_f": 16}
-SEEN = {setup.study for setup in (*TRANSFORMERS, *SEEN_TRANSFORMERS)} | {"scan", "composition"}
+SEEN = {setup.study for setup in TRANSFORMERS} | {"scan", "composition"}
 VARIANTS = {"learning-rates": ("lr1", "lr2"), "norms": ("pre-1", "post-1")}
 
 

@@ -145,22 +145,47 @@ def test_settings_are_judged_by_themselves_and_the_likeliest_that_was_tested_dec
     assert counts([claim]) == ["group: 1 is not tested", "none: 1 fails", "pre: 1 holds"]
 
 
-def test_one_seed_is_said_to_decide_nothing() -> None:
+@pytest.mark.parametrize(
+    ("high", "low", "few"),
+    [
+        ([9.0], [0.0], "one seed"),
+        ([9.0, 9.0], [0.0, 0.0], "two seeds"),
+        ([9.0, 9.001], [0.0, 0.001], "two seeds"),
+    ],
+)
+def test_fewer_than_three_seeds_are_said_to_decide_nothing(
+    high: list[Value], low: list[Value], few: str
+) -> None:
     """Far beyond its threshold, with a control far from it: still undecided, and the reason is named."""
-    alone = of_values([9.0], setting="group"), of_values([0.0], "control", setting="group")
+    alone = of_values(high, setting="group"), of_values(low, "control", setting="group")
     several = of_values([9.0, 9.1, 9.2], setting="pre"), of_values([0.5, 9.0, 2.0], setting="none")
     found = finding(*alone, *several)
     assert [found.verdict_at(s) for s in ("group", "none", "pre")] == ["undecided", "undecided", "holds"]
     (claim,) = to_json([found])["claims"]
     assert [c["state"] for c in claim["conditions"]] == ["undecided", "undecided", "holds", "undecided"]
     rows = condition_rows(claim)
-    assert [r[0] for r in rows] == ["undecided (one seed)"] * 2 + ["holds", "undecided"]
+    assert [r[0] for r in rows] == [f"undecided ({few})"] * 2 + ["holds", "undecided"]
     assert counts([claim]) == [
-        "group: 1 is undecided; one seed decides nothing",
+        f"group: 1 is undecided; {few} cannot decide",
         "none: 1 is undecided",
         "pre: 1 holds",
     ]
-    assert "undecided (one seed): one seed has no interval and decides nothing." in explanations([], rows)
+    assert any(
+        line.startswith(f"undecided ({few}): a verdict needs 3 seeds") for line in explanations([], rows)
+    )
+
+
+def test_equal_values_of_a_measure_that_takes_steps_are_not_certain() -> None:
+    """Three times 0.75, above 0.5: certain without steps, nearly so with small ones, open with steps of 1."""
+    values: list[Value] = [0.75, 0.75, 0.75]
+    states = {}
+    for step in (0.0, 0.01, 1.0):
+        made = finding(replace(of_values(values, threshold=0.5), step=step))
+        states[step] = made.state(made.outcomes[0]), made.p_value(made.outcomes[0])
+    assert states[0.0] == ("holds", 0.0)
+    assert states[0.01][0] == "holds"
+    assert states[1.0][0] == "undecided"
+    assert 0 < (states[0.01][1] or 0) < 0.05 < (states[1.0][1] or 0)
 
 
 def test_a_claim_in_part_says_which() -> None:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 
 from tests.validate.figures.drawn import drawn, laid_out, runs_for
-from tests.validate.figures.synthetic import RANGES, TASK, make_observations
+from tests.validate.figures.synthetic import RANGES, TASK, make_observations, several
 from validate.figures import CosineMatrix, PanelRow, Sheet
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.sheet import plain
@@ -166,3 +166,22 @@ def test_the_matrices_of_every_layer_stand_in_one_order() -> None:
 
 def test_six_rows_of_cosines_fill_two_rows_of_three() -> None:
     assert [len(row) for row in drawn(9).axes_] == [3, 3]
+
+
+@pytest.mark.parametrize("gammas", [(0.3, 0.8), (0.3, 0.5, 0.8)])
+def test_the_legend_of_ranks_touches_no_line_and_gives_each_matrix_one_look(
+    gammas: tuple[float, ...],
+) -> None:
+    """Below the axes, whatever the number of lines; a matrix looks the same in every panel."""
+    sheet = laid_out(draw_figure(13, several("transformer", gammas)))
+    (row,) = (i for i, row in enumerate(sheet.rows) if row.title.startswith("B"))
+    panels, axes = sheet.rows[row].panels, sheet.axes_[row]
+    assert [ax.get_legend() for ax in axes] == [None] * len(axes)
+    (legend,) = sheet.figure_.subfigs[row].legends  # type: ignore[union-attr]
+    assert not any(legend.get_window_extent().overlaps(ax.get_window_extent()) for ax in axes)
+    looks: dict[str, set[tuple[str, str]]] = {}
+    for name, line in ((n, line) for panel in panels for n, line in panel.lines_.items()):  # type: ignore[attr-defined]
+        looks.setdefault(name, set()).add((line.get_color(), line.get_marker()))
+    assert all(len(own) == 1 for own in looks.values())
+    assert len(set.union(*looks.values())) == len(looks) == 9
+    assert {text.get_text() for text in legend.get_texts()} == set(looks)

@@ -24,7 +24,6 @@ from validate.claims.measures.geometry import (
 from validate.claims.measures.rivals import skill_over_best, skill_over_mean
 from validate.claims.settings import (
     EMB_MLP,
-    SEEN_TRANSFORMERS,
     TRANSFORMERS,
     Setup,
     at,
@@ -312,7 +311,7 @@ CLAIMS = (
     Claim(
         "the embedding follows the numbers",
         "With small weights the principal components of keys and reasoning anchors follow numerical order.",
-        at(SEEN_TRANSFORMERS, _order),
+        at(TRANSFORMERS, _order),
         8,
         "3.3, Fig. 5B",
     ),
@@ -327,7 +326,7 @@ CLAIMS = (
         "large weights keep tokens orthogonal",
         "With γ = 0.3 and 0.5 embeddings are orthogonal and without order, and the first attention prefers "
         "no kind of anchor.",
-        tuple(itertools.chain.from_iterable(map(_orthogonal, (*SEEN_TRANSFORMERS, EMB_MLP)))),
+        tuple(itertools.chain.from_iterable(map(_orthogonal, EVERYWHERE))),
         13,
         "App. C.1-C.3, Fig. 10-12",
     ),

@@ -12,6 +12,7 @@ from functools import partial
 
 from validate.claims.language import language_claims
 from validate.claims.measures.language import cosine_contrast, loss_gap, relative_gap, trend
+from validate.claims.measures.order import spearman_step
 from validate.claims.settings import LANGUAGE, of
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Seed, each, each_seed, note
 from validate.observe import Observations
@@ -62,6 +63,7 @@ def _trend(what: str, measure: Callable[[Observations], float]) -> Condition:
         COSINE,
         "no trend",
         Needs(LANGUAGE.study, least_rates=3),
+        step=spearman_step(4),  # The study has four γ.
     )
 
 

@@ -11,6 +11,7 @@ from validate.claims.measures.learning import (
     trend,
     unlike,
 )
+from validate.claims.measures.order import spearman_step
 from validate.claims.settings import EMB_MLP, NONE, NORMED, PRE, TRANSFORMERS, at, of
 from validate.claims.statements import (
     LARGE,
@@ -94,6 +95,7 @@ _TREND = Condition(
     COSINE,
     "seven unconnected values reach it once in twenty times",
     _SCAN,
+    step=spearman_step(7),
 )
 CLAIMS = (
     Claim(

@@ -23,7 +23,7 @@ from validate.claims.measures.computed import once
 from validate.claims.measures.geometry import mean_size, plane_correlation, plane_skill
 from validate.claims.measures.outputs import greatest_foreign_mass, least_own_mass
 from validate.claims.measures.spectra import MATRICES, rank_left, rank_ratio
-from validate.claims.settings import EMB_MLP, PRE, SEEN_TRANSFORMERS, THEORY, TRANSFORMERS, at, of
+from validate.claims.settings import EMB_MLP, PRE, THEORY, TRANSFORMERS, at, of
 from validate.claims.statements import (
     LARGE,
     SMALL,
@@ -41,6 +41,8 @@ from validate.observe import Observations
 from validate.stats import COSINE, SHARE, SIZE
 from validate.times import HALF, first_epoch, has_learned
 
+_POSITION = 1 / 6
+"""The share of one of the six key positions of the paper's task that something follows."""
 _NONE_AT_LARGE = "at γ = 0.3 the paper sees no such structure"
 
 
@@ -106,13 +108,14 @@ def _value_matrix(study: str) -> tuple[Condition, ...]:
 def _cliff(study: str) -> tuple[Condition, ...]:
     """Return what claim 12 asks of a study."""
     small, conditions = Needs(study, (SMALL,)), list[Condition]()
-    for what, measure, threshold, within, reason in (
+    for what, measure, threshold, within, reason, step in (
         (
             "share of key positions whose steepest fall is right after the anchors, early",
             cliff_share,
             0.56,
             SHARE,
             "half-way between chance, one in eight, and always",
+            _POSITION,
         ),
         (
             "share of key positions with a slight fall in the window and a sharper one after it, early",
@@ -120,6 +123,7 @@ def _cliff(study: str) -> tuple[Condition, ...]:
             0.58,
             SHARE,
             "half-way between chance, one order in six of 0 and two falls, and always",
+            _POSITION,
         ),
         (
             "Spearman of position and logit up to the key, early",
@@ -127,9 +131,10 @@ def _cliff(study: str) -> tuple[Condition, ...]:
             0.5,
             COSINE,
             "half-way between no order and a perfect one",
+            0.0,
         ),
     ):
-        asked = Condition(what, each(if_learned(measure)), ">=", threshold, within, reason, small)
+        asked = Condition(what, each(if_learned(measure)), ">=", threshold, within, reason, small, step=step)
         scrambled = each(if_learned(partial(measure, scramble=True)))
         same = "the same, rows or positions scrambled"
         conditions += with_control(asked, "the key's position is lost", measure=scrambled, what=same)
@@ -249,7 +254,7 @@ CLAIMS = (
     Claim(
         "the first attention averages",
         "With small weights the first attention is nearly the average over the positions so far.",
-        at(SEEN_TRANSFORMERS, _average),
+        at(TRANSFORMERS, _average),
         10,
         "3.3, Lemma 1, Fig. 6A-B",
     ),
@@ -257,7 +262,7 @@ CLAIMS = (
         "the value matrix marks reasoning anchors",
         "One singular value of W_V stands out, its vector along reasoning and across memory anchors.",
         (
-            *at(SEEN_TRANSFORMERS, _value_matrix),
+            *at(TRANSFORMERS, _value_matrix),
             *of(
                 THEORY,
                 [
@@ -276,7 +281,7 @@ CLAIMS = (
         "the second attention is a cliff",
         "The last position's logits climb to the key, fall slightly to the last anchor and sharply after it, "
         "so that attention goes to the key; the climb is in the positions.",
-        at(SEEN_TRANSFORMERS, _cliff),
+        at(TRANSFORMERS, _cliff),
         12,
         "App. D, Fig. 15",
     ),
@@ -297,7 +302,7 @@ CLAIMS = (
     Claim(
         "eq. 14 draws the plane of keys and anchors",
         "The principal components of eq. 14, for keys as for reasoning anchors, are those of the embedding.",
-        at(SEEN_TRANSFORMERS, _plane),
+        at(TRANSFORMERS, _plane),
         27,
         "eq. 14, Fig. 5D",
     ),

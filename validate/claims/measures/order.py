@@ -15,6 +15,11 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(measures(a, b)["spearman"])
 
 
+def spearman_step(n: int) -> float:
+    """Return the distance of neighbouring values of Spearman's correlation of n values without ties."""
+    return 12 / (n * (n**2 - 1))
+
+
 def scrambled(n: int) -> npt.NDArray[np.int64]:
     """Return a permutation that destroys nearly all of the order of n things and of their distances.
 

@@ -71,6 +71,8 @@ class EffectiveRank(BasePanel):
         Mean, low and high over seeds.
     ordered : bool
         Whether the curves' own order means something, so that their colours run from dark to light.
+    places : dict of str to int
+        Each curve's place among those of the row, whose panels share one legend; its own order by default.
     """
 
     title: str
@@ -78,12 +80,18 @@ class EffectiveRank(BasePanel):
     x: FloatArray
     curves: dict[str, FloatArray]
     ordered: bool = False
+    places: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def over_gamma(
-        cls, settings: Sequence[Setting], names: Sequence[str], epochs: Sequence[int], title: str
+        cls,
+        settings: Sequence[Setting],
+        names: Sequence[str],
+        epochs: Sequence[int],
+        title: str,
+        among: Sequence[str] = (),
     ) -> EffectiveRank:
-        """Take some matrices of every setting, each at its epoch."""
+        """Take some matrices of every setting, each at its epoch; ``among`` are those of the whole row."""
         pairs = list(zip(settings, epochs, strict=True))
         curves = {
             matrix_name(name): np.stack(
@@ -91,7 +99,9 @@ class EffectiveRank(BasePanel):
             )
             for name in names
         }
-        return cls(title, "initialisation rate γ", np.array([s.init_rate for s in settings]), curves)
+        rates = np.array([s.init_rate for s in settings])
+        places = {name: i for i, name in enumerate(dict.fromkeys(map(matrix_name, among)))}
+        return cls(title, "initialisation rate γ", rates, curves, places=places)
 
     @classmethod
     def over_epochs(cls, settings: Sequence[Setting], name: str, title: str) -> EffectiveRank:
@@ -117,10 +127,11 @@ class EffectiveRank(BasePanel):
 
     def draw(self, ax: Axes) -> None:
         """Draw one line per curve."""
-        count = len(self.curves)
-        colours: list[Any] = sequential(count) if self.ordered else [PALETTE[i % 8] for i in range(count)]
-        for i, ((name, values), colour) in enumerate(zip(self.curves.items(), colours, strict=True)):
-            marker = MARKERS[i % len(MARKERS)]
+        graded = sequential(len(self.curves))
+        for i, (name, values) in enumerate(self.curves.items()):
+            place = self.places.get(name, i)
+            colour: Any = graded[i] if self.ordered else PALETTE[place % len(PALETTE)]
+            marker = MARKERS[place % len(MARKERS)]  # With the colour, another look for each of 56 curves.
             (self.lines_[name],) = ax.plot(
                 self.x, values[0], marker=marker, markersize=3.5, color=colour, label=name
             )
@@ -129,8 +140,6 @@ class EffectiveRank(BasePanel):
         ax.set_ylim(0, 1.05 * max(float(np.nanmax(values)) for values in self.curves.values()))
         if self.ordered:
             whole_ticks(ax.xaxis, most=6)
-        else:
-            ax.legend(fontsize=6, frameon=False, ncols=2)
 
 
 @dataclass

@@ -64,9 +64,12 @@ def _values(settings: Sequence[Setting], layers: dict[str, list[str]]) -> list[P
 def _ranks(letter: str, settings: Sequence[Setting]) -> PanelRow:
     """Return the effective ranks over γ, a panel for each layer."""
     epochs, layers = _late(settings), _by_layer(_matrices(settings))
-    panels = [EffectiveRank.over_gamma(settings, names, epochs, layer) for layer, names in layers.items()]
+    among = [name for names in layers.values() for name in names]
+    panels = [
+        EffectiveRank.over_gamma(settings, names, epochs, layer, among) for layer, names in layers.items()
+    ]
     title = f"{letter}  Effective rank over γ; {model_name(settings[0])}, epoch {epochs[-1]}"
-    return PanelRow(title, panels, legend=False)
+    return PanelRow(title, panels, height=2.2)
 
 
 def _late(settings: Sequence[Setting]) -> list[int]:

@@ -37,7 +37,7 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
 
 
-@paper_figure(16, "Loss and accuracy without layer norm", "no-norm")
+@paper_figure(16, "Loss and accuracy without layer norm", "no-norm", "no-norm-all")
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
     settings = attention_settings(
