@@ -10,11 +10,10 @@ from typing import Any
 from sim.runs.files import finite
 from validate.bounds import Bound, Value
 from validate.claims.settings import SETTINGS
-from validate.claims.verdicts import LEAST_SEEDS, Finding, Outcome
+from validate.claims.verdicts import Finding, Outcome
 
 SCHEMA = "anchorflow/claims/2"
-_TOO_FEW = {1: "one seed", 2: "two seeds"}
-"""The numbers of seeds below ``LEAST_SEEDS``, in words."""
+_ALONE = " (one seed)"
 Claimed = dict[str, Any]
 """A claim or a condition of the JSON document."""
 SHORT = {
@@ -103,9 +102,9 @@ def condition_rows(claim: Claimed) -> list[list[str]]:
 
 
 def _state(condition: Claimed) -> str:
-    """Return the state of a condition, and the reason where it is that there are too few seeds."""
-    few = _TOO_FEW.get(condition["estimate"]["n"])
-    return f"undecided ({few})" if few and condition["state"] == "undecided" else str(condition["state"])
+    """Return the state of a condition, and the reason where it is a single seed."""
+    alone = condition["state"] == "undecided" and condition["estimate"]["n"] == 1
+    return f"{condition['state']}{_ALONE * alone}"
 
 
 def summary(claim: Claimed) -> str:
@@ -178,9 +177,8 @@ def counts(claims: Sequence[Claimed]) -> list[str]:
             for v, (one, many) in forms.items()
             if verdicts[v]
         ]
-        few = _TOO_FEW.get(_most_seeds(claims, setting))
-        reason = f"; {few} cannot decide" if few else ""
-        lines += [f"{setting}: {', '.join(told)}{reason}"] if told else []
+        alone = "; one seed decides nothing" * (_most_seeds(claims, setting) == 1)
+        lines += [f"{setting}: {', '.join(told)}{alone}"] if told else []
     return lines
 
 
@@ -207,10 +205,7 @@ _CELLS = {
     "open": "undecided: an interval crosses its threshold, a run was too short, or a control does not fail.",
     "–": "not tested: the runs are missing.",
     "undecided": "not significant at 5 % (Holm), a bound, or a control that does not fail.",
-    **{
-        f"undecided ({few})": f"a verdict needs {LEAST_SEEDS} seeds, since two may agree by chance."
-        for few in _TOO_FEW.values()
-    },
+    f"undecided{_ALONE}": "one seed has no interval and decides nothing.",
     "undefined": "the measure is not a number for some seed, as where nothing was learned.",
     "void": "the condition holds, but so does its control, where the effect must be absent.",
     "control": "the same measure where the effect must be absent: it has to fail.",

@@ -2,7 +2,7 @@
 
 A condition *holds* if its mean over seeds lies beyond its threshold, *fails* if it lies on the other side,
 and is *undecided* otherwise, by Student's t-test at 5 %. The p-values of all conditions and controls of a
-claim at one setting are one family, adjusted by Holm's method. Fewer than three seeds decide nothing.
+claim at one setting are one family, adjusted by Holm's method. One seed decides nothing.
 A bounded value (a run ended too early) enters the test by the end nearest to the threshold if both ends lie
 on one side of it, and leaves the condition undecided if they do not. What is not a number for some seed
 leaves it *undefined*.
@@ -37,8 +37,6 @@ Find = Callable[[Needs], Sample]
 """Finds the runs that a condition needs, or raises ``MissingRunsError``."""
 NOTHING = Estimate(math.nan, None, None, 0)
 LEVEL = 0.05
-LEAST_SEEDS = 3
-"""From how many seeds on a mean is judged: one has no interval, and two may agree by chance."""
 
 
 class MissingRunsError(LookupError):
@@ -120,8 +118,6 @@ class Outcome:
             return math.nan
         if self.exact:
             return 0.0
-        if self.estimate.n < LEAST_SEEDS:
-            return math.nan
         return t_test(self.numbers, self.condition.threshold, self.condition.step)
 
     @property

@@ -145,34 +145,30 @@ def test_settings_are_judged_by_themselves_and_the_likeliest_that_was_tested_dec
     assert counts([claim]) == ["group: 1 is not tested", "none: 1 fails", "pre: 1 holds"]
 
 
-@pytest.mark.parametrize(
-    ("high", "low", "few"),
-    [
-        ([9.0], [0.0], "one seed"),
-        ([9.0, 9.0], [0.0, 0.0], "two seeds"),
-        ([9.0, 9.001], [0.0, 0.001], "two seeds"),
-    ],
-)
-def test_fewer_than_three_seeds_are_said_to_decide_nothing(
-    high: list[Value], low: list[Value], few: str
-) -> None:
+def test_one_seed_is_said_to_decide_nothing() -> None:
     """Far beyond its threshold, with a control far from it: still undecided, and the reason is named."""
-    alone = of_values(high, setting="group"), of_values(low, "control", setting="group")
+    alone = of_values([9.0], setting="group"), of_values([0.0], "control", setting="group")
     several = of_values([9.0, 9.1, 9.2], setting="pre"), of_values([0.5, 9.0, 2.0], setting="none")
     found = finding(*alone, *several)
     assert [found.verdict_at(s) for s in ("group", "none", "pre")] == ["undecided", "undecided", "holds"]
     (claim,) = to_json([found])["claims"]
     assert [c["state"] for c in claim["conditions"]] == ["undecided", "undecided", "holds", "undecided"]
     rows = condition_rows(claim)
-    assert [r[0] for r in rows] == [f"undecided ({few})"] * 2 + ["holds", "undecided"]
+    assert [r[0] for r in rows] == ["undecided (one seed)"] * 2 + ["holds", "undecided"]
     assert counts([claim]) == [
-        f"group: 1 is undecided; {few} cannot decide",
+        "group: 1 is undecided; one seed decides nothing",
         "none: 1 is undecided",
         "pre: 1 holds",
     ]
-    assert any(
-        line.startswith(f"undecided ({few}): a verdict needs 3 seeds") for line in explanations([], rows)
-    )
+    assert "undecided (one seed): one seed has no interval and decides nothing." in explanations([], rows)
+
+
+def test_two_seeds_decide_only_far_beyond_the_threshold() -> None:
+    """With one degree of freedom, 12.7 standard errors or 6.4 times their distance."""
+    found = finding(of_values([9.0, 9.1], threshold=8.0), of_values([7.0, 7.4], "control", threshold=8.0))
+    assert [found.state(outcome) for outcome in found.outcomes] == ["undecided", "undecided"]
+    alone = [finding(of_values([mean - 0.1, mean + 0.1], threshold=8.0)) for mean in (9.25, 9.29)]
+    assert [each.verdict for each in alone] == ["undecided", "holds"]
 
 
 def test_equal_values_of_a_measure_that_takes_steps_are_not_certain() -> None:
