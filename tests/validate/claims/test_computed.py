@@ -73,6 +73,14 @@ def test_powers_of_q_tell_skewed_anchors_from_symmetric_ones() -> None:
     assert symmetric < -0.9 < -0.6 < skewed < -0.4
 
 
+def test_the_inner_products_tell_theorem_1_from_no_shape_at_all_and_the_bound_does_not() -> None:
+    """Relative to themselves zero comes no nearer with q; the bound holds for noise alone."""
+    assert computed.difference_power() < -0.9
+    assert computed.difference_power(shape=False) == pytest.approx(0, abs=1e-12)
+    with_shape, without = (computed.bound_ratio(400, 4, 0.3, 0, shape=shape) for shape in (True, False))
+    assert with_shape != without < 1
+
+
 def test_masses() -> None:
     assert computed.cliff_mass() <= 1 < computed.cliff_mass(steepness=0.5)
     assert computed.construction_mass(0, "reasoning") <= 1 < computed.construction_mass(0, "memory")

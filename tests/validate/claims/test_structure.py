@@ -11,6 +11,7 @@ import pytest
 
 from sim.config.model import TransformerConfig
 from tests.validate.claims.synthetic import (
+    EPOCHS,
     RANGES,
     TASK,
     attention,
@@ -32,6 +33,7 @@ from theory import (
     off_diagonal,
 )
 from validate.bounds import Bound
+from validate.claims import ledger
 from validate.claims.measures import attention as of_attention
 from validate.claims.measures.causal import matched_epoch
 from validate.claims.measures.geometry import (
@@ -58,6 +60,7 @@ from validate.claims.measures.outputs import greatest_foreign_mass, held_out_sha
 from validate.claims.measures.rivals import skill_over_best
 from validate.claims.measures.spectra import rank_left, rank_ratio
 from validate.observe import Observations
+from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import (
     from_counts,
     from_eq14,
@@ -113,6 +116,23 @@ def test_means(small: Observations, large: Observations) -> None:
     assert mean_cosine(small, TASK.memory_anchors) == pytest.approx(1, abs=1e-4)
     assert memory_excess(small) == pytest.approx(1 - mean_cosine(small, REASONING), abs=1e-4)
     assert 0 < mean_size(large, REASONING) < 0.1
+
+
+def test_one_direction_for_each_mapping_is_condensed() -> None:
+    """Claim 29: over all anchors the mean |cosine| would be below one half."""
+    W = np.random.default_rng(0).standard_normal((TASK.vocab_size, 200))
+    for tokens in (TASK.memory_anchors, TASK.reasoning_anchors):
+        W[list(tokens)] = W[tokens[0]]
+    run_ = looks(0.8, 0, small=True)
+    geometry = {name: np.stack([a] * len(EPOCHS)) for name, a in embedding_geometry(W, TASK).items()}
+    blocks = dataclasses.replace(run_, arrays=run_.arrays | geometry)
+    (claim,) = ledger([29])
+    *_, apart = (c for c in claim.conditions if c.setting == "MLP")
+    assert "reasoning anchors" in apart.what
+    (value,) = apart.measure({("", 0.8): [blocks]})
+    assert value == pytest.approx(1)
+    assert mean_size(blocks, TASK.anchors) < 0.6
+    assert not apart.met(1.0)
 
 
 def test_eq14_shape() -> None:

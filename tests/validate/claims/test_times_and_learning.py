@@ -17,9 +17,12 @@ from validate.claims.measures.learning import (
     crossover,
     first_loss_lead,
     highest_test_accuracy,
+    highest_train_accuracy,
     least_gain,
     least_lead,
+    least_matched_rise,
     loss_lead,
+    matched_range,
     matched_rise,
     matched_test_accuracy,
     spike,
@@ -99,6 +102,7 @@ def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> No
     """A test set at 0.1 says nothing of memorising where the training set is at 0.2."""
     low = [0, 0.07, *[0.1] * 9]
     assert highest_test_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+    assert highest_train_accuracy(of(rsn_train=[0, 0.6, *[0.1] * 9], rsn_test=low)) == 0.6
     assert best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
     assert best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
 
@@ -117,6 +121,18 @@ def test_test_accuracy_at_one_training_accuracy_is_free_of_speed() -> None:
     assert math.isnan(matched_test_accuracy(of(rsn_train=NEVER, rsn_test=NEVER)))
     large = run(0.3, 0, {"rsn_train": train, "rsn_test": NEVER})
     assert matched_rise({("", 0.3): large, ("", 0.8): fast}) == pytest.approx(0.25)
+
+
+def test_the_least_rise_takes_both_runs_at_their_worst_between_evaluations() -> None:
+    """Half of the training sums are passed between 0.2 and 0.6: the test accuracy lies between its ends."""
+    train = [0, 0, 0.2, 0.6, *[1.0] * 7]
+    small = run(0.8, 0, {"rsn_train": train, "rsn_test": [0, 0, 0.5, 0.3, *[1.0] * 7]})
+    large = run(0.3, 0, {"rsn_train": train, "rsn_test": [0, 0, 0.0, 0.1, *[1.0] * 7]})
+    assert (matched_range(small), matched_range(large)) == (Bound(0.3, 0.5), Bound(0.0, 0.1))
+    assert least_matched_rise({("", 0.3): large, ("", 0.8): small}) == pytest.approx(0.2)
+    exact = of(rsn_train=[0, 0.2, 0.5, *[1.0] * 8], rsn_test=[0, 0.1, 0.4, *[1.0] * 8])
+    assert matched_range(exact) == 0.4
+    assert math.isnan(matched_range(of(rsn_train=NEVER, rsn_test=NEVER)))  # type: ignore[arg-type]
 
 
 def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:

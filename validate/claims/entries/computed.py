@@ -57,7 +57,12 @@ def _bound(gamma: float) -> tuple[Condition, ...]:
         measure=each_draw(partial(ratio_exponent_in_width, gamma=1.5), BOUND_DRAWS),
         what="the same, γ = 1.5",
     )
-    return *control, constant
+    flat = {
+        "power of d_m": each_draw(partial(ratio_exponent_in_width, gamma=gamma, shape=False)),
+        "largest left side over the bound": each_draw(partial(largest_ratio, gamma=gamma, shape=False)),
+    }
+    notes = (note(f"{what}, noise alone in place of Theorem 1, γ = {gamma:g}", m) for what, m in flat.items())
+    return *control, constant, *notes
 
 
 def _between(low: float, high: float) -> tuple[tuple[Relation, float], ...]:
@@ -102,13 +107,18 @@ _IN_Q = (
         )
         for relation, threshold in _between(0.8, 1.2)
     ),
-    Condition(
-        "power of q in the difference of inner products without noise, symmetric anchors",
-        once(difference_power),
-        "<=",
-        -0.5,
-        ANY,
-        "the order in q that bound (13) gives",
+    *with_control(
+        Condition(
+            "power of q in the difference of inner products over the largest, no noise, symmetric anchors",
+            once(difference_power),
+            "<=",
+            -0.5,
+            ANY,
+            "the order in q that bound (13) gives, beyond that with which the inner products fall themselves",
+        ),
+        "zero in place of Theorem 1's shape comes no nearer",
+        measure=once(partial(difference_power, shape=False)),
+        what="the same, zero in place of Theorem 1's shape",
     ),
 )
 

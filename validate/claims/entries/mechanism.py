@@ -226,8 +226,11 @@ def _rank_left(run: Observations) -> float:
 
 
 def _alike(run: Observations) -> float:
-    """Return the mean |cosine| of two anchors; undefined where the rank has not fallen by half."""
-    return mean_size(run, run.task.anchors) if _rank_left(run) <= HALF else float("nan")
+    """Return the mean |cosine| of two reasoning anchors; undefined where the rank has not fallen by half.
+
+    Over all anchors one direction for each mapping would pass: half of the pairs are of two mappings.
+    """
+    return mean_size(run, run.task.reasoning_anchors) if _rank_left(run) <= HALF else float("nan")
 
 
 def _low_rank(study: str) -> tuple[Condition, ...]:
@@ -242,8 +245,8 @@ def _low_rank(study: str) -> tuple[Condition, ...]:
         "half of the rank",
         small,
     )
-    apart = "mean |cosine| of two anchors where it is at most half, early"
-    reason = "a tenth short of one direction for all"
+    apart = "mean |cosine| of two reasoning anchors where it is at most half, early"
+    reason = "a tenth short of one direction for all, which one direction for each mapping would be as well"
     return (
         *with_control(low, "at γ = 0.3 tokens stay independent", needs=Needs(study, (LARGE,))),
         Condition(apart, each(if_learned(_alike)), "<=", 0.9, SHARE, reason, small),

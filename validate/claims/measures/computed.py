@@ -108,13 +108,14 @@ def bounded_task(width: int, q: int, *, skewed: bool = False) -> Task:
     return Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
 
 
-def bound_ratio(width: int, q: int, gamma: float, seed: int) -> float:
+def bound_ratio(width: int, q: int, gamma: float, seed: int, *, shape: bool = True) -> float:
     """Return the largest difference of inner products over the bound of (13), its constant left out.
 
     Theorem 1's side and the exact one each have a noise of their own, of the initial weights' size, and
-    C1 = 1.
+    C1 = 1. Without ``shape`` Theorem 1's side is its noise alone.
     """
     normal, exact = _sides(width, q)
+    normal = normal * shape
     noise = np.random.default_rng([seed, width, q]).standard_normal((2, *exact.shape)) * width**-gamma
     largest = np.abs(inner_product_difference(normal + noise[0], exact + noise[1])).max()
     return float(largest / (width ** (1 - gamma) * q**-0.5 + width**-gamma))
@@ -130,14 +131,14 @@ def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
     return normal, label_distribution_embedding(task, anchors, learning_rate=rate)
 
 
-def ratio_exponent_in_width(seed: int, gamma: float) -> float:
+def ratio_exponent_in_width(seed: int, gamma: float, *, shape: bool = True) -> float:
     """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
-    return fit_exponent(WIDTHS, [bound_ratio(width, 4, gamma, seed) for width in WIDTHS]).value
+    return fit_exponent(WIDTHS, [bound_ratio(width, 4, gamma, seed, shape=shape) for width in WIDTHS]).value
 
 
-def largest_ratio(seed: int, gamma: float) -> float:
+def largest_ratio(seed: int, gamma: float, *, shape: bool = True) -> float:
     """Return the largest ratio over the widths and over 4 to 32 anchors in a sequence."""
-    return max(bound_ratio(width, q, gamma, seed) for width in WIDTHS for q in NUMBERS)
+    return max(bound_ratio(width, q, gamma, seed, shape=shape) for width in WIDTHS for q in NUMBERS)
 
 
 def kolmogorov_power(*, skewed: bool) -> float:
@@ -145,10 +146,18 @@ def kolmogorov_power(*, skewed: bool) -> float:
     return fit_exponent(NUMBERS, [_distance(q, skewed).kolmogorov for q in NUMBERS]).value
 
 
-def difference_power() -> float:
-    """Return the power of q with which the inner products of Theorem 1 approach the exact ones, no noise."""
-    found = [np.abs(inner_product_difference(*_sides(WIDTHS[0], q))).max() for q in NUMBERS]
-    return fit_exponent(NUMBERS, found).value
+def difference_power(*, shape: bool = True) -> float:
+    """Return the power of q with which the inner products of Theorem 1 approach the exact ones, no noise.
+
+    Of their largest difference over the largest exact one, since these fall with q themselves. Without
+    ``shape`` Theorem 1's side is zero.
+    """
+    shares = []
+    for q in NUMBERS:
+        normal, exact = _sides(WIDTHS[0], q)
+        largest = np.abs(inner_product_difference(np.zeros_like(exact), exact)).max()
+        shares.append(np.abs(inner_product_difference(normal * shape, exact)).max() / largest)
+    return fit_exponent(NUMBERS, shares).value
 
 
 def skewness_share() -> float:

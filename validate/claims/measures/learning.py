@@ -10,7 +10,7 @@ from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.bounds import Bound, Value, between, greatest, least, magnitude
+from validate.bounds import Bound, Value, between, ends, greatest, least, magnitude
 from validate.claims.measures.order import spearman
 from validate.claims.statements import LARGE, SMALL, Seed
 from validate.observe import Observations
@@ -36,8 +36,13 @@ def highest_test_accuracy(run: Observations) -> float:
     return float(curve(run, "accuracy", "rsn_test")[1].max())
 
 
+def highest_train_accuracy(run: Observations) -> float:
+    """Return the same of the reasoning training set."""
+    return float(curve(run, "accuracy", "rsn_train")[1].max())
+
+
 def best_test_accuracy(run: Observations) -> Value:
-    """Return the same; a lower bound as long as the reasoning training set is not fitted."""
+    """Return that of the test set; a lower bound as long as the reasoning training set is not fitted."""
     best = highest_test_accuracy(run)
     return best if is_fitted(run, "rsn_train") else between(best, 1.0)
 
@@ -52,10 +57,26 @@ def matched_test_accuracy(run: Observations) -> float:
     return math.nan if isinstance(time, Bound) else float(np.interp(time, times, accuracy))
 
 
+def matched_range(run: Observations) -> Value:
+    """Return between which values that accuracy lies if nothing is known between two evaluations."""
+    time = fitted_time(run, "rsn_train")
+    if isinstance(time, Bound):
+        return math.nan
+    times, accuracy = curve(run, "accuracy", "rsn_test")
+    last, first = np.searchsorted(times, time, "right") - 1, np.searchsorted(times, time, "left")
+    return between(*sorted((float(accuracy[last]), float(accuracy[first]))))
+
+
 def matched_rise(seed: Seed) -> float:
-    """Return by how much that accuracy is higher at γ = 0.8 than at 0.3."""
+    """Return by how much that accuracy is higher at γ = 0.8 than at 0.3, linear between evaluations."""
     by = {rate: matched_test_accuracy(run) for (_, rate), run in seed.items()}
     return by[SMALL] - by[LARGE]
+
+
+def least_matched_rise(seed: Seed) -> float:
+    """Return by how much it is higher at least, whatever the accuracies were between evaluations."""
+    by = {rate: ends(matched_range(run)) for (_, rate), run in seed.items()}
+    return by[SMALL][0] - by[LARGE][1]
 
 
 def learned_bias(run: Observations) -> float:
