@@ -12,12 +12,12 @@ from typing import Any
 from sim import Run
 from sim.config.run import MemberConfig
 from validate.sweeps import Plan, Sweep, load_sweep, plan_of
+from validate.times import DATA_SETS
 
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "results" / "phases"
 SWEEPS = {"emb-mlp": "Emb-MLP", "transformer": "Transformer"}
 """The sweeps that are kept, and the model of each."""
-PARTS = ("mem", "rsn_train", "rsn_test")
 ORIGIN = ("commit", "dirty", "python", "versions", "processor")
 """What a run's provenance says of the code and the machine that trained it."""
 
@@ -102,7 +102,7 @@ def _run(name: str, run: Run, origins: list[dict[str, Any]]) -> dict[str, Any]:
     origin = {key: run.provenance[key] for key in ORIGIN} | {"kernels": run.provenance["kernels"]["used"]}
     if origin not in origins:
         origins.append(origin)
-    accuracy = {part: [round(line["accuracy"][part], 5) for line in run.metrics] for part in PARTS}
+    accuracy = {part: [round(line["accuracy"][part], 5) for line in run.metrics] for part in DATA_SETS}
     return {
         "run": name,
         "origin": origins.index(origin),
@@ -119,7 +119,7 @@ def _metrics(config: MemberConfig, run: Mapping[str, Any]) -> list[dict[str, Any
         {
             "step": step,
             "sum_learning_rate": rate * step,
-            "accuracy": {part: run["accuracy"][part][i] for part in PARTS},
+            "accuracy": {part: run["accuracy"][part][i] for part in DATA_SETS},
         }
         for i, step in enumerate(run["step"])
     ]

@@ -27,6 +27,7 @@ from validate.observe.store import kept_files, read_header
 from validate.stats import SHARE, over_seeds
 from validate.studies import load_study
 from validate.studies.shared import identity, shared_runs
+from validate.times import DATA_SETS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"
@@ -35,7 +36,6 @@ LIMITS = ROOT / "docs" / "limits.md"
 STUDIES = ROOT / "docs" / "studies.md"
 VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
 LIKELIEST, UNRECORDED = "likeliest setting", "unrecorded"
-PARTS = ("mem", "rsn_train", "rsn_test")
 
 
 def replaced(text: str, name: str, new: str) -> str:
@@ -126,7 +126,7 @@ def _learned(folder: Path) -> list[str]:
         ends.setdefault(run.config.init_rate, []).append(run.metrics[-1]["accuracy"])
     told = []
     for rate, found in sorted(ends.items()):
-        each = ", ".join(str(over_seeds([end[part] for end in found], SHARE)) for part in PARTS)
+        each = ", ".join(str(over_seeds([end[part] for end in found], SHARE)) for part in DATA_SETS)
         told.append(f"γ = {rate:g}: {each}")
     return [f"Right at the end (table, training sums, held-out sums): {'; '.join(told)}."] if told else []
 

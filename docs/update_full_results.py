@@ -17,11 +17,11 @@ from validate import Estimate, Observations, Setting, compare_runs, group_runs, 
 from validate.figures import save
 from validate.report.figures import draw_figures
 from validate.stats import COSINE, SHARE, SIZE
+from validate.times import DATA_SETS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 DATA, PAGE, IMAGES = RESULTS / "emb_mlp_full.json", RESULTS / "emb_mlp_full.md", RESULTS / "emb_mlp_full"
 EPOCHS = (50, 900)
-PARTS = ("mem", "rsn_train", "rsn_test")
 
 
 def gather(settings: Sequence[Setting]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _scores(setting: Setting, epoch: int) -> dict[str, Any]:
     for kind, within in (("accuracy", SHARE), ("loss", SIZE)):
         found[kind] = {
             part: over_seeds([at(run, kind, part) for run in setting.runs], within).as_dict()
-            for part in PARTS
+            for part in DATA_SETS
         }
     return found
 
@@ -155,7 +155,7 @@ def _accuracy_table(data: dict[str, Any]) -> str:
     for label, entries in data["curves"].items():
         for e in entries:
             cells = [
-                *(_text(e["accuracy"][p]) for p in PARTS),
+                *(_text(e["accuracy"][p]) for p in DATA_SETS),
                 _text(e["loss"]["mem"]),
                 _text(e["loss"]["rsn_test"]),
             ]

@@ -22,21 +22,20 @@ from validate.observe.store import kept_files, read_header, read_kept
 from validate.search import WANTED, State, Wanted, findings, ruled_out, value_text
 from validate.stats import SHARE
 from validate.studies import load_study
-from validate.times import is_fitted
+from validate.times import DATA_SETS, is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
 MAP, PICTURE, SEARCH = "map", "fig 3a", "search"
-PARTS = ("mem", "rsn_train", "rsn_test")
-STUDIES = ("learning-rates", "norms", "no-norm", "transformer", "long")
+STUDIES = ("learning-rates", "norms", "no-norm", "no-norm-all", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
 """An accuracy that counts as learned, and one that counts as not: half of all, and a tenth."""
 
 
 def picture(accuracy: dict[str, float]) -> str:
     """Say in words which data sets are learned, by the two levels."""
-    memory, train, test = (accuracy[part] for part in PARTS)
+    memory, train, test = (accuracy[part] for part in DATA_SETS)
     if train < LEARNED and memory < LEARNED:
-        return "nothing learned yet"
+        return "nothing fitted yet"
     if train >= LEARNED and memory < UNLEARNED:
         return "reasoning first" if test >= LEARNED else "training sums first, held-out ones not"
     if test < UNLEARNED:
@@ -56,7 +55,7 @@ def rows(runs: Iterable[Observations]) -> list[str]:
 
 def _row(key: tuple[str, float, float, int], runs: list[Observations]) -> str:
     norm, rate, gamma, steps = key
-    estimates = {p: over_seeds([r.metrics[-1]["accuracy"][p] for r in runs], SHARE) for p in PARTS}
+    estimates = {p: over_seeds([r.metrics[-1]["accuracy"][p] for r in runs], SHARE) for p in DATA_SETS}
     losses = [max(line["loss"]["mem"] or 0.0 for line in r.metrics[1:]) for r in runs]
     cells = [
         norm,

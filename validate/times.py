@@ -22,6 +22,8 @@ from validate.bounds import Bound, Value, between, ends
 from validate.groups import Setting
 from validate.observe import NotObservedError, Observations
 
+DATA_SETS = ("mem", "rsn_train", "rsn_test")
+"""The data sets of a run whose task has one memory mapping and one to reason with."""
 HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""
 

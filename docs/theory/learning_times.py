@@ -43,6 +43,7 @@ from validate.learning_times import (
     times_of,
 )
 from validate.observe import NoRunsError, Observations, kept
+from validate.predict.learning import optimizer_text
 from validate.stats import over_seeds
 
 STUDIES = ("optimisers", "learning-times")
@@ -104,9 +105,7 @@ def entry(config: MemberConfig, curves: LearningCurves) -> dict[str, Any]:
 
 
 def title(setting: Setting) -> str:
-    training = setting.config.training
-    name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
-    return f"{name} {training.learning_rate:g}, γ = {setting.init_rate:g}"
+    return f"{optimizer_text(setting.config.training)}, γ = {setting.init_rate:g}"
 
 
 def print_times(predictions: list[Kept], studies: Sequence[str] = STUDIES) -> None:

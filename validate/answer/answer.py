@@ -172,16 +172,7 @@ def _options(rates: Sequence[float], seeds: Sequence[int], out: Path) -> str:
 
 
 def _condition(outcome: Outcome) -> dict[str, Any]:
-    c = outcome.condition
-    return {
-        "measure": c.what,
-        "role": c.role,
-        "relation": c.relation,
-        "threshold": c.threshold,
-        "reason": c.reason,
-        "estimate": outcome.estimate.as_dict(),
-        "state": state(outcome),
-    }
+    return outcome.condition.as_dict() | {"estimate": outcome.estimate.as_dict(), "state": state(outcome)}
 
 
 def _side(setting: Setting | None) -> dict[str, Any] | None:

@@ -49,14 +49,9 @@ def _claim(finding: Finding) -> dict[str, Any]:
 
 def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
     c = outcome.condition
-    return {
-        "measure": c.what,
-        "role": c.role,
+    return c.as_dict() | {
         "part": c.part,
         "setting": c.setting,
-        "relation": None if c.role == "note" else c.relation,
-        "threshold": finite(c.threshold),
-        "reason": c.reason,
         "study": c.needs.study if c.needs else None,
         "runs": str(c.needs) if c.needs else "computed",
         "state": finding.state(outcome),

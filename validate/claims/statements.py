@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from sim.runs.files import finite
 from validate.bounds import Value
 from validate.observe import Observations
 from validate.stats import ANY
@@ -102,6 +103,16 @@ class Condition:
         """γ of the runs, where they have one in common."""
         rates = self.needs.init_rates if self.needs else ()
         return rates[0] if len(rates) == 1 else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: measure, role, threshold and its reason."""
+        return {
+            "measure": self.what,
+            "role": self.role,
+            "relation": None if self.role == "note" else self.relation,
+            "threshold": finite(self.threshold),
+            "reason": self.reason,
+        }
 
     def met(self, value: float) -> bool:
         """Return whether a value meets the threshold; an undefined one does not."""

@@ -9,7 +9,7 @@ from theory import LearningCurves
 
 if TYPE_CHECKING:
     from sim.config.model import EmbMLPConfig
-    from sim.config.run import MemberConfig
+    from sim.config.run import MemberConfig, TrainingConfig
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:
@@ -49,13 +49,18 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
     return found
 
 
+def optimizer_text(training: TrainingConfig) -> str:
+    """Return the optimiser and its rate: "AdamW 0.0001"."""
+    name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
+    return f"{name} {training.learning_rate:g}"
+
+
 def setting(member: MemberConfig) -> str:
     """Say for which network and optimiser the curves are."""
     model, training = cast("EmbMLPConfig", member.model), member.training
-    optimizer = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
     parts = [
         f"γ = {member.init_rate:g}",
-        f"{optimizer} {training.learning_rate:g}",
+        optimizer_text(training),
         f"batch {training.batch_size}",
         f"d_m {model.d_m}, d_f {model.d_f}",
     ]

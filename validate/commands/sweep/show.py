@@ -126,7 +126,9 @@ def _draw(panel: HeatMap, out: Path) -> None:
 
 
 def _plain(panel: HeatMap) -> dict[str, Any]:
-    values = [[None if cell != cell else cell for cell in row] for row in panel.values.tolist()]
+    from sim.runs.files import finite
+
+    values = [[finite(cell) for cell in row] for row in panel.values.tolist()]
     return {"x": list(panel.x[1]), "y": list(panel.y[1]), "values": values}
 
 
