@@ -58,13 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Keep what tests import out of garbage collection, which took a tenth of the time."""
+    """Keep what tests import out of garbage collection, which took a tenth of the time, and collect less."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 

@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
@@ -58,6 +58,8 @@ def held_to_its_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
+        if not hints() and not array_fields(type(result)):
+            return result
         shapes = shapes_of((args, tuple(kwargs.items()), result))
         if shapes is None or shapes not in agreed:
             results.append(result)
@@ -78,14 +80,18 @@ def shapes_of(value: Any) -> Any:
         return type(value), value
     if isinstance(value, (float, np.generic)):
         return (type(value),)
-    if is_dataclass(value) and not isinstance(value, type):
-        value = (type(value).__qualname__, *(getattr(value, field.name) for field in fields(value)))
+    if isinstance(value, (tuple, list)):
+        return _shapes_of_all(type(value), value) if len(value) <= LONGEST else None
     if isinstance(value, range):
         return range, len(value)
-    if isinstance(value, (tuple, list)) and len(value) <= LONGEST:
-        parts = tuple(map(shapes_of, value))
-        return None if None in parts else (type(value), parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _shapes_of_all(type(value), [getattr(value, field.name) for field in fields(value)])
     return None
+
+
+def _shapes_of_all(kind: type, values: Sequence[Any]) -> Any:
+    parts = tuple(map(shapes_of, values))
+    return None if None in parts else (kind, parts)
 
 
 def hold_to_shapes(package: ModuleType) -> None:
@@ -113,20 +119,30 @@ def names_axes(hint: Any) -> bool:
 
 def _compare(where: str, value: Any, hint: Any) -> None:
     """Raise ShapeError unless a value, or the array that NumPy makes of it, has the axes that it should."""
-    if not is_bearable(value, hint) and not is_bearable(_as_array(value), hint):
+    if not _agrees(value, hint) and not _agrees(_as_array(value), hint):
         raise ShapeError(f"{where} has shape {np.shape(value)}, which is not {hint}")
+
+
+def _agrees(value: Any, hint: Any) -> bool:
+    # beartype writes and compiles a function for each annotation; an array alone needs none.
+    return isinstance(value, hint) if inspect.isclass(hint) else is_bearable(value, hint)
 
 
 def _as_array(value: Any) -> Any:
     return value if value is None else np.asarray(value)
 
 
+@functools.cache
+def array_fields(cls: type) -> dict[str, Any]:
+    """Return the annotations of a dataclass that name axes; none of any other class."""
+    if not is_dataclass(cls):
+        return {}
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in fields(cls) if names_axes(hints[field.name])}
+
+
 @jaxtyped(typechecker=None)
 def _check_fields(result: Any) -> None:
     """Hold the arrays of a dataclass to its annotations; its axes have names of their own."""
-    if is_dataclass(result):
-        hints = typing.get_type_hints(type(result))
-        for field in fields(result):
-            if names_axes(hints[field.name]):
-                where = f"{type(result).__name__}.{field.name}"
-                _compare(where, getattr(result, field.name), hints[field.name])
+    for name, hint in array_fields(type(result)).items():
+        _compare(f"{type(result).__name__}.{name}", getattr(result, name), hint)

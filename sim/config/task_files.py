@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -57,7 +59,18 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
     """
     if isinstance(value, Task):
         return value
-    return task_from_dict(dict(task_table(value)))
+    table = dict(task_table(value))
+    try:
+        written = json.dumps(table)
+    except (TypeError, ValueError):
+        return task_from_dict(table)  # What JSON cannot hold is refused by its name.
+    return _read_once(written)
+
+
+@functools.lru_cache(maxsize=32)
+def _read_once(written: str) -> Task:
+    """Read a table in JSON: the runs of an experiment have one task, and reading it takes milliseconds."""
+    return task_from_dict(json.loads(written))
 
 
 def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:

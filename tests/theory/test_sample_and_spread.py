@@ -99,12 +99,13 @@ def test_spread_against_drawn_tables(name: str) -> None:
     population = enumerate_population(task)
     rng = np.random.default_rng(1)
     a, b = task.anchors[:2]
+    distribution = label_distribution(task, a)
     norms, inners = [], []
     for _ in range(600):
         C = token_label_matrix(population.sequences, labels_of(task, population, draw_tables(task, rng)), 40)
         counts = np.bincount(population.sequences.ravel(), minlength=40)[:, None] / len(population)
         excess = C[[a, b]] / counts[[a, b]]
-        norms.append(((excess[0] + 1 / 40 - label_distribution(task, a)) ** 2).sum())
+        norms.append(((excess[0] + 1 / 40 - distribution) ** 2).sum())
         inners.append(excess[0] @ excess[1])
     for draws, expected in (
         (norms, finite_sample_spread(task, a)),
@@ -126,12 +127,13 @@ def test_spread_of_drawn_sequences(name: str) -> None:
         for m in range(len(task.mappings))
         for c in range(task.n_combinations(task.mappings[m]))
     ]
+    distribution = label_distribution(task, a)
     norms = []
     for _ in range(600):
         rows = np.concatenate([rng.choice(group, each) for group in by_combination])
         labels = labels_of(task, population, draw_tables(task, rng))[rows]
         counts = token_label_counts(population.sequences[rows], labels, 40)[a]
-        norms.append(((counts / counts.sum() - label_distribution(task, a)) ** 2).sum())
+        norms.append(((counts / counts.sum() - distribution) ** 2).sum())
     expected = finite_sample_spread(task, a, n_sequences=each * len(by_combination))
     error = np.std(norms, ddof=1) / np.sqrt(len(norms))
     assert abs(np.mean(norms) - expected) < 4 * error

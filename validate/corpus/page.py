@@ -10,13 +10,10 @@ from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
-from validate.corpus.prediction import FORMULAS, CorpusPrediction
+from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, CorpusPrediction
 from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes
 from validate.report.figure import ReportFigure
 from validate.report.page import page
-
-FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
-"""What ``write`` writes into a folder."""
 
 
 def write(prediction: CorpusPrediction, out: PathLike) -> None:

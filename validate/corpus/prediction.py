@@ -32,6 +32,8 @@ FORMULAS: dict[CorpusPredictor, str] = {
     "readout": "columns of C",
     "context": "rows of E c^T (y - u), c the average of the tokens so far",
 }
+FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
+"""What ``validate.corpus.page.write`` writes into a folder."""
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from theory import LearningCurves
-
 if TYPE_CHECKING:
     from sim.config.model import EmbMLPConfig
     from sim.config.run import MemberConfig, TrainingConfig
+    from theory import LearningCurves
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -101,15 +102,20 @@ def test_rare_tokens_share_the_read_outs_direction() -> None:
     assert corpus_mean_cosine(counts, range(V), "readout") < 0.5
 
 
+@cache
+def small_corpora(n: int, length: int) -> list[list[npt.NDArray[np.int64]]]:
+    """Return n corpora of 400 chains, which every predictor reads."""
+    rng = np.random.default_rng(2)
+    return [markov(rng, TRANSITIONS, 400, length) for _ in range(n)]
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_small_corpora_have_no_bias_and_their_errors_are_true(predictor: CorpusPredictor) -> None:
     length, n = 6, 30
     D = true_rows(predictor, length)[TOKENS]
     truth = off_diagonal(cosine_matrix(D))
-    rng = np.random.default_rng(2)
-    corpora = [markov(rng, TRANSITIONS, 400, length) for _ in range(n)]
-    geometries = [corpus_geometry(documents, V, TOKENS, predictor) for documents in corpora]
+    geometries = [corpus_geometry(documents, V, TOKENS, predictor) for documents in small_corpora(n, length)]
     found = np.array([off_diagonal(g.cosine.value) for g in geometries])
     errors = np.array([off_diagonal(g.cosine.standard_error) for g in geometries])
     deviations = (found.mean(axis=0) - truth) / (found.std(axis=0, ddof=1) / np.sqrt(n))

@@ -56,8 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.page import FILES, FOLDERS, write
-    from validate.corpus.prediction import CorpusPrediction
+    from validate.corpus.prediction import FILES, FOLDERS, CorpusPrediction
     from validate.corpus.read import documents_of
     from validate.terminal.tables import print_json
 
@@ -78,6 +77,8 @@ def run(arguments: Sequence[str]) -> int:
         candidates=options.candidates,
     )
     if options.out is not None:
+        from validate.corpus.page import write  # matplotlib and the report: a second that tables do without
+
         write(prediction, options.out)
     if options.as_json:
         print_json(prediction.to_json())
