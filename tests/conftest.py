@@ -48,12 +48,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ERRORS] = {}
-    if config.getoption("--long") or config.getoption("--equation-errors") is not None:
-        settings.load_profile("long")
     if config.getoption("--equation-errors") is not None:
         refused = why_refused(config.option)
         if refused is not None:
             raise pytest.UsageError(f"--equation-errors: {refused}")
+    if config.getoption("--long") or config.getoption("--equation-errors") is not None:
+        settings.load_profile("long")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -105,12 +105,13 @@ def test_a_run_records_by_file(tmp_path: Path) -> None:
     ("arguments", "error", "code", "words"),
     [
         pytest.param([], 5, pytest.ExitCode.TESTS_FAILED, "assert 5 < 3", marks=pytest.mark.long),
-        (["-n", "2"], 1, pytest.ExitCode.USAGE_ERROR, "leave out -n"),
+        pytest.param(["-n", "2"], 1, pytest.ExitCode.USAGE_ERROR, "leave out -n", marks=pytest.mark.long),
     ],
 )
 def test_a_run_that_cannot_record_writes_nothing(
     tmp_path: Path, arguments: list[str], error: int, code: pytest.ExitCode, words: str
 ) -> None:
+    """In processes of their own; the two tests below do it in this one."""
     (tmp_path / "test_a.py").write_text(MODULE.format(error=error))
     ran = _record(tmp_path, *arguments)
     assert ran.returncode == code
@@ -129,6 +130,7 @@ def test_errors_are_written_after_a_run_that_passed(tmp_path: Path, code: int, w
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
+        ({"numprocesses": 2}, "leave out -n"),
         ({"keyword": "some"}, "leave out -k"),
         ({"markexpr": "not long"}, "leave out -k, -m"),
         ({"deselect": ["test_a.py::test_x"]}, "--deselect"),
@@ -144,4 +146,8 @@ def test_a_run_of_a_part_of_a_file_is_refused(changed: dict[str, Any], words: st
         "file_or_dir": ["test_a.py"],
     }
     assert why_refused(SimpleNamespace(**whole)) is None
-    assert words in str(why_refused(SimpleNamespace(**(whole | changed))))
+    option = SimpleNamespace(**(whole | changed))
+    assert words in str(why_refused(option))
+    config = SimpleNamespace(getoption=lambda name: Path("errors.json"), option=option, stash={})
+    with pytest.raises(pytest.UsageError, match=f"--equation-errors: .*{words}"):
+        conftest.pytest_configure(config)

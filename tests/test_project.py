@@ -75,7 +75,7 @@ assert main(['train', 'nowhere.toml']) == 2
 assert not {'torch', 'matplotlib'} & set(sys.modules)
 import validate.figures.paper, validate.groups, validate.predict.prediction
 assert not [main([name, '--json']) for name in ('study', 'search')].count(2)
-main(['claims', '19'])
+main(['claims', '20'])
 assert 'torch' not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=False)

@@ -29,7 +29,10 @@ TINY = {
     "data": {"source": "enumerate"},
     "training": {"epochs": 1, "batch_size": 4, "learning_rate": 1e-3, "snapshot_epochs": [0]},
 }
+STUDY = {"purpose": "None.", "keep": ["gram"], "variants": {"narrow": {"model": {"d_f": 2}}}} | TINY
 SWEEP = {"purpose": "None.", "axes": {"learning_rate": [1e-3, 1e-2], "d_f": [4, 8]}} | TINY
+FILES = {"study": STUDY, "sweep": SWEEP}
+"""What these commands read where an option is the point."""
 TEXTS = (
     "",
     "zzz",
@@ -138,7 +141,7 @@ def _options() -> Iterator[Case]:
                     continue  # A good command, of two minutes.
                 arguments = [option, value] if option else [value]
                 found = (command, *_first(command), *arguments, *_small(command, option))
-                yield Case(f"{command} {option}", found, _toml(SWEEP) if command == "sweep" else None)
+                yield Case(f"{command} {option}", found, _toml(FILES[command]) if command in FILES else None)
         yield Case(f"{command} unknown", (command, "--zzz", "1"))
         yield Case(f"{command} unfinished", (command, options[-1]))
         yield Case(f"{command} help", (command, "--help"))
@@ -159,7 +162,7 @@ def _small(command: str, option: str) -> tuple[str, ...]:
     if command == "sweep" and option:
         # --slurm would take it for a value.
         return ("--dry-run", "case.toml") if option == "--slurm" else ("case.toml",)
-    return {"predict": ("emb-mlp",), "study": ("emb-mlp",), "claims": ("1",), "figures": ("2",)}.get(
+    return {"predict": ("emb-mlp",), "study": ("case.toml",), "claims": ("1",), "figures": ("2",)}.get(
         command if option else "", ()
     )
 
@@ -194,8 +197,7 @@ def _tables() -> Iterator[Case]:
 def _examples() -> list[tuple[str, dict[str, Any]]]:
     """Return the examples that are tasks, and a configuration and a study that train for a moment."""
     sweep = SWEEP | {"combine": "zip"}
-    study = {"purpose": "None.", "keep": ["gram"], "variants": {"narrow": {"model": {"d_f": 2}}}} | TINY
-    found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", study), ("sweep", sweep)]
+    found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", STUDY), ("sweep", sweep)]
     for text in re.findall(
         r"```toml\n(.*?)```", (DOCS / "howto" / "rule.md").read_text(encoding="utf-8"), re.DOTALL
     ):

@@ -65,7 +65,7 @@ def test_the_spectrum_of_C_predicts_the_rank_steps_of_the_papers_task():
     """With one drawn table and a narrower network, through the first three steps."""
     task = Task.paper(length=3)
     population = count_population(task, draw_tables(task, np.random.default_rng(1)))
-    initial = EmbMLPParameters.draw(200, d_m=60, d_f=120, init_rate=0.9, rng=np.random.default_rng(0))
+    initial = EmbMLPParameters.draw(200, d_m=40, d_f=80, init_rate=0.9, rng=np.random.default_rng(0))
     predicted = rank_steps_from_labels(population.token_label_matrix(), initial, 3).times
     flow = population_flow(population, initial, np.linspace(0, 1.15 * predicted[2], 161))
     # Ten per cent was written down before this run: a mode ignores every other one, and its noise.

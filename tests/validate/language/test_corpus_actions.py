@@ -28,6 +28,7 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("blank_pictures")
 def test_train_then_compare(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each file is a corpus; defaults come from what the files have; what is compared is what was trained."""
     train = ["corpus", "train", "questions.txt", "toy.txt", "--documents", "line", "--out", "runs", "--json"]

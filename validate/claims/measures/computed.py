@@ -181,14 +181,14 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
 
     Over ε = 10^-1 to 10^-6, lengths to 32 and one to three anchors. ``steepness`` multiplies the sequences.
     """
-    ratios = [
-        float(mass_outside(steepness * cliff_sequence(mass, length, p, q), p, q)) / mass
-        for q in (1, 2, 3)
-        for mass in 10.0 ** -np.arange(1, 7)
-        for length in range(q + 2, 33)
-        for p in range(1, length - q + 1)
-    ]
-    return float(max(ratios))
+    largest = 0.0
+    for q in (1, 2, 3):
+        for length in range(q + 2, 33):
+            keys = range(1, length - q + 1)
+            for mass in 10.0 ** -np.arange(1, 7):
+                rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
+                largest = max(largest, float(mass_outside(steepness * rows, keys, q).max()) / mass)
+    return largest
 
 
 def construction_mass(seed: int, kind: str) -> float:
