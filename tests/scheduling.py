@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 SHARED = {
     "tests/sim/test_kill.py": "a process that has loaded torch",
@@ -19,6 +20,9 @@ SHARED = {
 }
 """How the names of test files begin, and what is made once for all of them."""
 
+LONGEST = ("tests/docs/test_tutorial.py", "tests/sim/test_kernels.py")
+"""Files of few tests that take seconds each: begun last, they would leave the other process idle."""
+
 
 def scope_of(test: str) -> str:
     """Return what a test shares with others: its file, or what its file shares with other files."""
@@ -27,6 +31,12 @@ def scope_of(test: str) -> str:
 
 class SharingScheduling(LoadFileScheduling):
     """Give each process whole files, and files that share something to one process."""
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        for scope in LONGEST:
+            if scope in self.workqueue:
+                self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)

@@ -7,12 +7,15 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import OrderedDict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from tests.oldest import LEFT_OUT, requirements
-from tests.scheduling import SHARED, scope_of
+from tests.scheduling import LONGEST, SHARED, SharingScheduling, scope_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory", "sim", "validate"}}
@@ -124,13 +127,28 @@ def test_the_page_of_the_engine_is_short() -> None:
 
 
 def test_what_tests_share_is_made_in_one_process() -> None:
-    for begin in SHARED:
+    for begin in (*SHARED, *LONGEST):
         assert (ROOT / begin).exists()
     figures = {
         scope_of(f"tests/validate/figures/{name}.py::test_it") for name in ("test_paper", "test_layout")
     }
     assert figures == {"drawn figures"}
     assert scope_of("tests/sim/test_batches.py::test_it[1]") == "tests/sim/test_batches.py"
+
+
+def test_long_files_are_begun_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    scheduling = SharingScheduling.__new__(SharingScheduling)
+    scheduling.workqueue = OrderedDict({name: {} for name in ("a.py", *LONGEST, "b.py")})
+    monkeypatch.setattr(
+        LoadFileScheduling,
+        "_assign_work_unit",
+        lambda self, _: begun.append(self.workqueue.popitem(last=False)[0]),
+    )
+    for _ in range(2 + len(LONGEST)):
+        scheduling._assign_work_unit(SimpleNamespace())
+    assert {*begun[:-2]} == {*LONGEST}
+    assert begun[-2:] == ["a.py", "b.py"]
 
 
 def test_tests_run_on_one_thread() -> None:

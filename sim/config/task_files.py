@@ -62,12 +62,12 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
     table = dict(task_table(value))
     try:
         written = json.dumps(table)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return task_from_dict(table)  # What JSON cannot hold is refused by its name.
     return _read_once(written)
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=8)
 def _read_once(written: str) -> Task:
     """Read a table in JSON: the runs of an experiment have one task, and reading it takes milliseconds."""
     return task_from_dict(json.loads(written))

@@ -176,7 +176,7 @@ def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_
 
 def test_overwriting_killed_at_every_file_operation(small: Make, tmp_path: Path) -> None:
     """What is left is the old run, or a folder that both --overwrite and --resume make the new one of."""
-    old, new = (small(dtype="float64", learning_rate=rate).members() for rate in (1e-2, 2e-2))
+    old, new = (small(epochs=2, dtype="float64", learning_rate=rate).members() for rate in (1e-2, 2e-2))
     unbroken = tmp_path / "unbroken"
     _train(old, unbroken)
     with _recorded(unbroken) as states:

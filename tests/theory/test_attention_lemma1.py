@@ -27,7 +27,7 @@ def half_difference_std(rows):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("gamma", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("gamma", [0.3, pytest.param(0.5, marks=pytest.mark.long), 0.8])
 def test_logit_std_against_drawn_models(source, gamma, record_error):
     n = 1000
     rows = sample_attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)
@@ -50,7 +50,10 @@ def test_logit_std_does_not_depend_on_d_k():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("gamma", "row"), [(0.5, 2), (0.5, 9), (0.8, 4), (0.8, 9)])
+@pytest.mark.parametrize(
+    ("gamma", "row"),
+    [(0.5, 2), (0.8, 9), *(pytest.param(*case, marks=pytest.mark.long) for case in ((0.5, 9), (0.8, 4)))],
+)
 def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
     n = 1500
     spread = attention_logit_std(200, gamma) * math.sqrt(row - 1) / row**1.5

@@ -48,6 +48,17 @@ def test_a_task_file_trains_a_whole_experiment(
     assert as_task(configs[0]["task"]) == Task.from_toml(TASK)
 
 
+def test_a_table_is_read_once_and_no_other_is_taken_for_it() -> None:
+    table = {"keys": "40..49", "n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": [1, 2]}
+    task = as_task(table)
+    assert as_task(dict(table)) is task
+    assert as_task(table | {"length": 3}).length == 3
+    assert as_task(table | {"memory_anchors": [1, 3]}).memory_anchors == (1, 3)
+    for wrong in (True, 1.0, {1}):  # Equal to 1, or nothing that JSON can hold.
+        with pytest.raises(InputError, match="n_anchors"):
+            as_task(table | {"n_anchors": wrong})
+
+
 @pytest.mark.parametrize(
     "form", ["file", "option", "option over a configuration", "named in a configuration"]
 )
