@@ -19,6 +19,7 @@ from sim import (
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import merge
 from sim.config.run import make_member_config, sources
+from sim.config.task_files import _read_once
 from sim.models.initial import tensor_specs
 from sim.training.schedule import learning_rate
 from theory import InputError, Task
@@ -46,6 +47,7 @@ def test_a_members_task_is_a_task(task: Any) -> None:
 
 def test_a_member_parses_its_task_once_and_tasks_can_be_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
+    _read_once.cache_clear()
     monkeypatch.setattr("sim.config.task_files.task_from_dict", lambda table: parsed.append(table) or PAPER)
     member = make_member_config({"task": task_to_dict(PAPER), "init_rate": 0.8, "seed": 0})
     assert len(parsed) == 1
