@@ -64,10 +64,13 @@ def about(settings: Sequence[Setting], epochs: str = "", of: Setting | None = No
     return "; ".join(_about(name, own, epochs, of) for name, own in by_model.items())
 
 
-def missing_rates(settings: Sequence[Setting]) -> str:
-    """Return a sentence that names the paper's γ that these runs lack, or nothing."""
+def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> str:
+    """Return a sentence that names the paper's γ that these runs lack, or nothing.
+
+    ``wanted`` are those that the paper's figure shows, where it does not show all.
+    """
     have = {s.init_rate for s in settings}
-    paper = _paper(settings[0].kind)[1] if settings else ()
+    paper = wanted or (_paper(settings[0].kind)[1] if settings else ())
     lacking = [f"{rate:g}" for rate in paper if rate not in have]
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 

@@ -11,10 +11,11 @@ from matplotlib.collections import LineCollection
 
 from tests.validate.figures.drawn import drawn, laid_out, runs_for
 from tests.validate.figures.synthetic import make_observations, several
-from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs
+from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs, new_axes
 from validate.figures.context import about, missing_rates
 from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES
 from validate.figures.paper import FIGURES, draw_figure
+from validate.figures.style import seed_bars
 from validate.stats import over_seeds
 
 OF_RUNS = sorted(set(FIGURES) - {2})
@@ -50,6 +51,23 @@ def test_the_capped_bars_are_the_interval_over_seeds() -> None:
     assert panel.ax_ is not None
     ends = [(e.high or 0) - (e.low or 0) for e in estimates]
     np.testing.assert_allclose(2 * _half_lengths(panel.ax_), ends)
+
+
+def test_a_single_seed_has_no_bars_and_no_caps() -> None:
+    """A cap of no height, in the panel or in the legend, would look like a narrow interval."""
+    for values, parts in (([[1.0, 2.0]] + [[np.nan] * 2] * 2, 1), ([[1.0, 2.0], [0.0, 1.0], [2.0, 3.0]], 3)):
+        _, (ax,) = new_axes()
+        line = seed_bars(ax, [0, 1], np.array(values), fmt="o", label="training")
+        assert (len(ax.lines), len(ax.collections)) == (parts, parts // 3)
+        np.testing.assert_allclose(line.get_ydata(), values[0])
+
+
+def test_figures_of_large_weights_name_the_gamma_of_the_paper_that_they_lack() -> None:
+    """Figs. 10 and 11 show γ = 0.3 and 0.5 in the paper, Fig. 12 all three."""
+    lacking = "The paper's γ = 0.5 is not among these runs."
+    for number, model in ((10, "emb-mlp"), (11, "transformer"), (12, "transformer")):
+        assert lacking in FIGURES[number].build(several(model)).caption
+        assert "among these runs" not in FIGURES[number].build(several(model, (0.3, 0.5, 0.8))).caption
 
 
 def test_a_single_seed_has_no_interval_to_explain() -> None:

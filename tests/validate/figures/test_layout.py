@@ -168,6 +168,20 @@ def test_six_rows_of_cosines_fill_two_rows_of_three() -> None:
     assert [len(row) for row in drawn(9).axes_] == [3, 3]
 
 
+@pytest.mark.parametrize("number", [5, 11])
+def test_the_first_and_the_last_key_are_named_within_the_frame(number: int) -> None:
+    maps = [ax for row in drawn(number).axes_ for ax in row if "order of keys" in ax.get_title()]
+    assert maps
+    for ax in maps:
+        frame = ax.get_window_extent()
+        for label in ax.texts:
+            box = label.get_window_extent()
+            assert frame.x0 <= box.x0
+            assert frame.y0 <= box.y0
+            assert box.x1 <= frame.x1 + 1
+            assert box.y1 <= frame.y1 + 1
+
+
 @pytest.mark.parametrize("gammas", [(0.3, 0.8), (0.3, 0.5, 0.8)])
 def test_the_legend_of_ranks_touches_no_line_and_gives_each_matrix_one_look(
     gammas: tuple[float, ...],

@@ -39,7 +39,7 @@ from validate.claims.statements import (
 )
 from validate.observe import Observations
 from validate.stats import COSINE, SHARE, SIZE
-from validate.times import HALF, first_epoch, has_learned
+from validate.times import HALF, first_epoch, has_learned, last_epoch
 
 _POSITION = 1 / 6
 """The share of one of the six key positions of the paper's task that something follows."""
@@ -101,6 +101,16 @@ def _value_matrix(study: str) -> tuple[Condition, ...]:
             "reasoning anchors are not orthogonal to it",
             measure=reasoning,
             what="mean |cosine| of reasoning anchors with it",
+        ),
+        note("the gap at the end", each(partial(value_gap, when=last_epoch)), small),
+        *(
+            note(
+                f"mean |cosine| of {kind} anchors with the top vector at the end",
+                each(partial(alignment, kind=kind, when=last_epoch)),
+                small,
+                SHARE,
+            )
+            for kind in ("reasoning", "memory")
         ),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from theory import Task
 from theory.arrays import FloatArray
@@ -85,8 +86,15 @@ class EmbeddingMap(BasePanel):
                 )
         for key in (self.task.keys[0], self.task.keys[-1]):
             ax.annotate(
-                str(key), self._of((key,))[0], (3, 3), textcoords="offset points", fontsize=7, zorder=4
+                str(key),
+                self._of((key,))[0],
+                (3, 3),
+                textcoords="offset points",
+                fontsize=7,
+                zorder=4,
+                path_effects=[withStroke(linewidth=1.5, foreground="white")],  # Readable over points.
             )
+        ax.margins(0.1)  # The labels of outermost points stay within the frame.
         first, second = 100 * self.explained
         ax.set_title(f"{self.title}\norder of keys |ρ|:\n{self.order}")
         ax.set(xlabel=f"component 1 ({first:.0f} %)", ylabel=f"component 2 ({second:.0f} %)")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from validate.claims.statements import LARGE, SMALL
 from validate.figures import findings
-from validate.figures.context import about, model_name, shown_epochs
+from validate.figures.context import about, missing_rates, model_name, shown_epochs
 from validate.figures.panels.attention import (
     AttentionMatrix,
     AttentionRows,
@@ -71,9 +71,10 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     rows.append(PanelRow("Distance from the average over γ", over_gamma, height=2.3))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
-        "distance from 1/i over sequences and positions, and the share of entries near 1/i."
+        "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
+        f"{missing_rates(every)}"
     )
-    return Sheet("fig12_first_attention_large", caption, about(every, "both", small), rows)
+    return Sheet("fig12_first_attention_large", caption.strip(), about(every, "both", small), rows)
 
 
 @paper_figure(15, "The second attention", likeliest(SMALL))

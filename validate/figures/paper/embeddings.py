@@ -8,7 +8,7 @@ from dataclasses import replace
 from theory import InputError, Task, cosine_matrix, eq14_embedding
 from validate.claims.statements import LARGE, SMALL
 from validate.compare import ALL, groups_of
-from validate.figures.context import about, early_and_late, model_name, shown_epochs
+from validate.figures.context import about, early_and_late, missing_rates, model_name, shown_epochs
 from validate.figures.findings import memory_anchors
 from validate.figures.panels.cosines import CosineMatrix
 from validate.figures.panels.embedding import CosineRows, EmbeddingPCA
@@ -25,6 +25,8 @@ from validate.observe import Observations
 from validate.predict.predictors import Tokens
 
 BAR = "cosine similarity"
+LARGER = (LARGE, 0.5)
+"""The γ of Figs. 10 and 11."""
 MEANS = "Above each matrix: the mean over pairs of different tokens."
 
 
@@ -123,8 +125,11 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
         )
         for letter, setting in zip("ABCDEFGH", settings, strict=False)
     ]
-    caption = f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS}"
-    return Sheet("fig10_emb_mlp_large", caption, about(settings, "both"), rows)
+    caption = (
+        f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
+        f"{missing_rates(settings, LARGER)}"
+    )
+    return Sheet("fig10_emb_mlp_large", caption.strip(), about(settings, "both"), rows)
 
 
 @paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
@@ -141,9 +146,10 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
         title = f"{letter}  {model_name(setting)}, γ = {setting.init_rate:g}"
         rows.append(_matrices(title, panels, legend=True))
     caption = (
-        f"Cosine similarity and components of the Transformer's embedding at large initial weights. {MEANS}"
+        "Cosine similarity and components of the Transformer's embedding at large initial weights. "
+        f"{MEANS} {missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig11_transformer_large", caption, about(settings, "late"), rows)
+    return Sheet("fig11_transformer_large", caption.strip(), about(settings, "late"), rows)
 
 
 def mapping_groups(task: Task) -> dict[str, Tokens]:
