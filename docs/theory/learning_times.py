@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from learning_times_figures import draw_curves, draw_times
+from learning_times_runs import MEAN, SCATTERED, STUDIES, courses, settings, times_by_seed, title
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
 from validate.claims.measures.learning import matched_test_accuracy
-from validate.figures import AccuracyCurves, new_axes, save
-from validate.groups import Setting, group_runs
+from validate.groups import Setting
 from validate.learning_times import (
     GUESSES,
     PARTS,
@@ -42,11 +42,8 @@ from validate.learning_times import (
     r_squared,
     times_of,
 )
-from validate.observe import NoRunsError, Observations, kept
-from validate.predict.learning import optimizer_text
 from validate.stats import over_seeds
 
-STUDIES = ("optimisers", "learning-times")
 LONG = "emb-mlp"
 """1000 epochs, long enough for AdamW 1e-4 to learn the table."""
 LONG_PREDICTIONS = Path(__file__).with_name("learning_times_long.json")
@@ -54,27 +51,6 @@ SEEDS = (1000,)
 TRAIN, TEST = PARTS["rsn_train"], PARTS["rsn_test"]
 KEY = ("optimizer", "rate", "init_rate", "scatter")
 """What a kept prediction is told by; those without "scatter" are of the mean course alone."""
-FIGURE = Path(__file__).with_name("learning_curves.png")
-SCATTER = Path(__file__).with_name("learning_times.png")
-
-
-MEAN, SCATTERED = "mean course", "with scatter"
-
-
-def courses(predictions: list[Kept]) -> dict[str, list[Kept]]:
-    """Return the predictions of the mean course alone, and those with the scatter of the weights."""
-    return {
-        name: [p for p in predictions if p.scatter == wanted]
-        for name, wanted in ((MEAN, False), (SCATTERED, True))
-    }
-
-
-def settings(study: str) -> list[Setting]:
-    """Return the settings of a study's kept runs."""
-    try:
-        return group_runs(kept(study))
-    except NoRunsError:
-        return []
 
 
 def predict(wanted: Sequence[Setting], file: Path) -> None:
@@ -102,10 +78,6 @@ def entry(config: MemberConfig, curves: LearningCurves) -> dict[str, Any]:
         "accuracy": {name: rows.round(5).tolist() for name, rows in curves.accuracy.items()},
         "loss": {name: rows.round(4).tolist() for name, rows in curves.loss.items()},
     }
-
-
-def title(setting: Setting) -> str:
-    return f"{optimizer_text(setting.config.training)}, γ = {setting.init_rate:g}"
 
 
 def print_times(predictions: list[Kept], studies: Sequence[str] = STUDIES) -> None:
@@ -140,11 +112,6 @@ def steps(log: float) -> str:
     return "–" if math.isinf(log) else f"{2**log:.0f}"
 
 
-def by_seed(runs: list[Observations]) -> list[list[Observations]]:
-    seeds = sorted({run.config.seed for run in runs})
-    return [[run for run in runs if run.config.seed == seed] for seed in seeds]
-
-
 def print_scores(predictions: list[Kept]) -> None:
     """Print R² of the predictions and of the guesses, and how often run and prediction disagree."""
     print()
@@ -158,12 +125,6 @@ def print_scores(predictions: list[Kept]) -> None:
             measures = [explained, one_sided, best_guess, *(g.explained for g in GUESSES)]
             cells = [str(over_seeds([measure(times) for times in seeds])) for measure in measures]
             print_row([f"`{study}`", name, *cells])
-
-
-def times_by_seed(study: str, predictions: list[Kept]) -> list[list[Time]]:
-    """Return the times of a study's runs, seed by seed."""
-    runs = [run for setting in settings(study) for run in setting.runs]
-    return [[t for run in own for t in times_of(run, predictions)] for own in by_seed(runs)]
 
 
 def print_matched(predictions: list[Kept]) -> None:
@@ -246,56 +207,6 @@ def predicted_loss(setting: Setting, predictions: list[Kept], name: str) -> floa
         return math.nan
     found = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])
     return found if 2**found <= setting.runs[0].metrics[-1]["step"] else math.inf
-
-
-def draw_curves(predictions: list[Kept]) -> None:
-    """Draw Fig. 3B without training, over the runs' curves: AdamW 1e-4."""
-    shown = [s for s in settings("optimisers") if s.config.training.optimizer == "adamw"]
-    figure, axes = new_axes(1, len(shown), size=(3.6, 3.0))
-    styles: dict[str, dict[str, Any]] = {
-        MEAN: {"linestyle": ":", "lw": 1.2},
-        SCATTERED: {"linestyle": "", "marker": "o", "ms": 2.5},
-    }
-    for ax, setting in zip(axes, shown, strict=True):
-        observed = AccuracyCurves.from_runs(setting, title=title(setting))
-        observed.plot(ax)
-        for course, own in courses(predictions).items():
-            for curves in (p.curves for p in own if p.is_for(setting.config)):
-                epochs = curves.steps / curves.steps_per_epoch
-                for part, name in PARTS.items():
-                    style = styles[course] | {"color": observed.parts[part][1], "label": f"{name}, {course}"}
-                    ax.plot(epochs, curves.accuracy[name][0], **style)
-        ax.set_xlim(0, setting.config.training.epochs)
-    axes[-1].legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    for suffix in (".png", ".svg"):
-        save(figure, FIGURE.with_suffix(suffix))
-
-
-def draw_times(predictions: list[Kept]) -> None:
-    """Draw predicted against observed steps, of the mean course and with scatter."""
-    figure, axes = new_axes(1, 2, size=(3.6, 3.4))
-    for ax, (course, own) in zip(axes, courses(predictions).items(), strict=True):
-        for marker, study in zip("os", STUDIES, strict=True):
-            plot_times(ax, study, own, marker)
-        ax.set(xscale="log", yscale="log", title=course, xlabel="observed steps to half accuracy")
-        ax.set_ylabel("predicted steps")
-    ends = [limit for ax in axes for limit in (*ax.get_xlim(), *ax.get_ylim())]
-    for ax in axes:
-        ax.plot([min(ends), max(ends)], [min(ends), max(ends)], "-", color="0.7", lw=1, zorder=0)
-        ax.set(xlim=(min(ends), max(ends)), ylim=(min(ends), max(ends)))
-    axes[0].legend(fontsize=6, frameon=False, loc="upper left")
-    for suffix in (".png", ".svg"):
-        save(figure, SCATTER.with_suffix(suffix))
-
-
-def plot_times(ax: Axes, study: str, predictions: list[Kept], marker: str) -> None:
-    """Plot the times of a study's runs that both run and prediction have."""
-    times = [t for seed in times_by_seed(study, predictions) for t in seed]
-    for number, part in enumerate(PARTS):
-        both = [t for t in times if t.part == part and math.isfinite(t.predicted + t.observed)]
-        if both:
-            x, y = [2**t.observed for t in both], [2**t.predicted for t in both]
-            ax.plot(x, y, marker, ms=4, color=f"C{number}", label=f"{PARTS[part]}, {study}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from theory import (
     marginal_distribution,
 )
 from validate.claims import ledger
-from validate.claims.entries.embedding import CLAIMS
+from validate.claims.entries.prediction import CLAIMS
 from validate.compare import predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
 from validate.groups import Setting

@@ -28,7 +28,7 @@ WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     19: ("largest left side over the bound", "power of q in", "that distance over the skewness term"),
     22: ("Pearson of", "skill of"),
     23: ("Pearson of", "skill of that prediction"),
-    25: ("test accuracy when",),
+    25: ("least rise from",),
     27: ("skill of eq. 14",),
     28: ("Prop. 2", "Prop. 3", "similar result"),
     29: ("mean |cosine|",),

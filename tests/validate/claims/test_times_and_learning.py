@@ -30,7 +30,7 @@ from validate.claims.measures.learning import (
     trend,
     unlike,
 )
-from validate.claims.measures.order import scrambled, spearman
+from validate.claims.measures.order import scrambled, spearman, spearman_step
 from validate.observe import NotObservedError, Observations
 from validate.times import (
     bias,
@@ -228,3 +228,11 @@ def test_differences_of_losses_and_biases() -> None:
     assert loss_lead(found, "mem1", "mem2") == pytest.approx(1.9 / chance_loss(found))
     seed = {("adamw", r): run(r, 0, learning(small=r == 0.8)) for r in (0.3, 0.8)}
     assert bias_gap(seed) == pytest.approx(bias(seed["adamw", 0.8]) - bias(seed["adamw", 0.3]))
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_neighbouring_values_of_a_rank_correlation(n: int) -> None:
+    """Exchanging two neighbours is the least change of an order."""
+    order = np.arange(n)
+    exchanged = np.concatenate([[1, 0], order[2:]])
+    assert spearman_step(n) == pytest.approx(1 - spearman(order, exchanged))
