@@ -142,7 +142,7 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     process.start()
     theirs.close()
     try:
-        ours.send(([(member, path)], Execution()))
+        ours.send(([(member, path)], Execution(kernels="torch")))
         assert ours.recv() == "begun"
         assert isinstance(ours.recv(), Progress)
         ours.close()
