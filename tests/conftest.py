@@ -23,7 +23,7 @@ settings.register_profile("long", derandomize=True, deadline=None, max_examples=
 settings.load_profile("default")
 hold_to_shapes(theory)
 # Killed processes leave what the kernel has, and no test cuts the power: waiting for the disk proves nothing.
-os.fsync = lambda _: None
+os.fsync = lambda fd: None
 
 _ERRORS = pytest.StashKey[Errors]()
 
