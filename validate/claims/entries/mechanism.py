@@ -21,6 +21,7 @@ from validate.claims.measures.attention import (
 )
 from validate.claims.measures.computed import once
 from validate.claims.measures.geometry import mean_size, plane_correlation, plane_skill
+from validate.claims.measures.order import spearman_step
 from validate.claims.measures.outputs import greatest_foreign_mass, least_own_mass
 from validate.claims.measures.spectra import MATRICES, rank_left, rank_ratio
 from validate.claims.settings import EMB_MLP, PRE, THEORY, TRANSFORMERS, at, of
@@ -159,7 +160,18 @@ def _cliff(study: str) -> tuple[Condition, ...]:
     bare = "Spearman of position and logit from positions alone, early"
     chance = "eight unconnected values reach it once in thirty times"
     conditions += with_control(
-        Condition(bare, each(if_learned(positions_rise)), ">=", SPEARMAN_7, COSINE, chance, small),
+        Condition(
+            bare,
+            each(if_learned(positions_rise)),
+            ">=",
+            SPEARMAN_7,
+            COSINE,
+            chance,
+            small,
+            step=spearman_step(
+                8
+            ),  # The paper's sequences have nine positions, of which the last is left out.
+        ),
         "random positions have no order",
         measure=each(partial(positions_rise, when=first_epoch)),
         what="the same at initialisation",
