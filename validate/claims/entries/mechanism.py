@@ -170,7 +170,7 @@ def _cliff(study: str) -> tuple[Condition, ...]:
             small,
             step=spearman_step(
                 8
-            ),  # The paper's sequences have nine positions, of which the last is left out.
+            ),  # Nine positions, of which the last is left out.
         ),
         "random positions have no order",
         measure=each(partial(positions_rise, when=first_epoch)),
