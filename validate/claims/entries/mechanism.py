@@ -168,9 +168,7 @@ def _cliff(study: str) -> tuple[Condition, ...]:
             COSINE,
             chance,
             small,
-            step=spearman_step(
-                8
-            ),  # Nine positions, of which the last is left out.
+            step=spearman_step(8),  # Nine positions, of which the last is left out.
         ),
         "random positions have no order",
         measure=each(partial(positions_rise, when=first_epoch)),
