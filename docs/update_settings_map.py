@@ -170,11 +170,11 @@ def search_text(folder: Path = KEPT) -> str:
     told = f"{len(shown)} of {_number(len(found), 'setting')} have a run."
     if n_ruled_out:
         told += f" {n_ruled_out} more need none, since a weaker weight decay rules them out."
+    if not shown:
+        return told
     counts = Counter(finding.verdict for finding in shown)
     there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
     told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
-    if not shown:
-        return told.partition("\n")[0]
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
     header = ["setting", *names, "picture"]
     rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
