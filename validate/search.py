@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
@@ -24,7 +24,7 @@ import numpy as np
 from sim.config.run import RunConfig
 from sim.training.execution import Options
 from theory import InputError
-from validate.bounds import Bound, Value, ends, magnitude
+from validate.bounds import Bound, Value, between, ends, magnitude
 from validate.claims.measures.geometry import mean_cosine
 from validate.claims.statements import LARGE, SMALL
 from validate.observe import KEPT, RUNS, Observations, kept
@@ -68,9 +68,8 @@ class Wanted:
 
 
 def held_out_lag(run: Observations) -> Value:
-    """Return the largest lag of the test behind the training accuracy; a lower bound until that is fitted."""
-    lag = float((curve(run, "accuracy", "rsn_train")[1] - curve(run, "accuracy", "rsn_test")[1]).max())
-    return lag if is_fitted(run, "rsn_train") else Bound(low=lag)
+    """Return the largest lag of the test behind the training accuracy, or bounds if a larger one may come."""
+    return _largest_lead(run, ("rsn_train",), "rsn_test")
 
 
 def memory_delay(run: Observations) -> Value:
@@ -79,10 +78,19 @@ def memory_delay(run: Observations) -> Value:
 
 
 def reasoning_lead(run: Observations) -> Value:
-    """Return the largest lead of both reasoning accuracies over memory; at least that, until it is fitted."""
-    train, test, memory = (curve(run, "accuracy", part)[1] for part in ("rsn_train", "rsn_test", "mem"))
-    lead = float((np.minimum(train, test) - memory).max())
-    return lead if is_fitted(run, "mem") else Bound(low=lead)
+    """Return the largest lead of both reasoning accuracies over memory, or bounds if a larger one may come."""
+    return _largest_lead(run, ("rsn_train", "rsn_test"), "mem")
+
+
+def _largest_lead(run: Observations, leading: Sequence[str], behind: str) -> Value:
+    """Return by how much some accuracies lead another at most.
+
+    After the end of the run the accuracy behind is taken not to fall: what it lacks of 1 bounds the lead.
+    """
+    first = np.min([curve(run, "accuracy", part)[1] for part in leading], axis=0)
+    last = curve(run, "accuracy", behind)[1]
+    lead = float((first - last).max())
+    return between(lead, max(lead, 1 - float(last[-1])))
 
 
 def memory_alignment(run: Observations) -> Value:

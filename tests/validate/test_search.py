@@ -42,14 +42,22 @@ def finding(large: dict[str, list[float]], small: dict[str, list[float]] | None)
     return Finding("made up", runs if small is None else runs | {0.8: with_embedding(0.8, small)})
 
 
-def test_the_lag_is_that_of_the_test_accuracy_and_a_bound_until_the_training_sums_are_fitted() -> None:
+def test_a_lag_is_known_once_the_test_accuracy_leaves_no_room_for_a_larger_one() -> None:
     train = [0.0, 0.2, 0.6, 0.9, *[0.9] * 7]
     test = [0.0, 0.1, 0.2, 0.4, *[0.8] * 7]
-    assert held_out_lag(run(0.3, 0, {"mem": NEVER, "rsn_train": train, "rsn_test": test})) == pytest.approx(
-        0.5
-    )
+    known = held_out_lag(run(0.3, 0, {"mem": NEVER, "rsn_train": train, "rsn_test": test}))
+    assert known == pytest.approx(0.5)
+    ended = {"mem": NEVER, "rsn_train": train[:4] + [0.9] * 7, "rsn_test": test[:4] + [0.4] * 7}
+    assert held_out_lag(run(0.3, 0, ended)) == Bound(0.5, 0.6)
     slow = {"mem": NEVER, "rsn_train": [0.4 * t / 10 for t in TIMES], "rsn_test": NEVER}
-    assert held_out_lag(run(0.3, 0, slow)) == Bound(low=0.4)
+    assert held_out_lag(run(0.3, 0, slow)) == Bound(0.4, 1.0)
+
+
+def test_training_sums_just_fitted_leave_the_lag_open() -> None:
+    slow = [0.02 * t for t in TIMES]
+    at_the_end = finding({"mem": ramp(9), "rsn_train": ramp(9.8), "rsn_test": slow}, None)
+    assert at_the_end.states[0] == "open"
+    assert at_the_end.is_promising
 
 
 def test_the_delay_counts_doublings_either_way() -> None:
@@ -64,9 +72,10 @@ def test_the_lead_needs_both_reasoning_sets_before_memory() -> None:
     assert reasoning_lead(run(0.8, 0, learning(small=True))) == pytest.approx(1.0)
     held = {"mem": ramp(3), "rsn_train": ramp(1), "rsn_test": [0.0] * len(TIMES)}
     assert reasoning_lead(run(0.8, 0, held)) == pytest.approx(0.0)
-    assert isinstance(
-        reasoning_lead(run(0.8, 0, {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": ramp(2)})), Bound
-    )
+    early = {"mem": NEVER, "rsn_train": [0.04 * t for t in TIMES], "rsn_test": [0.03 * t for t in TIMES]}
+    lead = reasoning_lead(run(0.8, 0, early))
+    assert isinstance(lead, Bound)
+    assert (lead.low, lead.high) == pytest.approx((0.3, 1.0))
 
 
 def test_alignment_is_of_the_memory_anchors_and_undefined_where_nothing_was_learned() -> None:
