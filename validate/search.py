@@ -68,7 +68,7 @@ class Wanted:
 
 
 def held_out_lag(run: Observations) -> Value:
-    """Return the largest lag of the test behind the training accuracy, or bounds if a larger one may come."""
+    """Return the largest lag of the test behind the training accuracy, or bounds if it may still grow."""
     return _largest_lead(run, ("rsn_train",), "rsn_test")
 
 
@@ -78,7 +78,7 @@ def memory_delay(run: Observations) -> Value:
 
 
 def reasoning_lead(run: Observations) -> Value:
-    """Return the largest lead of both reasoning accuracies over memory, or bounds if a larger one may come."""
+    """Return the largest lead of both reasoning accuracies over memory, or bounds if it may still grow."""
     return _largest_lead(run, ("rsn_train", "rsn_test"), "mem")
 
 
