@@ -40,21 +40,19 @@ class Estimate:
         return {"mean": finite(self.mean), "low": self.low, "high": self.high, "n": self.n}
 
     def __str__(self) -> str:
-        return self._text(3)
+        return estimate_text(self.mean, self.low, self.high)
 
     @property
     def brief(self) -> str:
         """The same with two decimals."""
-        return self._text(2)
-
-    def _text(self, decimals: int) -> str:
         if math.isnan(self.mean):
             return "–"
         if self.low is None or self.high is None:
-            return f"{self.mean:.{decimals}f}"
-        return f"{self.mean:.{decimals}f} [{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
+            return f"{self.mean:.2f}"
+        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
+_MOST_DECIMALS = 5
 Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 """The values that a measure can take: any, an accuracy's, a cosine's or correlation's, a size's."""
@@ -130,10 +128,27 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArra
 
 
 def band_text(triple: npt.NDArray[np.float64]) -> str:
-    """Return mean, low and high as text: three decimals, or two digits where that would leave nothing."""
-    mean, low, high = (float(x) for x in triple)
-    form = ".3f" if abs(mean) >= 0.01 or mean == 0 else ".2g"
-    return f"{mean:{form}}" if np.isnan(low) else f"{mean:{form}} [{low:{form}}, {high:{form}}]"
+    """Return mean, low and high, NaN for a single seed, as text."""
+    mean, low, high = (finite(float(x)) for x in triple)
+    return estimate_text(mean, low, high)
+
+
+def estimate_text(mean: float | None, low: float | None, high: float | None) -> str:
+    """Return a mean and its interval with as many decimals each: three, or more where it is narrow."""
+    if mean is None or not math.isfinite(mean):
+        return "–"
+    if low is None or high is None:
+        return number(mean)
+    width = high - low
+    decimals = max(3, 1 - math.floor(math.log10(width))) if width > 0 else 3
+    if decimals > _MOST_DECIMALS or abs(mean) >= 1000:
+        return f"{number(mean)} [{number(low)}, {number(high)}]"
+    return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def number(value: float) -> str:
+    """Return a number with three decimals, or with two digits where three decimals would show too little."""
+    return f"{value:.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.2g}"
 
 
 def t_test(values: Sequence[float], threshold: float, step: float = 0.0) -> float:

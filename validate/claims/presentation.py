@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from sim.runs.files import finite
 from validate.bounds import Bound, Value
 from validate.claims.settings import SETTINGS
 from validate.claims.verdicts import Finding, Outcome
+from validate.stats import estimate_text
 
 SCHEMA = "anchorflow/claims/2"
 _ALONE = " (one seed)"
@@ -237,26 +237,14 @@ def markdown(claims: Sequence[Claimed]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def number(value: float) -> str:
-    """Return a number with three decimals, or with two digits where three decimals would show too little."""
-    return f"{value:.3f}" if value == 0 or 0.1 <= abs(value) < 1000 else f"{value:.2g}"
-
-
 def measured(condition: Claimed) -> list[str]:
     """Return a condition's measure, threshold, estimate and number of seeds as text."""
     threshold = "" if condition["role"] == "note" else f"{condition['relation']} {condition['threshold']:g}"
     estimate = condition["estimate"]
-    bound = f"{condition['side']} " * bool(condition["side"])
-    return [condition["measure"], threshold, bound + _interval(**estimate), str(estimate["n"])]
+    shown = f"{condition['side']} " * bool(condition["side"])
+    shown += estimate_text(estimate["mean"], estimate["low"], estimate["high"])
+    return [condition["measure"], threshold, shown, str(estimate["n"])]
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _interval(mean: float | None, low: float | None, high: float | None, **_: int) -> str:
-    if mean is None or not math.isfinite(mean):
-        return "–"
-    if low is None or high is None:
-        return number(mean)
-    return f"{number(mean)} [{number(low)}, {number(high)}]"

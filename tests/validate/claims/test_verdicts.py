@@ -16,7 +16,6 @@ from validate.claims.presentation import (
     counts,
     explanations,
     headline,
-    number,
     parts,
     row,
     summary,
@@ -26,6 +25,7 @@ from validate.claims.presentation import (
 from validate.claims.statements import Measure, Sample, each, each_seed, with_control
 from validate.claims.verdicts import Outcome
 from validate.observe import NotObservedError
+from validate.stats import estimate_text, number
 
 NEEDS = Needs("study", (0.8,))
 MET, UNMET, OPEN, UNDEFINED, MISSING = "met", "unmet", "open", "undefined", "missing"
@@ -352,6 +352,24 @@ def test_headline_is_the_first_that_was_measured() -> None:
 )
 def test_small_and_large_numbers_keep_digits(value: float, shown: str) -> None:
     assert number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "shown"),
+    [
+        (0.0902, 0.0896, 0.0908, "0.0902 [0.0896, 0.0908]"),
+        (0.02, -0.0012, 0.0412, "0.020 [-0.001, 0.041]"),
+        (0.5, 0.5, 0.5, "0.500 [0.500, 0.500]"),
+        (1.2e-6, 1e-6, 1.4e-6, "1.2e-06 [1e-06, 1.4e-06]"),
+        (3198.8, 3100.0, 3297.6, "3.2e+03 [3.1e+03, 3.3e+03]"),
+        (0.00081, None, None, "0.00081"),
+        (None, None, None, "–"),
+    ],
+)
+def test_mean_and_interval_have_as_many_decimals_and_enough_to_tell_them_apart(
+    mean: float | None, low: float | None, high: float | None, shown: str
+) -> None:
+    assert estimate_text(mean, low, high) == shown
 
 
 def test_a_control_of_its_own() -> None:
