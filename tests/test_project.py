@@ -68,14 +68,15 @@ def test_public_names_exist(package: str) -> None:
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 
-def test_help_waits_for_no_library_and_torch_is_for_training_alone() -> None:
+def test_help_and_refusals_wait_for_no_library_and_torch_is_for_training_alone() -> None:
     code = """
 import sys
 from validate.cli import main
 main(['--help'])
 assert not {'numpy', 'scipy', 'sympy', 'torch', 'matplotlib', 'pydantic'} & set(sys.modules)
 assert main(['train', 'nowhere.toml']) == 2
-assert not {'torch', 'matplotlib'} & set(sys.modules)
+assert main(['predict', 'nowhere.toml']) == 2
+assert not {'torch', 'matplotlib', 'scipy'} & set(sys.modules)
 import validate.figures.paper, validate.groups, validate.predict.prediction
 assert not [main([name, '--json']) for name in ('study', 'search')].count(2)
 main(['claims', '20'])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,34 +21,34 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @pytest.fixture
 def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a test import the page's file for the first time, which registers its kind."""
     monkeypatch.syspath_prepend(str(DOCS / "extending"))
-    import bag_of_words
-
-    register_model(bag_of_words.BagOfWordsConfig)
+    monkeypatch.delitem(sys.modules, "bag_of_words", raising=False)
     yield
     from sim.config.model import KINDS
 
     del KINDS["bag-of-words"]
 
 
-def test_the_pages_code_runs(tmp_path: Path) -> None:
-    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "howto" / "model.md").read_text(), re.DOTALL))
-    paths = os.pathsep.join([str(DOCS / "extending"), str(DOCS.parent)])
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": paths},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "rsn_test" in done.stdout
-    assert done.stdout.endswith("fails\n")
-    assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+@pytest.fixture
+def _registered(_importable: None) -> None:
+    import bag_of_words  # noqa: F401
 
 
 @pytest.mark.usefixtures("_importable")
+def test_the_pages_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "howto" / "model.md").read_text(), re.DOTALL))
+    exec(code, {})
+    said = capsys.readouterr().out
+    assert "rsn_test" in said
+    assert said.endswith("fails\n")
+    assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+
+
+@pytest.mark.usefixtures("_registered")
 def test_a_registered_model_trains_and_learns() -> None:
     config = make_run_config(
         {
@@ -67,7 +65,7 @@ def test_a_registered_model_trains_and_learns() -> None:
     assert trainer.evaluate()[0]["rsn_train"]["loss"] < first / 2
 
 
-@pytest.mark.usefixtures("_importable")
+@pytest.mark.usefixtures("_registered")
 def test_its_own_matrices_and_keys_are_checked() -> None:
     with pytest.raises(InputError, match=r"tensor_init_rates.*W_V.*unknown matrix"):
         make_run_config({"model": {"kind": "bag-of-words", "tensor_init_rates": {"W_V": 0.5}}})
@@ -75,7 +73,7 @@ def test_its_own_matrices_and_keys_are_checked() -> None:
         make_run_config({"model": {"kind": "bag-of-words", "d_f": 3}})
 
 
-@pytest.mark.usefixtures("_importable")
+@pytest.mark.usefixtures("_registered")
 def test_a_name_belongs_to_one_section() -> None:
     from bag_of_words import BagOfWordsConfig
 
@@ -104,7 +102,7 @@ def test_autograd_stands_in_for_a_twin(kind: str) -> None:
         assert float((ours[1][name] - gradient).abs().max()) < 1e-12 * largest, name
 
 
-@pytest.mark.usefixtures("_importable")
+@pytest.mark.usefixtures("_registered")
 def test_a_model_without_a_twin_takes_autograd() -> None:
     member = make_run_config({"task": SMALL_TASK, "model": {"kind": "bag-of-words"}}).members()[0]
     model = model_of(member.model)

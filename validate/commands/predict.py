@@ -55,18 +55,20 @@ def run(arguments: Sequence[str]) -> int:
     """Predict, print, and write if asked to."""
     options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
-    from sim.runs.outputs import OutputFolder
-    from validate.predict.learning import curves_json
-    from validate.predict.prediction import FILES, FOLDERS, Prediction
-    from validate.terminal.tables import print_json
 
     if (options.file is None) == (options.task is None):
         raise InputError(
             "task", [options.file, options.task], "one task is required", "give TASK.toml or --task"
         )
+    # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
+    task = as_task(options.file or options.task or "")
+    from sim.runs.outputs import OutputFolder
+    from validate.predict.learning import curves_json
+    from validate.predict.prediction import FILES, FOLDERS, Prediction
+    from validate.terminal.tables import print_json
+
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    task = as_task(options.file or options.task or "")
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     member = _member(task, options) if options.curves else None
     curves = None if member is None else _curves(member, options.scatter)
