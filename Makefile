@@ -25,6 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy docs/*.py docs/theory docs/extending docs/gallery
 
 docs: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m pytest tests/docs/test_gallery.py

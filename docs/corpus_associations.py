@@ -43,7 +43,8 @@ def descend(model: AssociationModel, tokens: torch.Tensor, rate: float) -> float
     """Take one step of full-batch gradient descent and return the loss before it."""
     total = [torch.zeros_like(tensor) for tensor in model.tensors()]
     losses = 0.0
-    for part in tokens.split(_AT_ONCE):
+    for first in range(0, len(tokens), _AT_ONCE):
+        part = tokens[first : first + _AT_ONCE]
         loss = model.loss(part) * len(part) / len(tokens)
         for sum_, own in zip(total, torch.autograd.grad(loss, model.tensors()), strict=True):
             sum_ += own

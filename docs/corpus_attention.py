@@ -56,8 +56,9 @@ class Averaging:
         known = labels >= 0
         h = self.hidden(tokens)[known]
         mean = (self.E.sum(0) + self.n_absent * self.absent) / (len(self.E) + self.n_absent)
-        (-(h * (self.E[labels[known]] - mean)).sum() / len(h)).backward()
+        torch.autograd.backward(-(h * (self.E[labels[known]] - mean)).sum() / len(h))
         # That of one of the absent tokens, which all have the same.
+        assert self.absent.grad is not None
         self.absent.grad /= self.n_absent
 
     def hidden(self, tokens: Tensor) -> Tensor:

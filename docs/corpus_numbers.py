@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from sim import Corpus, build_corpus, read_documents
-from sim.data.prontoqa import KEYS
+from sim.data.text import PRONTOQA
 from theory import CorpusCounts, corpus_counts, corpus_mean_cosine, frequency_matched, shuffled_tokens
+from theory.arrays import IntArray
+from theory.corpus.rows import CountPredictor
 
 N_TEXTS = 5000
 """Of each corpus, as in the paper."""
-PREDICTORS = ("bigram", "marginal", "tied", "readout")
+PREDICTORS: tuple[CountPredictor, ...] = ("bigram", "marginal", "tied", "readout")
 BANDS = ((1, 5), (5, 20), (20, 100), (100, 1000), (1000, 10**9))
 """Numbers of occurrences."""
 
@@ -26,7 +28,7 @@ BANDS = ((1, 5), (5, 20), (20, 100), (100, 1000), (1000, 10**9))
 def main(folder: Path) -> list[str]:
     """Return the lines of the table."""
     questions, stories = (
-        _read(folder, "prontoqa.jsonl", KEYS),
+        _read(folder, "prontoqa.jsonl", PRONTOQA),
         _read(folder, "tinystories_lower.jsonl", ("text",)),
     )
     Q, T = _counts(questions, questions.vocab_size), _counts(stories, stories.vocab_size)
@@ -34,8 +36,8 @@ def main(folder: Path) -> list[str]:
     both, rng = Q + T, np.random.default_rng(0)
     plain = [_counts(shuffled_tokens(c, c.vocab_size, rng), c.vocab_size) for c in (questions, stories)]
     shuffled = plain[0] + plain[1]
-    matched = [b for _, b in frequency_matched(Q.unigrams, T.unigrams, asked, 1.5)]
-    rows = [
+    matched = np.array([b for _, b in frequency_matched(Q.unigrams, T.unigrams, asked, 1.5)])
+    rows: list[tuple[str, CorpusCounts, IntArray]] = [
         ("PrOntoQA, counted alone", Q, asked),
         ("TinyStories, counted alone", T, told),
         ("PrOntoQA, in the mixture", both, asked),
@@ -52,7 +54,7 @@ def main(folder: Path) -> list[str]:
     return head + [_row(*row) for row in rows]
 
 
-def _row(name: str, counts: CorpusCounts, tokens: Sequence[int]) -> str:
+def _row(name: str, counts: CorpusCounts, tokens: IntArray) -> str:
     cells = [f"{corpus_mean_cosine(counts, tokens, p):.3f}" for p in PREDICTORS]
     return f"| {name} | {len(tokens)} | {' | '.join(cells)} |"
 
@@ -68,7 +70,7 @@ def _counts(sequences: Iterable[np.ndarray], vocab_size: int) -> CorpusCounts:
     return corpus_counts(sequences, vocab_size)
 
 
-def _occurring(counts: CorpusCounts) -> np.ndarray:
+def _occurring(counts: CorpusCounts) -> IntArray:
     return np.flatnonzero(counts.unigrams)
 
 

@@ -12,14 +12,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from sim import Corpus, build_corpus, read_documents
-from sim.data.prontoqa import KEYS
+from sim.data.text import PRONTOQA
 from theory import (
     AdamEmbedding,
     AdamSettings,
@@ -28,12 +27,15 @@ from theory import (
     corpus_counts,
     top_eigen,
 )
+from theory.emb_mlp.batch_gradient import Softmax
 
 N_TEXTS, WIDTH, BATCH, RATE, GAMMA = 5000, 128, 100, 5e-5, 0.8
 GPT2_WIDTH, NORM_EPSILON = 768, 1e-5
 STEPS = (1, 3, 10, 30, 100, 200)
 GROWTHS = (0.1, 1.0, 3.0)
 """λ₁ t, λ₁ the largest eigenvalue of C + Cᵀ."""
+CASES: tuple[tuple[bool, Softmax], ...] = ((False, "uniform"), (True, "uniform"), (True, "live"))
+"""Whether there is a norm, and the softmax."""
 Tokens = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.float64]
 
@@ -50,7 +52,7 @@ class Mixture:
     @classmethod
     def read(cls, folder: Path) -> Mixture:
         """Read as many texts of each."""
-        asked = _read(folder, "prontoqa.jsonl", KEYS)
+        asked = _read(folder, "prontoqa.jsonl", PRONTOQA)
         told = _read(folder, "tinystories_lower.jsonl", ("text",))
         of = [np.flatnonzero(corpus.counts) for corpus in (asked, told)]
         return cls([*asked, *told], of[0], of[1], asked.vocab_size)
@@ -132,7 +134,7 @@ def adam(mixture: Mixture, steps: Sequence[int] = STEPS) -> Iterator[str]:
     """
     mixture = mixture.trimmed()
     for name, fan_in in (("d_m", GPT2_WIDTH), ("vocab", mixture.vocab_size)):
-        for norm, softmax in ((False, "uniform"), (True, "uniform"), (True, "live")):
+        for norm, softmax in CASES:
             rng = np.random.default_rng(0)
             model = _model(mixture, fan_in, norm, softmax, rng)
             title = f"{name}, {'norm' if norm else 'no norm'}, p {softmax}"
@@ -140,7 +142,7 @@ def adam(mixture: Mixture, steps: Sequence[int] = STEPS) -> Iterator[str]:
 
 
 def _model(
-    mixture: Mixture, fan_in: int, norm: bool, softmax: Literal["uniform", "live"], rng: np.random.Generator
+    mixture: Mixture, fan_in: int, norm: bool, softmax: Softmax, rng: np.random.Generator
 ) -> AdamEmbedding:
     f, n = GPT2_WIDTH / WIDTH, len(np.union1d(mixture.asked, mixture.told))
     return AdamEmbedding(
@@ -156,7 +158,8 @@ def _after(
     steps: Sequence[int], mixture: Mixture, model: AdamEmbedding, rng: np.random.Generator
 ) -> Iterator[str]:
     """Return a line for each of these steps: of the embedding, and of what it has moved."""
-    start, order = model.rows.copy(), []
+    start = model.rows.copy()
+    order: list[int] = []
     for step in range(1, max(steps) + 1):
         order = order or rng.permutation(len(mixture.texts)).tolist()
         batch, order = order[:BATCH], order[BATCH:]

@@ -74,7 +74,7 @@ def measure() -> dict[str, Any]:
     origin = {**software(), **machine()}
     found: dict[str, Any] = {}
     for name, kernels in SWEEPS.items():
-        members = load_sweep(DOCS / "configs" / f"{name}.toml").members.values()
+        members = list(load_sweep(DOCS / "configs" / f"{name}.toml").members.values())
         firsts = {str(getattr(member.model, "norm", "")): member for member in reversed(members)}
         found[name] = {norm: rate_of(member, kernels) for norm, member in firsts.items()}
     where = {key: origin[key] for key in ("commit", "dirty", "versions", "processor")}
@@ -118,7 +118,7 @@ def _spaced(number: float) -> str:
     return f"{number:,.0f}".replace(",", " ")
 
 
-def _two_digits(value: float) -> int:
+def _two_digits(value: float) -> float:
     return round(value, 1 - math.floor(math.log10(value)))
 
 

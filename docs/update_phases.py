@@ -204,14 +204,14 @@ def draw(kept: Kept, norm: str | None) -> None:
     figure, axes = new_axes(1, len(PANELS), size=(PAGE_WIDTH / len(PANELS), 2.4))
     for ax, (name, (title, limits)) in zip(axes, PANELS.items(), strict=True):
         found = measure_map(runs, MEASURES[name], "init_rate", "learning_rate")
-        own = {"title": title, "x": ("γ", found.x[1]), "y": ("learning rate", found.y[1]), "limits": limits}
-        panel = dataclasses.replace(found.panel, **own).plot(ax)
+        x, y = ("γ", found.x[1]), ("learning rate", found.y[1])
+        panel = dataclasses.replace(found.panel, title=title, x=x, y=y, limits=limits).plot(ax)
         ax.set_title(title, size=TITLE)
         bar = figure.colorbar(panel.image_, ax=ax)
         for each in (ax, bar.ax):
             each.tick_params(labelsize=TEXT)
-            each.xaxis.label.set_size(TEXT)
-            each.yaxis.label.set_size(TEXT)
+            each.xaxis.label.set_fontsize(TEXT)
+            each.yaxis.label.set_fontsize(TEXT)
     save(figure, picture(kept.name, norm))
 
 

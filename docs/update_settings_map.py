@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sim.config.model import TransformerConfig
 from theory import InputError
 from validate import over_seeds, study_names
 from validate.bounds import Value, ends
@@ -43,12 +44,24 @@ def picture(accuracy: dict[str, float]) -> str:
     return "both"
 
 
+def transformer_of(run: Observations) -> TransformerConfig:
+    """Return the settings of a Transformer."""
+    model = run.config.model
+    assert isinstance(model, TransformerConfig)
+    return model
+
+
 def rows(runs: Iterable[Observations]) -> list[str]:
     """Return a line for every setting: where it is after its last step, means over seeds."""
     settings: dict[tuple[str, float, float, int], list[Observations]] = {}
     for run in runs:
         training = run.config.training
-        key = (run.config.model.norm, training.learning_rate, run.config.init_rate, run.metrics[-1]["step"])
+        key = (
+            transformer_of(run).norm,
+            training.learning_rate,
+            run.config.init_rate,
+            run.metrics[-1]["step"],
+        )
         settings.setdefault(key, []).append(run)
     return [_row(key, own) for key, own in sorted(settings.items())]
 
@@ -203,7 +216,7 @@ def _finding_text(setting: Looked) -> str:
 
 
 def _looked_row(setting: Looked) -> list[str]:
-    model, training = setting.runs[0].config.model, setting.runs[0].config.training
+    model, training = transformer_of(setting.runs[0]), setting.runs[0].config.training
     rate = f"{training.learning_rate:g}"
     if training.schedule != "constant":
         rate += f" × {training.warmup_factor:g}, {training.schedule}"

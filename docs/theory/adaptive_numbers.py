@@ -70,7 +70,7 @@ class Setting:
             tensor.copy_(tensor[:1].expand_as(tensor).clone())
         start = {name: tensor[0].double().numpy() for name, tensor in self.trainer.parameters.items()}
         self.initial = EmbMLPParameters(**start)
-        known = self.trainer.task
+        known = config.build_task()
         self.population = count_population(known, draw_tables(known, numpy_stream(0, "data/table")))
         self.anchors = list(known.anchors)
         own = self.trainer.training
@@ -103,7 +103,7 @@ def cosine_rmse(a: np.ndarray, b: np.ndarray) -> float:
 
 def candidates(s: Setting, short: bool) -> dict[str, dict[str, object]]:
     """Return the rungs that follow Adam, each by what it does not leave out; ``short``: two of them."""
-    batches = {"batch_size": s.batch, "n_sequences": s.n_train}
+    batches: dict[str, object] = {"batch_size": s.batch, "n_sequences": s.n_train}
     if short:
         return {"coupled": batches | {"softmax": "uniform"}, "tanh, live": batches | {"activation": "tanh"}}
     found: dict[str, dict[str, object]] = {

@@ -15,6 +15,7 @@ from printing import end_with_reader, observations
 from scipy.stats import spearmanr
 
 from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
+from sim.config.task_files import any_task_table
 from sim.seeds import numpy_stream
 from theory import (
     Expression,
@@ -110,7 +111,7 @@ def observe(name: str) -> dict[str, Any]:
     per_epoch = -(-size // BATCH)
     epochs = -(-N_STEPS // per_epoch)
     config = RunConfig(
-        task=one,
+        task=any_task_table(one),
         model=EmbMLPConfig(d_m=40, d_f=80),
         training=TrainingConfig(
             epochs=epochs,

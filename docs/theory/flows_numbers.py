@@ -35,6 +35,7 @@ from theory import (
 from theory.emb_mlp.coupled import product_field
 from theory.emb_mlp.gradient import population_field, token_gradient
 from theory.emb_mlp.linearised import linearised_drive
+from theory.integrate.trajectory import Trajectory
 
 TASK = Task.paper(length=3)
 POPULATION = count_population(TASK, draw_tables(TASK, np.random.default_rng(1)))
@@ -111,7 +112,7 @@ def steps() -> None:
     print("largest relative error over draws:", np.abs(errors).max(axis=0).round(3))
 
 
-def report_cosines(flow) -> None:
+def report_cosines(flow: Trajectory) -> None:
     for t in (212, 320, 700, 1000):
         cosines = cosine_matrix(flow.W_emb[np.argmin(np.abs(flow.times - t))])
         cross, memory = cosines[1:11, 11:21].mean(), off_diagonal(cosines[1:11, 1:11]).mean()

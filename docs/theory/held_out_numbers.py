@@ -15,6 +15,7 @@ import numpy as np
 from printing import end_with_reader, observations
 
 from sim import EmbMLPConfig, Run, RunConfig, TrainingConfig, train
+from sim.config.task_files import any_task_table
 from theory import (
     CountPopulation,
     EmbMLPParameters,
@@ -105,7 +106,7 @@ def network(name: str) -> list[dict[str, float]]:
     per_epoch = -(-one.n_combinations(one.mappings[0], held_out=True) * len(one.keys) // BATCH)
     epochs = N_STEPS // per_epoch
     config = RunConfig(
-        task=one,
+        task=any_task_table(one),
         model=EmbMLPConfig(d_m=40, d_f=80),
         training=TrainingConfig(
             epochs=epochs,

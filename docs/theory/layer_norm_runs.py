@@ -24,9 +24,11 @@ import numpy as np
 from printing import end_with_reader
 
 import theory as th
+from sim.config.model import TransformerConfig
 from sim.config.run import MemberConfig
 from sim.data.dataset import build_dataset
 from theory.arrays import FloatArray
+from theory.transformer.layer_norm import Placement
 from validate.compare import measures
 from validate.observe import Observations
 from validate.observe.find import kept
@@ -68,7 +70,8 @@ def compare(study: str, run: Observations) -> None:
     joint = last_token_table(run.config)
     steps = [round(epoch * run.metrics[-1]["step"] / run.metrics[-1]["epoch"]) for epoch in epochs]
     without = adam(run.config, joint, steps, "none")
-    own = run.config.model.norm
+    own = transformer_of(run.config).norm
+    assert own != "pre-queries"
     with_norm = without if own == "none" else adam(run.config, joint, steps, own)
     anchors = list(run.task.anchors)
     label_rows = th.label_table(run.task, held_out=True)[anchors] - 1 / run.task.vocab_size
@@ -87,18 +90,25 @@ def compare(study: str, run: Observations) -> None:
             print(PRINTED.format(*_line(study, run, epoch, name, cosines, observed, kind)), flush=True)
 
 
+def transformer_of(config: MemberConfig) -> TransformerConfig:
+    """Return the settings of a Transformer."""
+    assert isinstance(config.model, TransformerConfig)
+    return config.model
+
+
 def last_token_table(config: MemberConfig) -> FloatArray:
     """Return the joint frequencies of last token and label in a run's training set."""
     data = build_dataset(config)
     d = config.build_task().vocab_size
     table = np.zeros((d, d))
     np.add.at(table, (data.tokens[data.train, -1].numpy(), data.labels[data.train].numpy()), 1.0)
-    return table / table.sum()
+    return np.asarray(table / table.sum())
 
 
-def adam(config: MemberConfig, joint: FloatArray, steps: list[int], norm: str) -> FloatArray:
+def adam(config: MemberConfig, joint: FloatArray, steps: list[int], norm: Placement) -> FloatArray:
     """Return the predicted embedding after some steps."""
-    model, training = config.model, config.training
+    model, training = transformer_of(config), config.training
+    assert training.batch_size != "full"
     rng, scale = np.random.default_rng(100 + config.seed), model.d_m**-config.init_rate
     d, width = len(joint), model.d_m
     W_E, W_U, position = (scale * rng.standard_normal(s) for s in ((d, width), (width, d), width))

@@ -5,10 +5,13 @@ Sections: lemma1 flow theorem1 value cliff. Fixed seeds, one thread, about half 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from printing import print_sections
 
 import theory as th
+from theory.arrays import FloatArray
 
 
 def lemma1() -> None:
@@ -53,7 +56,8 @@ def flow() -> None:
     )
     C, C_last = th.expected_token_label_matrix(task), th.last_position_matrix(task)
     tokens = {"reasoning anchor": 3, "memory anchor": 1, "key": 6}
-    scales, errors = (1e-4, 1e-3, 1e-2), {kind: [] for kind in tokens}
+    scales = (1e-4, 1e-3, 1e-2)
+    errors: dict[str, list[list[np.floating]]] = {kind: [] for kind in tokens}
     for scale in scales:
         p = _parameters(20, scale, np.random.default_rng(1))
         observed = th.lemma3_flow(p, population.sequences, distributions)
@@ -249,7 +253,9 @@ def cliff() -> None:
     for length in range(4, 33):
         task = th.Task.paper(length)
         c = th.build_construction(task)
-        masses = {anchors: [] for anchors in (task.reasoning_anchors, task.memory_anchors)}
+        masses: dict[Sequence[int], list[FloatArray]] = {
+            anchors: [] for anchors in (task.reasoning_anchors, task.memory_anchors)
+        }
         for anchors, found in masses.items():
             for p in range(1, length - 1):
                 sequences = rng.choice(task.keys, (20, length))

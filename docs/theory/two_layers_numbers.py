@@ -30,6 +30,7 @@ from printing import print_sections
 
 import theory as th
 from sim.config.model import TransformerConfig
+from sim.config.model_section import Norm
 from sim.models.transformer import forward_cache, transformer
 from theory.arrays import FloatArray
 from validate.observe.find import kept
@@ -43,7 +44,7 @@ Tensors = dict[str, torch.Tensor]
 class Setup:
     """A model, its data and the scale of its matrices."""
 
-    norm: str
+    norm: Norm
     scale: float
 
     @property
@@ -85,7 +86,8 @@ def train(
     while True:
         yield p
         steps.zero_grad()
-        torch.nn.functional.cross_entropy(transformer(p, sequences[None], setup.model)[0], labels).backward()
+        logits = transformer(p, sequences[None], setup.model)[0]
+        torch.autograd.backward(torch.nn.functional.cross_entropy(logits, labels))
         steps.step()
 
 
@@ -112,7 +114,8 @@ def exponents() -> None:
 def onset() -> None:
     print("## Σ rate at which logits, W_V W_O and attention have reached 0.1; full-batch descent")
     print("norm  scale   logits  predicted  W_V W_O  attention  predicted from the first")
-    for norm, rate in (("none", 0.2), ("pre", 0.02)):
+    cases: tuple[tuple[Norm, float], ...] = (("none", 0.2), ("pre", 0.02))
+    for norm, rate in cases:
         for scale in (0.1, 0.05, 0.025):
             _onset(Setup(norm, scale), rate)
 

@@ -9,7 +9,7 @@ python docs/theory/weight_scatter_numbers.py new           the same at settings 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +38,8 @@ from theory.integrate.first_passage import first_passage
 from validate.learning_times import r_squared
 
 Settings = AdamSettings | SGDSettings
+Chosen = tuple[Settings, float, int]
+"""An optimiser, γ and the number of steps."""
 Scores = dict[str, tuple[float, float]]
 SMALL = Task(
     keys=range(12, 52),
@@ -48,13 +50,13 @@ SMALL = Task(
     vocab_size=72,
     held_out={(6, 8), (8, 6)},
 )
-SETTINGS = [
+SETTINGS: list[Chosen] = [
     (SGDSettings(0.3), 0.5, 5000),
     (SGDSettings(1.0), 0.5, 2500),
     (AdamSettings(1e-3), 0.6, 4000),
     (AdamSettings(3e-3), 0.6, 1500),
 ]
-NEW = [
+NEW: list[Chosen] = [
     (SGDSettings(0.6), 0.7, 4000),
     (SGDSettings(0.6), 0.35, 2500),
     (AdamSettings(2e-3), 0.4, 2500),
@@ -82,8 +84,9 @@ class Setting:
         """Return the population, the start, and the sequences and labels trained on."""
         rng = np.random.default_rng(self.seed)
         tables = draw_tables(self.task, rng)
-        sizes = {"d_m": self.d_m, "d_f": self.d_f, "init_rate": self.init_rate}
-        start = EmbMLPParameters.draw(self.task.vocab_size, rng=rng, **sizes)
+        start = EmbMLPParameters.draw(
+            self.task.vocab_size, d_m=self.d_m, d_f=self.d_f, init_rate=self.init_rate, rng=rng
+        )
         everything = enumerate_population(self.task)
         rows = ~everything.held_out
         labels = labels_of(self.task, everything, tables)[rows]
@@ -101,7 +104,8 @@ def batches(setting: Setting, n: int, order: int) -> Iterator[torch.Tensor]:
         if setting.independent:
             yield torch.randint(n, (setting.batch,), generator=generator)
         else:
-            yield from torch.randperm(n, generator=generator).split(setting.batch)
+            drawn = torch.randperm(n, generator=generator)
+            yield from (drawn[first : first + setting.batch] for first in range(0, n, setting.batch))
 
 
 def trained(setting: Setting, n_steps: int, order: int) -> Iterator[list[torch.Tensor]]:
@@ -115,7 +119,7 @@ def trained(setting: Setting, n_steps: int, order: int) -> Iterator[list[torch.T
         batch = next(drawn)
         hidden = torch.tanh(weights[0][x[batch]].sum(1) @ weights[1])
         optimizer.zero_grad()
-        cross_entropy(hidden @ weights[2], y[batch]).backward()
+        torch.autograd.backward(cross_entropy(hidden @ weights[2], y[batch]))
         torch.nn.utils.clip_grad_norm_(weights, setting.clip or float("inf"))
         optimizer.step()
         yield [w.detach() for w in weights]
@@ -176,7 +180,7 @@ def half_times(steps: Sequence[int], curve: Sequence[Scores]) -> list[float]:
     ]
 
 
-def times(chosen: Sequence[tuple[Settings, float, int]] = SETTINGS) -> None:
+def times(chosen: Sequence[Chosen] = SETTINGS) -> None:
     """Print steps to half accuracy: mean course, with scatter, and two runs; and R² of their logs."""
     print("| setting | data set | mean course | with scatter | runs |\n| --- | --- | --- | --- | --- |")
     every: list[list[float]] = []
@@ -212,4 +216,10 @@ def seen(population: CountPopulation, at: Moment) -> Scores:
 
 
 if __name__ == "__main__":
-    {"averaged": averaged, "bent": bent, "times": times, "new": lambda: times(NEW)}[sys.argv[1]]()
+    tables: dict[str, Callable[[], None]] = {
+        "averaged": averaged,
+        "bent": bent,
+        "times": times,
+        "new": lambda: times(NEW),
+    }
+    tables[sys.argv[1]]()
