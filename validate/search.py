@@ -99,7 +99,7 @@ def memory_alignment(run: Observations) -> Value:
 
 
 DELAY = 1.0
-"""The doublings by which memory and training sums may be apart."""
+"""The doublings by which memory and training sums may be apart; the patience of the study ``search``."""
 
 WANTED = (
     Wanted("test behind", LARGE, held_out_lag, 0.5),

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from sim.runs.ending import HALF as HALF
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
@@ -24,8 +25,6 @@ from validate.observe import NotObservedError, Observations
 
 DATA_SETS = ("mem", "rsn_train", "rsn_test")
 """The data sets of a run whose task has one memory mapping and one to reason with."""
-HALF = 0.5
-"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
 
 
 def curve(

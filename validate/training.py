@@ -53,7 +53,8 @@ def announced(
     ]
     total = sum(epochs for _, epochs in runs)
     if runs:
-        say(f"runs: {len(runs)}, epochs in all: {total}, {_cost(runs, execution)}")
+        at_most = "at most " * any(member.training.patience for member, _ in runs)
+        say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {_cost(runs, execution)}")
     with training_progress(total) as report:
         yield report
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.run import MemberConfig, make_member_config
+from sim.runs.ending import has_ended
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest, entries
 from sim.runs.names import OWN_FILE, checkpoint_name, numbers, snapshot_name
@@ -165,11 +166,12 @@ class RunFolder:
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
             raise _unfinished(self.path, provenance)
-        last = config.training.epochs
         metrics = self.read_metrics()
-        if not metrics or metrics[-1]["epoch"] != last:
+        if not has_ended(config.training, metrics):
             raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
+        last = int(metrics[-1]["epoch"])
         self.check_written(config, last)
+        self._check_there(snapshot_name(last))
         return provenance
 
     def check_written(self, config: MemberConfig, epoch: int) -> None:
@@ -177,8 +179,11 @@ class RunFolder:
         last = config.training.epochs
         due = {0, *config.training.snapshot_epochs, last}
         for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
-            if not (self.path / name).exists():
-                raise incomplete(self.path, name)
+            self._check_there(name)
+
+    def _check_there(self, name: str) -> None:
+        if not (self.path / name).exists():
+            raise incomplete(self.path, name)
 
     def own_files(self) -> list[str]:
         """Return the names of those regular files that have a name which this program gives."""

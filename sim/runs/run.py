@@ -71,12 +71,12 @@ class Run:
         reached = ", ".join(f"{part} {value:.2f}" for part, value in self.metrics[-1]["accuracy"].items())
         return (
             f"Run({str(self.path)!r}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, "
-            f"{c.training.epochs} epochs, accuracy {reached})"
+            f"{self.metrics[-1]['epoch']:g} epochs, accuracy {reached})"
         )
 
     def _repr_html_(self) -> str:
         c, last = self.config, self.metrics[-1]
-        title = f"{self.path}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {c.training.epochs} epochs"
+        title = f"{self.path}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {last['epoch']:g} epochs"
         rows = [
             [part, f"{value:.3f}", "–" if last["loss"].get(part) is None else f"{last['loss'][part]:.3f}"]
             for part, value in last["accuracy"].items()

@@ -14,6 +14,7 @@ import torch
 from sim.config.run import MemberConfig, sources
 from sim.fast.matmul import RouteReport, matmul_route
 from sim.runs import provenance
+from sim.runs.ending import has_ended
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
@@ -69,18 +70,18 @@ class Session:
 
     def run(self, stop: Callable[[], bool]) -> str:
         """Train to the end, until asked to stop or until all have diverged; return the status."""
-        training, trainer = self.trainer.training, self.trainer
+        trainer = self.trainer
         self._write_provenance("running")
         if trainer.optimizer.step == 0:
             self._write_start()
-        while trainer.epoch < training.epochs:
+        while not self._is_over():
             if not trainer.advance(self._next_mark(), stop):
                 break
             if trainer.position:
                 self._evaluate()
             else:
                 self._after_epoch()
-        status = "complete" if trainer.epoch == training.epochs else "interrupted"
+        status = "complete" if self._is_over() else "interrupted"
         if len(trainer.failures) == len(trainer.members):
             status = "diverged"
         self._write_checkpoints()
@@ -97,9 +98,9 @@ class Session:
 
     def _after_epoch(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch
-        last = epoch == training.epochs
-        if epoch % training.evaluate_every == 0 or last:
+        if epoch % training.evaluate_every == 0 or epoch == training.epochs:
             self._evaluate()
+        last = self._is_over()
         if epoch in training.snapshot_epochs or last:
             names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
             for m, folder in enumerate(self.folders):
@@ -108,6 +109,10 @@ class Session:
             self._write_checkpoints()
         for member in self.trainer.members:
             self.report(Progress(member.name, epoch, training.epochs))
+
+    def _is_over(self) -> bool:
+        # Members with patience train alone: its evaluations decide.
+        return has_ended(self.trainer.training, self.metrics[0])
 
     def _next_mark(self) -> int:
         """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""

@@ -52,9 +52,19 @@ def train_in_ranks(
 
 def _listed(pending: Callable[[], Sequence[Pending]]) -> Sequence[Pending] | InputError:
     try:
-        return pending()
+        left = pending()
+        for member, _ in left:
+            _check_patience(member.training.patience)
+        return left
     except InputError as error:
         return error
+
+
+def _check_patience(patience: float) -> None:
+    """Refuse a run whose end is known to the process alone that evaluates it."""
+    if patience:
+        remedy = "train the run in one process, or set 0"
+        raise InputError("training.patience", patience, "not under torchrun", remedy)
 
 
 def follow(member: MemberConfig, ranks: Ranks, stop: Callable[[], bool]) -> None:

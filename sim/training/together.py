@@ -18,7 +18,8 @@ def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
     for index, member in enumerate(members):
         shared = _shared(member)
         for own, indices in groups:
-            if own == shared:
+            # One whose patience is at its end takes no step that another still needs.
+            if own == shared and not member.training.patience:
                 indices.append(index)
                 break
         else:
@@ -34,6 +35,10 @@ def check_shared(members: Sequence[MemberConfig]) -> None:
     """Refuse members that differ in what one trainer has only once, or none at all."""
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")
+    patience = members[0].training.patience
+    if len(members) > 1 and patience:
+        problem = "members may end at different epochs"
+        raise InputError("training.patience", patience, problem, "train each apart")
     first = _shared(members[0])
     for member in members[1:]:
         for section, value in _shared(member).items():

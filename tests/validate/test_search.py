@@ -144,6 +144,10 @@ some = { training = { weight_decay = 0.1 } }
 TOY = toy_text(epochs=1, seeds="[0]", axes=AXES)
 
 
+def test_runs_of_the_search_end_when_their_delay_is_known() -> None:
+    assert {config.training.patience for config in load_study("search").configs.values()} == {search.DELAY}
+
+
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     file = tmp_path / "toy.toml"

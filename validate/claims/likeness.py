@@ -35,6 +35,7 @@ AMOUNTS = frozenset(
         "training.dtype",
         "training.epochs",
         "training.learning_rate",
+        "training.patience",
         "training.weight_decay",
     )
 )

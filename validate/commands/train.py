@@ -188,7 +188,7 @@ def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
         [str(r.path), *(f"{r.metrics[-1][kind].get(part, float('nan')):.3f}" for kind, part in keys)]
         for r in runs
     ]
-    epochs = " or ".join(str(n) for n in sorted({r.config.training.epochs for r in runs}))
+    epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     columns = [f"{kind} {part}" for kind, part in keys]
     losses = columns[len(parts) :]
     print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)

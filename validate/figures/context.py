@@ -99,7 +99,7 @@ def _number(settings: Sequence[Setting]) -> str:
 
 
 def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
-    lengths = sorted({s.config.training.epochs for s in settings})
+    lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
     paper = paper_epochs(settings[0].kind)
     if not epochs:

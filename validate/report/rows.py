@@ -27,7 +27,7 @@ def summary(settings: Sequence[Setting]) -> str:
     """Return what the runs are, in a sentence."""
     runs = [run for setting in settings for run in setting.runs]
     labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
-    epochs = sorted({run.config.training.epochs for run in runs})
+    epochs = sorted({run.epochs[-1] for run in runs})
     length = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]} to {epochs[-1]}"
     minutes = sum(run.provenance["wall_seconds"] for run in runs) / 60
     return (

@@ -14,7 +14,7 @@ from validate.studies.study import Study, load_study, members_of, study_names
 def identity(config: MemberConfig) -> str:
     """Return what decides a run: all but how it was looked at and, at a constant rate, its length."""
     data = config.model_dump(mode="json")
-    looks = {name.removeprefix("training.") for name in LOOKS}
+    looks = {name.removeprefix("training.") for name in LOOKS} | {"patience"}
     if config.training.schedule == "constant":
         looks.add("epochs")
     data["training"] = {key: value for key, value in data["training"].items() if key not in looks}

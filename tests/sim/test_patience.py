@@ -1,0 +1,140 @@
+"""Patience: a run ends some doublings of Σ learning rate after it last fitted a training set."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import Execution, MemberConfig, Run, RunConfig, train
+from sim.runs.ending import has_ended
+from sim.runs.folder import RunFolder
+from sim.runs.names import snapshot_name
+from sim.runs.run import is_complete
+from sim.training.jobs import jobs_of
+from sim.training.session import train_together
+from sim.training.shares import _listed
+from tests.sim.conftest import make_small
+from theory import InputError
+
+Make = Callable[..., RunConfig]
+OPTIONS = {
+    "dtype": "float64",
+    "epochs": 40,
+    "evaluate_every": 1,
+    "learning_rate": 0.05,
+    "snapshot_epochs": [2],
+}
+
+
+def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> list[dict[str, Any]]:
+    """Return metrics from the epoch and the accuracies of memory, training sums and held-out sums."""
+    return [
+        {
+            "epoch": epoch,
+            "sum_learning_rate": rate * epoch,
+            "accuracy": {"mem": mem, "rsn_train": train_, "rsn_test": test},
+        }
+        for epoch, mem, train_, test in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "ended"),
+    [
+        ([(0, 0.0, 0.0, 0.0), (1, 0.0, 0.5, 0.0)], False),
+        ([(0, 0.0, 0.0, 0.0), (1, 0.0, 0.5, 0.0), (2, 0.4, 0.4, 0.0)], True),
+        ([(0, 0.0, 0.0, 0.0), (2, 0.0, 0.6, 0.0), (3, 0.5, 0.6, 0.0), (5, 0.5, 0.6, 0.0)], False),
+        ([(0, 0.0, 0.0, 0.0), (2, 0.0, 0.6, 0.0), (3, 0.5, 0.6, 0.0), (6, 0.5, 0.6, 0.0)], True),
+        # The held-out sums do not count, nor does a set that the initial weights fit.
+        ([(0, 0.0, 0.0, 0.0), (1, 0.0, 0.5, 0.0), (2, 0.0, 0.6, 0.6)], True),
+        ([(0, 0.0, 0.0, 0.0), (1, 0.0, 0.0, 0.9), (9, 0.0, 0.0, 0.9)], False),
+        ([(0, 0.9, 0.0, 0.0), (9, 0.9, 0.0, 0.0)], False),
+        # It ends with an epoch.
+        ([(0, 0.0, 0.0, 0.0), (0.5, 0.0, 0.5, 0.0), (1.5, 0.0, 0.5, 0.0)], False),
+        ([(0, 0.0, 0.0, 0.0), (0.5, 0.0, 0.5, 0.0), (1.5, 0.0, 0.5, 0.0), (2, 0.0, 0.5, 0.0)], True),
+        ([(0, 0.0, 0.0, 0.0), (10, 0.0, 0.0, 0.0)], True),
+        ([], False),
+    ],
+)  # fmt: skip
+def test_a_run_ends_one_doubling_after_the_last_set_was_fitted(
+    rows: list[tuple[float, float, float, float]], ended: bool, small: Make
+) -> None:
+    metrics = evaluations(*rows, rate=0.1)
+    assert has_ended(small(epochs=10, patience=1.0).training, metrics) is ended
+    assert has_ended(small(epochs=10).training, metrics) is (bool(rows) and rows[-1][0] == 10)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(make_small(**OPTIONS, patience=1.0), tmp_path_factory.mktemp("patience"))[0]
+
+
+def test_it_changes_no_weight_before_the_end(ended: Run, small: Make, tmp_path: Path) -> None:
+    last = ended.snapshot_epochs[-1]
+    assert 2 < last < 40
+    assert last == ended.metrics[-1]["epoch"]
+    assert f"{last} epochs" in repr(ended)
+    times, found = zip(*((m["sum_learning_rate"], m["accuracy"]) for m in ended.metrics), strict=True)
+    fitted = max(
+        next((t for t, a in zip(times, found, strict=True) if a[part] >= 0.5), 0)
+        for part in ("mem", "rsn_train")
+    )
+    assert times[-2] < 2 * fitted <= times[-1]
+    (whole,) = train(small(**OPTIONS | {"snapshot_epochs": [2, last]}), tmp_path)
+    np.testing.assert_array_equal(ended.embedding(last), whole.embedding(last))
+    assert ended.metrics == whole.metrics[: last + 1]
+
+
+@pytest.mark.parametrize("stop_after", [1, 30])
+def test_an_interrupted_run_ends_as_it_would_have(
+    stop_after: int, ended: Run, member: Callable[..., MemberConfig], tmp_path: Path
+) -> None:
+    config, left = member(**OPTIONS, patience=1.0), iter([False] * stop_after)
+    assert train_together([config], [tmp_path / "cut"], stop=lambda: next(left, True)) == "interrupted"
+    assert not is_complete(tmp_path / "cut")
+    assert train_together([config], [tmp_path / "cut"], resume=True) == "complete"
+    assert Run.open(tmp_path / "cut").metrics == ended.metrics
+
+
+def test_one_killed_after_its_last_step_takes_no_other(
+    member: Callable[..., MemberConfig], tmp_path: Path
+) -> None:
+    config, path = member(**OPTIONS, patience=1.0), tmp_path / "run"
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    train_together([config], [path], stop=stop)
+    before, asked = asked, 0
+    folder = RunFolder(path)
+    folder.write_provenance(folder.read_provenance() | {"status": "running"})
+    assert not is_complete(path)
+    assert train_together([config], [path], stop=stop, resume=True) == "complete"
+    assert before > 0
+    assert asked == 0
+
+
+def test_a_run_without_its_last_snapshot_is_not_complete(ended: Run, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(ended.path, copy)
+    (copy / snapshot_name(ended.snapshot_epochs[-1])).unlink()
+    assert not is_complete(copy)
+
+
+def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -> None:
+    members = small(**OPTIONS, patience=1.0, seeds=[0, 1]).members()
+    paths = [tmp_path / member.name for member in members]
+    assert [len(job) for job in jobs_of(list(zip(members, paths, strict=True)), "cuda", 1)] == [1, 1]
+    with pytest.raises(InputError, match=r"training\.patience = 1\.0.*train each apart"):
+        train_together(members, paths, Execution())
+    refused = _listed(lambda: list(zip(members, paths, strict=True)))
+    assert isinstance(refused, InputError)
+    assert "in one process" in str(refused)
