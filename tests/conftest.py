@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 from collections.abc import Callable, Generator
 from functools import partial
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,13 @@ hold_to_shapes(theory)
 # Killed processes leave what the kernel has, and no test cuts the power: waiting for the disk proves nothing.
 os.fsync = lambda fd: None
 
+LOADED = [
+    "tests.sim.conftest",
+    "tests.validate.pseudo_terminal",
+    "validate.predict.prediction",
+    "validate.commands.corpus.predict",
+]
+"""What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""
 _ERRORS = pytest.StashKey[Errors]()
 
 
@@ -67,7 +76,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.collect()
         gc.freeze()
-        gc.set_threshold(20_000, 20, 20)
+        gc.set_threshold(100_000, 20, 100)
         gc.enable()
 
 
@@ -77,6 +86,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.scheduling import SharingScheduling
 
     return SharingScheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def forked() -> Any:
+    """Processes forked from one that has loaded the libraries: that takes each some seconds."""
+    from sim.training.workers import signals_blocked
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
+    # As in a process that ``_Pool.start`` spawns: what arrives before there is a handler waits.
+    resource_tracker.ensure_running()
+    with signals_blocked():
+        forkserver.ensure_running()
+    return context
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ SHARED = {
     "tests/sim/test_memory.py": "a process that has loaded torch",
     "tests/sim/test_run.py": "a process that has loaded torch",
     "tests/sim/test_workers.py": "a process that has loaded torch",
+    "tests/validate/corpus/test_corpus_command.py": "a process that has loaded torch",
+    "tests/validate/test_terminal.py": "a process that has loaded torch",
     "tests/theory/symbolic/": "derivations",
     "tests/validate/figures/": "drawn figures",
     "tests/validate/test_answer.py": "a report",

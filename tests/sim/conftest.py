@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator
-from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ import torch
 from sim import MemberConfig, RunConfig
 from sim.config.run import make_run_config
 from sim.training import workers
-from sim.training.workers import signals_blocked
 
 SMALL_TASK = {
     "keys": "20..25",
@@ -35,18 +32,6 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="session")
-def forked() -> Any:
-    """Processes forked from one that has loaded torch already: loading it takes each some seconds."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sim.training.workers", "tests.sim.conftest"])
-    # As in a process that ``_Pool.start`` spawns: what arrives before there is a handler waits.
-    resource_tracker.ensure_running()
-    with signals_blocked():
-        forkserver.ensure_running()
-    return context
 
 
 @pytest.fixture

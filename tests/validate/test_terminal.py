@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
+from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_forked_terminal, in_terminal
 from tests.validate.test_cli import CONFIG
 from validate.cli import main
 
@@ -59,8 +60,8 @@ def test_a_training_is_interrupted_and_resumed_in_a_terminal(folder: Path, colum
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_training_ends_with_a_table_in_a_terminal(folder: Path, columns: int) -> None:
-    shown = in_terminal(_epochs(20), folder, columns)
+def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, columns: int) -> None:
+    shown = in_forked_terminal(forked, _epochs(20), folder, columns)
     assert shown.code == 0, shown.raw
     assert re.search(r"training epochs: \d+/40", shown.raw)
     assert "training epochs" not in shown.text  # The bar is gone.
@@ -262,7 +263,9 @@ def test_the_page_of_commands_fits_a_terminal(capsys: pytest.CaptureFixture[str]
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-def test_sentences_are_wrapped_between_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sentences_are_wrapped_between_words(
+    forked: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An expression's task makes ``predict`` say what it leaves out, in more than 80 characters."""
     task = (folder / "task.toml").read_text()
     (folder / "own.toml").write_text(
@@ -271,7 +274,7 @@ def test_sentences_are_wrapped_between_words(folder: Path, capsys: pytest.Captur
         )
         + '\n[[mappings]]\nname = "larger"\nanchors = "1..4"\nlabel = "max(key, a1)"\n'
     )
-    shown = in_terminal(["predict", "own.toml"], folder)
+    shown = in_forked_terminal(forked, ["predict", "own.toml"], folder)
     assert "Eq. 14 and Theorem 1 are left out for 'larger'" in shown.text
     written = [line for line in shown.raw.splitlines() if "\x1b" not in line]
     assert max(map(len, written)) <= 80

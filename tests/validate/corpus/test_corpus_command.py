@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sim import build_corpus
 from tests.toy_text import ANIMALS, PLACES, toy_documents
-from tests.validate.pseudo_terminal import in_terminal
+from tests.validate.pseudo_terminal import in_forked_terminal
 from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
 from validate.cli import main
@@ -41,8 +42,8 @@ def test_json_says_what_the_theory_says(toy: Path, capsys: pytest.CaptureFixture
     assert min(found["neighbours"]["dog"]["cosine"][:2]) > 0.9
 
 
-def test_tables_in_a_terminal_of_80_columns(toy: Path) -> None:
-    shown = in_terminal(["corpus", "predict", "toy.txt", "--nearest", "hill"], toy)
+def test_tables_in_a_terminal_of_80_columns(forked: Any, toy: Path) -> None:
+    shown = in_forked_terminal(forked, ["corpus", "predict", "toy.txt", "--nearest", "hill"], toy)
     assert shown.code == 0
     assert max(map(len, shown.lines)) <= 80
     assert "400 documents" in shown.text
