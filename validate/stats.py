@@ -48,8 +48,8 @@ class Estimate:
         if math.isnan(self.mean):
             return "–"
         if self.low is None or self.high is None:
-            return f"{self.mean:.2f}"
-        return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
+            return f"{self.mean:z.2f}"
+        return f"{self.mean:z.2f} [{self.low:z.2f}, {self.high:z.2f}]"
 
 
 _MOST_DECIMALS = 5
@@ -143,12 +143,12 @@ def estimate_text(mean: float | None, low: float | None, high: float | None) -> 
     decimals = max(3, 1 - math.floor(math.log10(width))) if width > 0 else 3
     if decimals > _MOST_DECIMALS or abs(mean) >= 1000:
         return f"{number(mean)} [{number(low)}, {number(high)}]"
-    return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    return f"{mean:z.{decimals}f} [{low:z.{decimals}f}, {high:z.{decimals}f}]"
 
 
 def number(value: float) -> str:
     """Return a number with three decimals, or with two digits where three decimals would show too little."""
-    return f"{value:.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.2g}"
+    return f"{value:z.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.2g}"
 
 
 def t_test(values: Sequence[float], threshold: float, step: float = 0.0) -> float:
