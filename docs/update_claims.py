@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.run import make_member_config
-from validate.claims import Claim, judge_claims, ledger
+from validate.claims import Claim, Condition, judge_claims, ledger
 from validate.claims.evidence import Evidence
 from validate.claims.presentation import counts, markdown, measured, to_json
 from validate.claims.settings import GROUP, SETTINGS
@@ -55,11 +55,18 @@ def thresholds(claims: Sequence[Claim]) -> str:
         found: dict[tuple[str, ...], list[str]] = {}
         for c in claim.conditions:
             bound = "" if c.role == "note" else f"{c.relation} {c.threshold:g}"
-            rates = f", γ = {', '.join(f'{r:g}' for r in c.needs.init_rates) or 'all'}" if c.needs else ""
-            found.setdefault((c.role, _cell(c.what) + rates, bound, _cell(c.reason)), []).append(c.setting)
+            found.setdefault((c.role, _cell(_measured(c)), bound, _cell(c.reason)), []).append(c.setting)
         for (role, what, bound, reason), settings in found.items():
             lines.append(f"| | {' | '.join((role, what, ', '.join(settings), bound, reason))} |")
     return "\n".join(lines)
+
+
+def _measured(condition: Condition) -> str:
+    """Return what a condition measures, and at which γ unless its name ends with that."""
+    if condition.needs is None:
+        return condition.what
+    rates = f"γ = {', '.join(f'{r:g}' for r in condition.needs.init_rates) or 'all'}"
+    return condition.what if condition.what.endswith(rates) else f"{condition.what}, {rates}"
 
 
 def settings() -> str:

@@ -156,7 +156,7 @@ def _composition() -> tuple[Condition, ...]:
     return (
         *with_control(
             Condition(
-                "accuracy on the held-out pair (4, 3), γ = 0.8",
+                "accuracy on the held-out pair (4, 3)",
                 each(partial(held_out_share, deviations=(0,))),
                 ">=",
                 HALF,
@@ -169,7 +169,7 @@ def _composition() -> tuple[Condition, ...]:
         ),
         *with_control(
             Condition(
-                share.format("0 or ±3, γ = 0.8"),
+                share.format("0 or ±3"),
                 each(partial(held_out_share, deviations=(-3, 0, 3))),
                 ">=",
                 0.9,
@@ -182,7 +182,7 @@ def _composition() -> tuple[Condition, ...]:
         ),
         *with_control(
             Condition(
-                share.format("+4, γ = 0.5"),
+                share.format("+4"),
                 each(partial(held_out_share, deviations=(4,))),
                 ">=",
                 HALF,
