@@ -137,3 +137,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     # A run that failed or was stopped may have missed a file's largest error.
     if path is not None and exitstatus == pytest.ExitCode.OK:
         update(path, session.config.stash[_ERRORS], {_file(item) for item in session.items})
+    # pytest looks for garbage twice more, Python once: what this leaves need not be looked at again.
+    gc.collect()
+    gc.freeze()

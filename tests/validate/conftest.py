@@ -9,6 +9,7 @@ import pytest
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
 from validate.claims.demo import judge
+from validate.figures.style import rendered
 from validate.groups import Setting, group_runs
 from validate.report import Report
 
@@ -65,4 +66,9 @@ def report(settings: list[Setting]) -> Report:
 
 @pytest.fixture(scope="session")
 def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(tmp_path_factory.mktemp("report"))[0].parent
+    """The report's folder; its SVG files are blank, which a report of its own and the figures' tests draw."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "validate.report.figure.rendered", lambda *args: b"" if "svg" in args else rendered(*args)
+        )
+        return report.write(tmp_path_factory.mktemp("report"))[0].parent

@@ -103,8 +103,10 @@ def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
     found = json.loads((written / "report.json").read_text())
     Draft202012Validator(SCHEMA).validate(found)
     assert found == report.to_json()
+    short = {name: part[:1] if isinstance(part, list) else part for name, part in found.items()}
+    assert Draft202012Validator(SCHEMA).is_valid(short)
     for broken in ({"schema": "anchorflow/report/2"}, {"claims": [{}]}, {"extra": 1}, {"runs": []}):  # type: ignore[var-annotated]
-        assert not Draft202012Validator(SCHEMA).is_valid(found | broken)
+        assert not Draft202012Validator(SCHEMA).is_valid(short | broken)
 
 
 def test_claims_have_one_schema() -> None:
