@@ -172,16 +172,22 @@ def counts(claims: Sequence[Claimed]) -> list[str]:
             for v, (one, many) in forms.items()
             if verdicts[v]
         ]
-        alone = "; one seed decides nothing" * (_most_seeds(claims, setting) == 1)
-        lines += [f"{setting}: {', '.join(told)}{alone}"] if told else []
+        lines += [f"{setting}: {', '.join(told)}{_alone(claims, setting)}"] if told else []
     return lines
 
 
-def _most_seeds(claims: Sequence[Claimed], setting: str) -> int:
-    """Return the largest number of seeds on which anything was measured at a setting, 0 without runs."""
-    conditions = (
-        c for claim in claims for c in claim["conditions"] if c["setting"] == setting and c["study"]
-    )
+def _alone(claims: Sequence[Claimed], setting: str) -> str:
+    """Return how many undecided claims have one seed alone at a setting."""
+    seeds = [_most_seeds(c, setting) for c in claims if c["verdicts"].get(setting) == "undecided"]
+    alone = seeds.count(1)
+    if alone in (0, len(seeds)):
+        return "; one seed decides nothing" * bool(alone)
+    return f"; {alone} of the undecided on one seed, which decides nothing"
+
+
+def _most_seeds(claim: Claimed, setting: str) -> int:
+    """Return the largest number of seeds that a claim is judged on at a setting, 0 without runs."""
+    conditions = (c for c in claim["conditions"] if c["setting"] == setting and c["study"])
     return max((c["estimate"]["n"] for c in conditions), default=0)
 
 

@@ -161,6 +161,11 @@ def test_one_seed_is_said_to_decide_nothing() -> None:
         "pre: 1 holds",
     ]
     assert "undecided (one seed): one seed has no interval and decides nothing." in explanations([], rows)
+    (other,) = to_json([finding(of_values([9.0, 0.0, 2.0], setting="group"))])["claims"]
+    assert (
+        counts([claim, other])[0]
+        == "group: 2 are undecided; 1 of the undecided on one seed, which decides nothing"
+    )
 
 
 def test_two_seeds_decide_only_far_beyond_the_threshold() -> None:
