@@ -76,7 +76,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.collect()
         gc.freeze()
-        gc.set_threshold(100_000, 20, 100)
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 
