@@ -80,20 +80,16 @@ def _kill_until_done(
     return kills, with_checkpoint
 
 
-def test_runs_killed_at_random_moments(forked: Any, small: Make, tmp_path: Path) -> None:
-    kills, with_checkpoint = _kill_until_done(forked, small, tmp_path, random.Random(20), 24)
-    assert kills >= 8
-    assert with_checkpoint >= 4
-
-
 @pytest.mark.long
 def test_a_hundred_kills(forked: Any, small: Make, tmp_path: Path) -> None:
-    """The same with other moments, until there were a hundred kills."""
-    kills = rounds = 0
+    """Training processes killed at random moments, each run until it is done, a hundred times in all."""
+    kills = with_checkpoint = rounds = 0
     while kills < 100:
         rounds += 1
-        kills += _kill_until_done(forked, small, tmp_path / str(rounds), random.Random(1000 + rounds), 80)[0]
+        found = _kill_until_done(forked, small, tmp_path / str(rounds), random.Random(1000 + rounds), 80)
+        kills, with_checkpoint = kills + found[0], with_checkpoint + found[1]
     assert rounds < 20
+    assert with_checkpoint >= 50
 
 
 @contextmanager
