@@ -140,7 +140,7 @@ def estimate_text(mean: float | None, low: float | None, high: float | None) -> 
     if low is None or high is None:
         return number(mean)
     width = high - low
-    decimals = max(3, 1 - math.floor(math.log10(width))) if width > 0 else 3
+    decimals = max(3, 1 - math.floor(math.log10(width))) if width > 0 else math.inf
     if decimals > _MOST_DECIMALS or abs(mean) >= 1000:
         return f"{number(mean)} [{number(low)}, {number(high)}]"
     return f"{mean:z.{decimals}f} [{low:z.{decimals}f}, {high:z.{decimals}f}]"
