@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from sim.runs.ending import HALF as HALF
+from sim.runs.ending import HELD_OUT
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
@@ -116,7 +117,7 @@ def is_fitted(observations: Observations, part: str) -> bool:
 def has_learned(observations: Observations) -> bool:
     """Return whether a run fitted any of its data sets but the held-out one."""
     parts = observations.metrics[0]["accuracy"]
-    return any(is_fitted(observations, part) for part in parts if part != "rsn_test")
+    return any(is_fitted(observations, part) for part in parts if part != HELD_OUT)
 
 
 def doublings(observations: Observations, slow: str, fast: str) -> Value:

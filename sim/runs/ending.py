@@ -9,7 +9,8 @@ from sim.config.run import TrainingConfig
 
 HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""
-_HELD_OUT = "rsn_test"
+HELD_OUT = "rsn_test"
+"""The data set that no step is taken on."""
 
 
 def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:
@@ -23,7 +24,7 @@ def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) ->
         return False
     if metrics[-1]["epoch"] == training.epochs:
         return True
-    fitted = [_time_of_fit(metrics, part) for part in metrics[0]["accuracy"] if part != _HELD_OUT]
+    fitted = [_time_of_fit(metrics, part) for part in metrics[0]["accuracy"] if part != HELD_OUT]
     last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
     return bool(training.patience) and last > 0 and now >= 2**training.patience * last
 

@@ -169,21 +169,15 @@ class RunFolder:
         metrics = self.read_metrics()
         if not has_ended(config.training, metrics):
             raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
-        last = int(metrics[-1]["epoch"])
-        self.check_written(config, last)
-        self._check_there(snapshot_name(last))
+        self.check_written(config, int(metrics[-1]["epoch"]), ended=True)
         return provenance
 
-    def check_written(self, config: MemberConfig, epoch: int) -> None:
-        """Refuse a run that lacks statistics, or a snapshot due by an epoch."""
-        last = config.training.epochs
-        due = {0, *config.training.snapshot_epochs, last}
+    def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
+        """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
+        due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())
         for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
-            self._check_there(name)
-
-    def _check_there(self, name: str) -> None:
-        if not (self.path / name).exists():
-            raise incomplete(self.path, name)
+            if not (self.path / name).exists():
+                raise incomplete(self.path, name)
 
     def own_files(self) -> list[str]:
         """Return the names of those regular files that have a name which this program gives."""

@@ -248,5 +248,6 @@ def _restore(session: Session) -> None:
     if trainer.optimizer.step == 0:
         return
     for m, (folder, member) in enumerate(zip(session.folders, trainer.members, strict=True)):
-        folder.check_written(member, trainer.epoch)
         session.metrics[m] = metrics_until(folder, trainer)
+        ended = has_ended(member.training, session.metrics[m])
+        folder.check_written(member, trainer.epoch, ended=ended)

@@ -127,6 +127,10 @@ def test_a_run_without_its_last_snapshot_is_not_complete(ended: Run, tmp_path: P
     shutil.copytree(ended.path, copy)
     (copy / snapshot_name(ended.snapshot_epochs[-1])).unlink()
     assert not is_complete(copy)
+    folder = RunFolder(copy)
+    folder.write_provenance(folder.read_provenance() | {"status": "running"})
+    with pytest.raises(InputError, match="snapshot"):
+        train_together([ended.config], [copy], resume=True)
 
 
 def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -> None:
