@@ -20,7 +20,7 @@ from validate.claims.measures.learning import best_test_accuracy, unlike
 from validate.claims.statements import LARGE
 from validate.observe import KEPT, Observations, kept
 from validate.observe.store import kept_files, read_header, read_kept
-from validate.search import WANTED, State, Wanted, findings, ruled_out, value_text
+from validate.search import WANTED, Finding, State, Wanted, checks, findings, ruled_out, value_text
 from validate.stats import SHARE
 from validate.studies import load_study
 from validate.times import DATA_SETS, is_fitted
@@ -182,16 +182,26 @@ def search_text(folder: Path = KEPT) -> str:
     shown = [finding for finding in found if finding.runs]
     told = f"{len(shown)} of {_number(len(found), 'setting')} have a run."
     if n_ruled_out:
-        told += f" {n_ruled_out} more need none, since a weaker weight decay rules them out."
+        need, them = ("needs", "it") if n_ruled_out == 1 else ("need", "them")
+        told += f" {n_ruled_out} more {need} none, since a weaker weight decay rules {them} out."
     if not shown:
         return told
     counts = Counter(finding.verdict for finding in shown)
     there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
     told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
+    told += _checks_text([finding for finding in shown if finding.setting in checks(study, found)])
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
     header = ["setting", *names, "picture"]
     rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
     return "\n".join([told, "", *map(_markdown, [header, ["---"] * len(header), *rows])])
+
+
+def _checks_text(checked: Sequence[Finding]) -> str:
+    """Return what became of the settings that were trained although a weaker weight decay rules them out."""
+    if not checked:
+        return ""
+    verdicts = ", ".join(f"`{finding.setting}`: {finding.verdict}" for finding in checked)
+    return f"\nTrained although a weaker weight decay rules them out, to check that it does: {verdicts}."
 
 
 def _summary(settings: Sequence[Looked]) -> list[str]:

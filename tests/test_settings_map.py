@@ -89,9 +89,22 @@ def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: py
     assert "stale" not in page.read_text()
     assert "`long/pre-1e-4`" in page.read_text()
     assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 3
-    assert "1 of 96 settings have a run. 1 more need none" in page.read_text()
-    assert "found at 0, is not there at 1, and is open at 0" in page.read_text()
+    assert "1 of 96 settings have a run.\nThe picture was" in page.read_text()
+    assert " found at 0, is not there at 1, and is open at 0" in page.read_text()
     assert "| `post-relu-group-5e-5-wd0.01` | 0.00 | 2.00 | – | – | no |" in page.read_text()
+
+
+def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path: Path) -> None:
+    names = [
+        f"post-{activation}-constant-2e-4-wd{decay}"
+        for decay in ("0.01", "1")
+        for activation in ("relu", "gelu")
+    ]
+    for name in names[:3]:
+        keep(tmp_path, "search", run(*APART), variant=name)
+    told, _, _ = module.search_text(tmp_path).partition("\n\n")
+    assert "1 more needs none, since a weaker weight decay rules it out." in told
+    assert told.endswith(f"to check that it does: `{names[2]}`: no.")
 
 
 def test_the_search_says_that_it_has_not_begun(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ search finds it has chosen by the outcome: it shows that the picture exists, onc
 
 Weight decay is taken to slow the memorising of a table and to bring the held-out sums nearer to the training
 sums. So where the picture fails because the table is late or the held-out sums are not behind, the same
-setting with a stronger decay is not trained.
+setting with a stronger decay is not trained; the first such setting of each norm is, to check this.
 """
 
 from __future__ import annotations
@@ -192,11 +192,27 @@ def _check(study: Study) -> None:
 def ruled_out(study: Study, found: Iterable[Finding]) -> list[str]:
     """Return the settings that have no run and need none: with a weaker weight decay they fail already."""
     settings = {finding.setting: finding for finding in found}
+    trained = {name for name, finding in settings.items() if LARGE in finding.runs}
+    kept_out = _fail_with_weaker_decay(study, settings)
+    return [name for name in kept_out if name not in {*trained, *checks(study, settings.values())}]
+
+
+def checks(study: Study, found: Iterable[Finding]) -> list[str]:
+    """Return the settings that are trained although they fail with a weaker weight decay.
+
+    They are the first of each placement of the norm, and show whether a stronger decay changes nothing there.
+    """
+    first: dict[str | None, str] = {}
+    for name in _fail_with_weaker_decay(study, {finding.setting: finding for finding in found}):
+        first.setdefault(getattr(study.configs[name].model, "norm", None), name)
+    return list(first.values())
+
+
+def _fail_with_weaker_decay(study: Study, settings: Mapping[str, Finding]) -> list[str]:
     return [
         name
-        for name, finding in settings.items()
-        if LARGE not in finding.runs
-        and any(settings[weaker].rules_out_stronger_decay for weaker in _weaker(study, name))
+        for name in settings
+        if any(settings[weaker].rules_out_stronger_decay for weaker in _weaker(study, name))
     ]
 
 
@@ -222,8 +238,8 @@ def _without_decay(study: Study, setting: str) -> RunConfig:
 def run_search(study: Study, root: Path = RUNS, folder: Path = KEPT, **options: Unpack[Options]) -> None:
     """Train γ = 0.3 from weak to strong weight decay, then γ = 0.8 where that leaves the picture possible.
 
-    Settings that a weaker decay rules out (``ruled_out``) are not trained. ``**options`` say how the others
-    are, as for ``run_study``.
+    Settings that a weaker decay rules out (``ruled_out``) are not trained, but for some (``checks``).
+    ``**options`` say how the others are, as for ``run_study``.
 
     Raises
     ------

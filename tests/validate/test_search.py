@@ -21,6 +21,7 @@ from validate.search import (
     WANTED,
     Finding,
     Wanted,
+    checks,
     held_out_lag,
     memory_alignment,
     memory_delay,
@@ -198,27 +199,57 @@ def test_the_first_round_trains_the_large_scale_alone(toy: Path, capsys: pytest.
     assert set(shown["test behind"]["value"]) == {"low", "high"}
 
 
-def test_weak_decay_goes_first(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study, trained = load_study(toy), {0.3: list[str](), 0.8: list[str]()}
+THREE_RATES = """[axes.rate]
+low = { training = { learning_rate = 1e-3 } }
+mid = { training = { learning_rate = 2e-3 } }
+high = { training = { learning_rate = 4e-3 } }
+"""
+DECAYS = "[axes.decay]" + AXES.partition("[axes.decay]")[2]
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> dict[float, list[str]]:
+    """Return what a search trains by γ, where only at the high rate the sums are not learned first."""
+    trained: dict[float, list[str]] = {0.3: [], 0.8: []}
 
     def train(part: Study, *_: Any, **__: Any) -> None:
         for name, config in part.configs.items():
             trained[config.init_rates[0]].append(str(name))
 
-    def shown(*_: Any) -> list[Finding]:
-        """Only at the low rate and without decay are the sums learned first."""
-        return [
-            Finding(name, {0.3: with_embedding(0.3, learning(small=name == "low-none"))})
-            if name in trained[0.3]
-            else Finding(name, {})
-            for name in study.variants
-        ]
+    def shown(study: Study, *_: Any) -> list[Finding]:
+        runs = {name: {0.3: with_embedding(0.3, learning(small="high" not in name))} for name in trained[0.3]}
+        return [Finding(name, runs.get(name, {})) for name in study.variants]
 
     monkeypatch.setattr("validate.studies.run_study", train)
     monkeypatch.setattr(search, "findings", shown)
+    return trained
+
+
+def test_weak_decay_goes_first_and_the_first_setting_ruled_out_is_checked(
+    toy: Path, trained: dict[float, list[str]]
+) -> None:
+    toy.write_text(toy_text(epochs=1, seeds="[0]", axes=THREE_RATES + DECAYS))
+    study = load_study(toy)
     run_search(study)
-    assert trained == {0.3: ["low-none", "high-none", "high-some"], 0.8: ["high-none", "high-some"]}
-    assert ruled_out(study, shown()) == ["low-some"]
+    assert trained[0.3] == ["low-none", "mid-none", "high-none", "low-some", "high-some"]
+    assert trained[0.8] == ["high-none", "high-some"]
+    assert ruled_out(study, search.findings(study)) == ["mid-some"]
+    assert checks(study, search.findings(study)) == ["low-some"]
+
+
+def test_every_placement_of_the_norm_has_a_check_of_its_own(
+    toy: Path, trained: dict[float, list[str]]
+) -> None:
+    norms = """[axes.norm]
+post = { model = { kind = "transformer", norm = "post" } }
+pre = { model = { kind = "transformer", norm = "pre" } }
+"""
+    axes = norms + THREE_RATES + DECAYS
+    toy.write_text(toy_text(epochs=1, seeds="[0]", axes=axes))
+    study = load_study(toy)
+    run_search(study)
+    assert checks(study, search.findings(study)) == ["post-low-some", "pre-low-some"]
+    assert ruled_out(study, search.findings(study)) == ["post-mid-some", "pre-mid-some"]
 
 
 def test_the_package_search_is_the_grid_that_its_file_says() -> None:
