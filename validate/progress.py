@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from sim import Progress as RunProgress
 
 Item = TypeVar("Item")
-Advance = Callable[[], None]
 _FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
 _shown: ContextVar[bool] = ContextVar("shown", default=False)
 _bar: ContextVar[Progress | None] = ContextVar("bar", default=None)
+
+
+class Advance(Protocol):
+    """What a piece of work calls when a part of it is done."""
+
+    def __call__(self, dropped: int = 0) -> None:
+        """Count one part as done, and so many others as dropped: they will not be done at all."""
 
 
 @contextmanager
@@ -62,16 +68,18 @@ def progress(what: str, total: int, *, loads_first: bool = False) -> Iterator[Ad
     """
     pace = _Pace(loads_first)
     if not _shown.get():
-        yield lambda: None
+        yield lambda dropped=0: None
     elif Console().is_jupyter:
         yield _Lines(what, total, _notebook_line(), _NOTEBOOK_EVERY, pace).advance
     elif is_live(sys.stderr):
         with _running_bar() as bar:
             task = bar.add_task(what, total=total, pace=pace)
 
-            def advance() -> None:
+            def advance(dropped: int = 0) -> None:
+                nonlocal total
+                total -= dropped
                 pace.advance()
-                bar.advance(task)
+                bar.update(task, advance=1, total=total)
 
             yield advance
             bar.remove_task(task)
@@ -83,7 +91,7 @@ def progress(what: str, total: int, *, loads_first: bool = False) -> Iterator[Ad
 def training_progress(total: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show how many of all epochs are done, whoever trains."""
     with show_progress(), progress("training epochs", total, loads_first=True) as advance:
-        yield lambda _: advance()
+        yield lambda run: advance(run.epochs - run.epoch if run.has_ended else 0)
 
 
 def state_of(what: str, done: int, total: int, seconds: float, uncounted: int = 0) -> str:
@@ -125,9 +133,10 @@ class _Lines:
         self.due = pace.started + min(_FIRST_AFTER, every)
         self.silent = True
 
-    def advance(self) -> None:
-        """Count one part as done."""
+    def advance(self, dropped: int = 0) -> None:
+        """Count one part as done, and so many others as dropped."""
         self.done += 1
+        self.total -= dropped
         self.pace.advance()
         now = time.monotonic()
         if now >= self.due or (self.done == self.total and not self.silent):

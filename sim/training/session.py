@@ -31,11 +31,23 @@ from theory.checked import checked
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """How far a run is.
+
+    Attributes
+    ----------
+    name : str
+    epoch : int
+        The epochs done.
+    epochs : int
+        Those that it may take.
+    has_ended : bool
+        Whether it takes no more: one with ``training.patience`` may end before ``epochs``.
+    """
 
     name: str
     epoch: int
     epochs: int
+    has_ended: bool = False
 
 
 Report = Callable[[Progress], None]
@@ -108,7 +120,7 @@ class Session:
         if epoch % training.checkpoint_every == 0 and not last:
             self._write_checkpoints()
         for member in self.trainer.members:
-            self.report(Progress(member.name, epoch, training.epochs))
+            self.report(Progress(member.name, epoch, training.epochs, last))
 
     def _is_over(self) -> bool:
         # Members with patience train alone: its evaluations decide.

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from sim.runs.ending import has_ended
 from sim.training.jobs import Pending
 from sim.training.session import Progress, Report
 
@@ -26,9 +28,11 @@ def watching(runs: Sequence[Pending], report: Report, every: float = _EVERY) -> 
     def look() -> None:
         for member, path in runs:
             epoch = epoch_of(path)
-            for done in range(before[path] + 1, epoch + 1):
-                report(Progress(member.name, done, member.training.epochs))
-            before[path] = max(epoch, before[path])
+            if epoch > before[path]:
+                is_over = has_ended(member.training, _metrics(path))
+                for done in range(before[path] + 1, epoch + 1):
+                    report(Progress(member.name, done, member.training.epochs, is_over and done == epoch))
+                before[path] = epoch
 
     def watch() -> None:
         while not ended.wait(every):
@@ -46,8 +50,13 @@ def watching(runs: Sequence[Pending], report: Report, every: float = _EVERY) -> 
 
 def epoch_of(path: Path) -> int:
     """Return the whole epochs of a run's last evaluation, 0 if it shows none."""
+    metrics = _metrics(path, slice(-1, None))
+    return int(metrics[-1]["epoch"]) if metrics else 0
+
+
+def _metrics(path: Path, lines: slice = slice(None)) -> list[dict[str, Any]]:
+    """Return some of a run's evaluations, none if it shows none yet."""
     try:
-        last = (path / "metrics.jsonl").read_text().splitlines()[-1]
-        return int(json.loads(last)["epoch"])
-    except (OSError, IndexError, ValueError):
-        return 0
+        return [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()[lines]]
+    except (OSError, ValueError):
+        return []

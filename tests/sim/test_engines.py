@@ -162,6 +162,7 @@ def test_epochs_are_read_from_folders(small: Make, tmp_path: Path) -> None:
     with watching([(member, path)], seen.append, every=60):
         train(config, tmp_path)
     assert [(progress.epoch, progress.epochs) for progress in seen] == [(epoch, 4) for epoch in (1, 2, 3, 4)]
+    assert [progress.has_ended for progress in seen] == [False, False, False, True]
     (path / "metrics.jsonl").write_text('{"epoch": ')
     assert epoch_of(path) == 0
 

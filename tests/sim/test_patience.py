@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Execution, MemberConfig, Run, RunConfig, train
+from sim import Execution, MemberConfig, Progress, Run, RunConfig, train
 from sim.runs.ending import has_ended
 from sim.runs.folder import RunFolder
 from sim.runs.names import snapshot_name
@@ -18,6 +18,7 @@ from sim.runs.run import is_complete
 from sim.training.jobs import jobs_of
 from sim.training.session import train_together
 from sim.training.shares import _listed
+from sim.training.watch import watching
 from tests.sim.conftest import make_small
 from theory import InputError
 
@@ -88,6 +89,21 @@ def test_it_changes_no_weight_before_the_end(ended: Run, small: Make, tmp_path: 
     (whole,) = train(small(**OPTIONS | {"snapshot_epochs": [2, last]}), tmp_path)
     np.testing.assert_array_equal(ended.embedding(last), whole.embedding(last))
     assert ended.metrics == whole.metrics[: last + 1]
+
+
+def test_its_last_epoch_says_that_it_has_ended(
+    ended: Run, member: Callable[..., MemberConfig], tmp_path: Path
+) -> None:
+    """Where it is trained, and where its folder is watched."""
+    config, path = member(**OPTIONS, patience=1.0), tmp_path / "run"
+    told, seen = list[Progress](), list[Progress]()
+    with watching([(config, path)], seen.append, every=60):
+        train_together([config], [path], report=told.append)
+    last = ended.snapshot_epochs[-1]
+    assert seen == told
+    assert [(progress.epoch, progress.has_ended) for progress in told] == [
+        (epoch, epoch == last) for epoch in range(1, last + 1)
+    ]
 
 
 @pytest.mark.parametrize("stop_after", [1, 30])

@@ -58,6 +58,33 @@ def test_the_time_in_which_workers_load_is_no_epochs_time(
     assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
 
 
+def test_epochs_that_a_run_will_not_take_are_not_waited_for(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_progress(20) as report:
+        for epoch in range(1, 5):
+            clock[0] += 20
+            report(RunProgress("short", epoch, 10, has_ended=epoch == 4))
+        for epoch in range(1, 11):
+            clock[0] += 20
+            report(RunProgress("whole", epoch, 10, has_ended=epoch == 10))
+    lines = [line.strip().removeprefix("training epochs: ") for line in capsys.readouterr().err.splitlines()]
+    assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
+    assert lines[-1] == "14/14, 20.0 s each, 0 s left"
+
+
+def test_a_bar_drops_what_will_not_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    monkeypatch.setattr(module, "is_live", lambda stream: True)
+    with show_progress(), progress("training epochs", 10) as advance:
+        bar = module._bar.get()
+        assert bar is not None
+        for dropped in (0, 6, 0):
+            advance(dropped)
+            shown.append((bar.tasks[0].completed, bar.tasks[0].total))
+    assert shown == [(1, 10), (2, 4), (3, 4)]
+
+
 def test_slow_parts_are_timed_apart() -> None:
     assert state_of("drawing", 1, 4, 200) == "drawing: 1/4, 200.0 s each, 10 min left"
     assert state_of("drawing", 0, 4, 3) == "drawing: 0/4"
