@@ -190,10 +190,32 @@ def search_text(folder: Path = KEPT) -> str:
     there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
     told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
     told += _checks_text([finding for finding in shown if finding.setting in checks(study, found)])
+    told += f"\n\n{_norms_text(shown)}"
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
     header = ["setting", *names, "picture"]
     rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
     return "\n".join([told, "", *map(_markdown, [header, ["---"] * len(header), *rows])])
+
+
+def _norms_text(shown: Sequence[Finding]) -> str:
+    """Return how the settings that have a run went, for each placement of the norm, as a table."""
+    header = [
+        "norm",
+        "settings with a run",
+        "found",
+        "not there",
+        "open",
+        "open since the training sums are not fitted",
+    ]
+    lines = [header, ["---"] * len(header)]
+    norms = {f.setting: transformer_of(f.runs[LARGE]).norm for f in shown}
+    for norm in dict.fromkeys(norms.values()):
+        those = [f for f in shown if norms[f.setting] == norm]
+        counts = Counter(f.verdict for f in those)
+        unfitted = sum(f.verdict == "open" and not is_fitted(f.runs[LARGE], "rsn_train") for f in those)
+        numbers = (len(those), *(counts[verdict] for verdict in ("found", "no", "open")), unfitted)
+        lines.append([norm, *map(str, numbers)])
+    return "\n".join(map(_markdown, lines))
 
 
 def _checks_text(checked: Sequence[Finding]) -> str:

@@ -24,9 +24,11 @@ def ramp(epochs: float) -> list[float]:
 NEVER = [0.0] * len(STEPS)
 
 
-def run(memory: list[float], train: list[float], test: list[float], **training: Any) -> Observations:
+def run(
+    memory: list[float], train: list[float], test: list[float], model: str = "transformer", **training: Any
+) -> Observations:
     """Return a run at γ = 0.3 with these accuracies."""
-    made = make_observations(gamma=0.3, **training)
+    made = make_observations(model, gamma=0.3, **training)
     for line, *values in zip(made.metrics, memory, train, test, strict=True):
         line["accuracy"] |= dict(zip(("mem", "rsn_train", "rsn_test"), values, strict=True))
     return made
@@ -105,6 +107,18 @@ def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path
     told, _, _ = module.search_text(tmp_path).partition("\n\n")
     assert "1 more needs none, since a weaker weight decay rules it out." in told
     assert told.endswith(f"to check that it does: `{names[2]}`: no.")
+
+
+def test_the_search_counts_its_settings_by_norm(tmp_path: Path) -> None:
+    unfitted = (ramp(60), ramp(60), NEVER)
+    keep(tmp_path, "search", run(*APART), variant="post-relu-constant-5e-5-wd0.01")
+    for activation, accuracies in (("relu", TOGETHER), ("gelu", unfitted)):
+        made = run(*accuracies, model="no-norm")
+        keep(tmp_path, "search", made, variant=f"none-{activation}-constant-5e-5-wd0.01")
+    rows = [
+        line for line in module.search_text(tmp_path).splitlines() if line.startswith(("| post", "| none"))
+    ]
+    assert rows == ["| post | 1 | 0 | 1 | 0 | 0 |", "| none | 2 | 0 | 0 | 2 | 1 |"]
 
 
 def test_the_search_says_that_it_has_not_begun(tmp_path: Path) -> None:
