@@ -189,7 +189,8 @@ def search_text(folder: Path = KEPT) -> str:
     counts = Counter(finding.verdict for finding in shown)
     there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
     told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
-    told += _checks_text([finding for finding in shown if finding.setting in checks(study, found)])
+    checked = checks(study, found)
+    told += _checks_text([finding for finding in shown if finding.setting in checked])
     told += f"\n\n{_norms_text(shown)}"
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
     header = ["setting", *names, "picture"]

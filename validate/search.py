@@ -193,8 +193,8 @@ def ruled_out(study: Study, found: Iterable[Finding]) -> list[str]:
     """Return the settings that have no run and need none: with a weaker weight decay they fail already."""
     settings = {finding.setting: finding for finding in found}
     trained = {name for name, finding in settings.items() if LARGE in finding.runs}
-    kept_out = _fail_with_weaker_decay(study, settings)
-    return [name for name in kept_out if name not in {*trained, *checks(study, settings.values())}]
+    needed = {*trained, *checks(study, settings.values())}
+    return [name for name in _fail_with_weaker_decay(study, settings) if name not in needed]
 
 
 def checks(study: Study, found: Iterable[Finding]) -> list[str]:
