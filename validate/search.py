@@ -192,9 +192,9 @@ def _check(study: Study) -> None:
 def ruled_out(study: Study, found: Iterable[Finding]) -> list[str]:
     """Return the settings that have no run and need none: with a weaker weight decay they fail already."""
     settings = {finding.setting: finding for finding in found}
-    trained = {name for name, finding in settings.items() if LARGE in finding.runs}
-    needed = {*trained, *checks(study, settings.values())}
-    return [name for name in _fail_with_weaker_decay(study, settings) if name not in needed]
+    failing = _fail_with_weaker_decay(study, settings)
+    checked = _first_of_each_norm(study, failing)
+    return [name for name in failing if LARGE not in settings[name].runs and name not in checked]
 
 
 def checks(study: Study, found: Iterable[Finding]) -> list[str]:
@@ -202,8 +202,13 @@ def checks(study: Study, found: Iterable[Finding]) -> list[str]:
 
     They are the first of each placement of the norm, and show whether a stronger decay changes nothing there.
     """
+    settings = {finding.setting: finding for finding in found}
+    return _first_of_each_norm(study, _fail_with_weaker_decay(study, settings))
+
+
+def _first_of_each_norm(study: Study, settings: Iterable[str]) -> list[str]:
     first: dict[str | None, str] = {}
-    for name in _fail_with_weaker_decay(study, {finding.setting: finding for finding in found}):
+    for name in settings:
         first.setdefault(getattr(study.configs[name].model, "norm", None), name)
     return list(first.values())
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from sim.runs.ending import has_ended
 from sim.training.jobs import Pending
@@ -27,9 +26,10 @@ def watching(runs: Sequence[Pending], report: Report, every: float = _EVERY) -> 
 
     def look() -> None:
         for member, path in runs:
-            epoch = epoch_of(path)
+            lines = _lines(path)
+            epoch = _epoch(lines)
             if epoch > before[path]:
-                is_over = has_ended(member.training, _metrics(path))
+                is_over = has_ended(member.training, [json.loads(line) for line in lines])
                 for done in range(before[path] + 1, epoch + 1):
                     report(Progress(member.name, done, member.training.epochs, is_over and done == epoch))
                 before[path] = epoch
@@ -50,13 +50,19 @@ def watching(runs: Sequence[Pending], report: Report, every: float = _EVERY) -> 
 
 def epoch_of(path: Path) -> int:
     """Return the whole epochs of a run's last evaluation, 0 if it shows none."""
-    metrics = _metrics(path, slice(-1, None))
-    return int(metrics[-1]["epoch"]) if metrics else 0
+    return _epoch(_lines(path))
 
 
-def _metrics(path: Path, lines: slice = slice(None)) -> list[dict[str, Any]]:
-    """Return some of a run's evaluations, none if it shows none yet."""
+def _epoch(lines: Sequence[str]) -> int:
     try:
-        return [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()[lines]]
+        return int(json.loads(lines[-1])["epoch"])
+    except (IndexError, ValueError):
+        return 0
+
+
+def _lines(path: Path) -> list[str]:
+    """Return a run's evaluations as they are written, none if it shows none yet."""
+    try:
+        return (path / "metrics.jsonl").read_text().splitlines()
     except (OSError, ValueError):
         return []
