@@ -58,8 +58,8 @@ def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Ker
 def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
     """Return what training will cost, from a few steps on throw-away state on this machine.
 
-    Runs that differ only in what costs nothing, as γ, seed and learning rate do, are timed once. On a GPU
-    the members train together; the memory is then the device's.
+    Runs that differ only in what costs nothing, as γ, seed and the learning rate's schedule do, are timed
+    once. On a GPU the members train together; the memory is then the device's.
 
     Parameters
     ----------
@@ -93,12 +93,16 @@ def steps_of_runs(runs: Sequence[Remaining]) -> int:
     return n_steps
 
 
+FREE = (
+    {"epochs", "patience", "weight_decay", "snapshot_epochs", "checkpoint_every"}
+    | {"learning_rate", "final_learning_rate", "warmup_epochs", "warmup_factor"}
+    | {"schedule", "schedule_every", "schedule_epochs"}
+)
+"""Settings of training that change the time of an epoch by nothing that shows."""
+
+
 def _cost_key(member: MemberConfig) -> str:
-    without: Any = {
-        "init_rate": True,
-        "seed": True,
-        "training": {"learning_rate", "weight_decay", "snapshot_epochs", "checkpoint_every"},
-    }
+    without: Any = {"init_rate": True, "seed": True, "training": FREE}
     return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
 
 

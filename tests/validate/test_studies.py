@@ -341,6 +341,18 @@ def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
     assert cost_of(members, 9).processes == 4
 
 
+def test_runs_that_differ_in_rates_and_schedule_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = []
+
+    def seconds(config: Any, **_: Any) -> float:
+        timed.append((config.model.norm, config.model.activation))
+        return 10.0
+
+    monkeypatch.setattr("sim.training.cost.seconds_per_epoch", seconds)
+    cost_of(members_of(load_study("search")), 1)
+    assert len(timed) == len(set(timed)) == 8
+
+
 def test_the_command_runs_keeps_and_counts(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
