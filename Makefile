@@ -5,7 +5,7 @@ OLDEST := $(VENV)-oldest
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-long test-oldest lint docs bench mutants clean
+.PHONY: demo test test-slow test-long test-oldest lint docs bench mutants clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
@@ -13,6 +13,9 @@ demo: $(VENV)/.base
 # Bytecode is kept even where the environment forbids it: some fifty processes load the same modules.
 test: $(VENV)/.dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto
+
+test-slow: $(VENV)/.dev
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --slow -m slow --numprocesses auto
 
 test-long: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m pytest --long -m long

@@ -45,16 +45,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run only the tests that record errors, and write the largest of each test file to this JSON"
         " file; what other test files recorded there stays",
     )
-    parser.addoption("--long", action="store_true", help="run the tests that take minutes too")
+    parser.addoption("--slow", action="store_true", help="run the tests that take seconds too")
+    parser.addoption("--long", action="store_true", help="run the tests that take seconds or minutes too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--equation-errors") is not None:
         items[:] = [item for item in items if "record_error" in getattr(item, "fixturenames", ())]
-    if not config.getoption("--long"):
+    for marker, why in _left_out(config).items():
         for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _left_out(config: pytest.Config) -> dict[str, str]:
+    """Return the markers of the tests that are skipped, and why."""
+    if config.getoption("--long"):
+        return {}
+    long = {"long": "takes minutes: make test-long"}
+    if config.getoption("--slow") or config.getoption("--equation-errors") is not None:
+        return long
+    return long | {"slow": "takes seconds: make test-slow"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

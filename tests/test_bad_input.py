@@ -30,6 +30,7 @@ def test_bad_arguments_are_refused(package: str) -> None:
     assert [str(ending) for ending in found if ending.failed] == []
 
 
+@pytest.mark.slow
 def test_bad_command_lines_are_refused(tmp_path: Path) -> None:
     found = list(command_lines(tmp_path, 30))
     assert [str(ending) for ending in found if ending.failed] == []

@@ -27,6 +27,7 @@ QUICK = shlex.split(
 DATA = ROOT.parent / "shared" / "data"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("blank_pictures")
 def test_every_command_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -92,6 +92,7 @@ def _record(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_run_records_by_file(tmp_path: Path) -> None:
     module, errors = tmp_path / "test_a.py", tmp_path / "errors.json"
     errors.write_text('{"eq. 0": {"test_b.py": 4.0}}')

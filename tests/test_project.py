@@ -68,6 +68,7 @@ def test_public_names_exist(package: str) -> None:
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 
+@pytest.mark.slow
 def test_help_and_refusals_wait_for_no_library_and_torch_is_for_training_alone() -> None:
     code = """
 import sys

@@ -101,6 +101,7 @@ def test_ctrl_c_in_the_first_seconds(arguments: list[str], tmp_path: Path) -> No
         assert is_empty(process.pid, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_the_command_runs(number: signal.Signals) -> None:
     """What it has to clean up, it cleans up."""

@@ -43,6 +43,7 @@ def run_here(command: str) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_every_command_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -2,7 +2,7 @@
 
 A fault is planted in a process forked from one that has loaded the libraries but none of the project, so
 that a test of milliseconds takes no seconds. It runs the tests named for the fault; with ``--all``, where
-these pass, every default test of the package's folder too.
+these pass, every test of the package's folder too.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _run_tests(copy: Path, paths: Sequence[str]) -> int:
     sys.path[:] = [str(copy), *(entry for entry in sys.path if Path(entry or ".").resolve() != ROOT)]
     os.environ["PYTHONPATH"] = str(copy)
     sys.dont_write_bytecode = True
-    options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "--rootdir", str(copy)]
+    options = ["-x", "-q", "--slow", "--assert=plain", "-p", "no:cacheprovider", "--rootdir", str(copy)]
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         return int(pytest.main([*options, *paths]))
 

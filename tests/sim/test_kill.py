@@ -148,6 +148,7 @@ def _distinct(states: list[Tree]) -> list[Tree]:
     return [state for state, last in zip(states, [None, *states], strict=False) if state != last]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [[0], pytest.param([0, 1], marks=pytest.mark.long)], ids=len)
 def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_path: Path) -> None:
     """Half-way through a write, before and after a rename, an unlinking and a new folder: all of them."""
@@ -170,6 +171,7 @@ def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_
     assert during_checkpoints >= 2 * len(members)
 
 
+@pytest.mark.slow
 def test_overwriting_killed_at_every_file_operation(small: Make, tmp_path: Path) -> None:
     """What is left is the old run, or a folder that both --overwrite and --resume make the new one of."""
     old, new = (small(epochs=2, dtype="float64", learning_rate=rate).members() for rate in (1e-2, 2e-2))

@@ -89,6 +89,7 @@ def shares(questions: Sequence[ProntoQuestion]) -> dict[str, float]:
     return {name: count / len(questions) for name, count in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.skipif(not REAL.exists(), reason=f"needs {REAL}")
 def test_our_questions_are_like_the_published_ones() -> None:

@@ -68,7 +68,9 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return started
 
 
-@pytest.mark.parametrize("begun", ["forked", pytest.param("spawned", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "begun", [pytest.param("forked", marks=pytest.mark.slow), pytest.param("spawned", marks=pytest.mark.long)]
+)
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     begun: str,
     members: list[MemberConfig],

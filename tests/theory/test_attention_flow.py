@@ -212,6 +212,7 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
     record_error("eq. 38", errors[0])
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_growth_of_a_drawn_model_is_the_predicted_one(record_error):
     """W_emb along its printed drive, a random W_O and small W_f: singular vectors and values of dW_V/dt."""

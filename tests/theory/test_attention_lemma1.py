@@ -27,7 +27,9 @@ def half_difference_std(rows):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("gamma", [0.3, pytest.param(0.5, marks=pytest.mark.long), 0.8])
+@pytest.mark.parametrize(
+    "gamma", [pytest.param(0.3, marks=pytest.mark.slow), pytest.param(0.5, marks=pytest.mark.long), 0.8]
+)
 def test_logit_std_against_drawn_models(source, gamma, record_error):
     n = 1000
     rows = sample_attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)

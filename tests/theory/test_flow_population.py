@@ -99,6 +99,7 @@ def test_losses_are_those_of_the_real_model(activation, scale):
         assert measured[name] == pytest.approx(truth, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "activation", [pytest.param(IDENTITY, marks=pytest.mark.long), TANH], ids=lambda a: a.name
 )

@@ -61,6 +61,7 @@ def test_a_smaller_start_escapes_later_in_proportion():
     assert small.times == pytest.approx(100 * whole.times, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_spectrum_of_C_predicts_the_rank_steps_of_the_papers_task():
     """With one drawn table and a narrower network, through the first three steps."""
     task = Task.paper(length=3)

@@ -84,6 +84,7 @@ def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "reasoning anchor" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_predict_says_when_each_data_set_is_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -185,6 +185,7 @@ def test_equations_are_those_of_the_functions_that_were_used(report: Report) -> 
     assert equations_behind(["theory.no_such_function"]) == []
 
 
+@pytest.mark.slow
 def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) -> None:
     report = Report.build("odd", odd)
     page, data = report.write(tmp_path)

@@ -126,6 +126,7 @@ def test_sampled_numbers_lie_within_their_errors(
     np.testing.assert_allclose(drawn.to_json()["marginal"], marginal, atol=4 / np.sqrt(n_samples))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over ten seeds the mean lies within its error of the exact value; that of plain cosines does not."""

@@ -110,7 +110,9 @@ def small_corpora(n: int, length: int) -> list[list[npt.NDArray[np.int64]]]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("predictor", PREDICTORS)
+@pytest.mark.parametrize(
+    "predictor", [p if p == "bigram" else pytest.param(p, marks=pytest.mark.slow) for p in PREDICTORS]
+)
 def test_small_corpora_have_no_bias_and_their_errors_are_true(predictor: CorpusPredictor) -> None:
     length, n = 6, 30
     D = true_rows(predictor, length)[TOKENS]

@@ -145,7 +145,7 @@ def empty_caches(of: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
                     monkeypatch.setattr(module, attribute, fresh[value])
 
 
-SLOW = {
+LONG = {
     "theorem 1",
     "eq 38",
     "gaussian inner product",
@@ -155,11 +155,11 @@ SLOW = {
     "next order",
     "eq 13",
 }
-"""Seconds each; the others stand for them outside the long suite."""
+"""Seconds each; outside the long suite the others stand for them."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in NAMES]
+    "name", [pytest.param(n, marks=pytest.mark.long if n in LONG else pytest.mark.slow) for n in NAMES]
 )
 def test_a_fault_in_the_steps_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new derivation has no spoiler yet: a KeyError here asks for one."""

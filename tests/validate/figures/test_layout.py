@@ -182,6 +182,7 @@ def test_the_first_and_the_last_key_are_named_within_the_frame(number: int) -> N
             assert box.y1 <= frame.y1 + 1
 
 
+@pytest.mark.slow
 def test_the_legend_of_ranks_touches_no_line_and_gives_each_matrix_one_look() -> None:
     """Below the axes, whatever the lines; a matrix looks the same in every panel."""
     sheet = laid_out(draw_figure(13, several("transformer", (0.3, 0.8))))

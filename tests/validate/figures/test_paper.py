@@ -94,6 +94,7 @@ def test_every_figure_is_written(number: int, tmp_path: Path) -> None:
     assert file.stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_an_unchanged_figure_is_an_unchanged_file(tmp_path: Path) -> None:
     contents = []
     for name in ("first", "second"):
