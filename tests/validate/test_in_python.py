@@ -25,7 +25,7 @@ from validate.cli import main
 from validate.compare import compare_runs
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet
-from validate.groups import Setting, group_runs
+from validate.groups import Setting, as_settings, group_runs
 from validate.observe import kept, observe_path, read_kept
 from validate.observe.store import KEPT
 from validate.predict.prediction import Prediction
@@ -69,6 +69,12 @@ def test_notebooks_show_tables_and_pictures(runs: list[Run], settings: list[Sett
     assert "data:image/png;base64,iVBOR" in shown(sheet)
     risky = dataclasses.replace(run, path=Path("runs/<b>"))
     assert "<b>" not in shown(risky)
+
+
+def test_settings_and_runs_are_not_mixed(runs: list[Run], settings: list[Setting]) -> None:
+    assert as_settings(settings) == settings
+    with pytest.raises(InputError, match="Setting"):
+        as_settings([settings[0], runs[0]])
 
 
 @pytest.mark.usefixtures("blank_pictures")

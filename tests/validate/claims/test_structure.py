@@ -37,6 +37,7 @@ from validate.claims import ledger
 from validate.claims.measures import attention as of_attention
 from validate.claims.measures.causal import matched_epoch
 from validate.claims.measures.geometry import (
+    avoided,
     correlation,
     distance_correlation,
     explained,
@@ -213,6 +214,18 @@ def test_cliffs_by_hand() -> None:
     assert of_attention.preference(found) == pytest.approx(0.85)
 
 
+def test_the_rise_begins_where_two_positions_lie_before_the_key() -> None:
+    """Two points always have an order of ±1; three do not."""
+    L, q = TASK.length, TASK.n_anchors
+    rows = np.tile(np.arange(L, dtype=float), (3, L - q, 1))
+    rows[:, :2] *= -1
+    found = run(0.8, 0, learning(small=True), arrays={"last_logits": rows})
+    assert of_attention.rise(found) == 1
+    rows[:, 2] *= -1
+    n = L - q - 2
+    assert of_attention.rise(found) == pytest.approx((n - 2) / n)
+
+
 def test_lemma1_at_initialisation_against_its_prediction() -> None:
     """The made-up share is 1; the prediction is the mean over entries, row i with i of them."""
     arrays = {"lemma1_share": np.ones((3, 3))}
@@ -266,6 +279,16 @@ def test_a_slight_fall_in_the_window_is_less_than_the_one_after_it() -> None:
 
     assert share(0.1, 1.0) == 1
     assert share(-0.1, 1.0) == share(1.0, 0.5) == share(0.0, 1.0) == 0
+
+
+def test_what_a_rival_leaves_and_a_prediction_explains() -> None:
+    """Predictions whose correlations with the observation are 0.8 and 0.5."""
+    observed, other, third = np.linalg.qr(np.vander(np.arange(6.0), 4, increasing=True))[0].T[1:]
+    close = 0.8 * observed + 0.6 * other
+    rival = 0.5 * observed + math.sqrt(0.75) * third
+    assert avoided(close, rival, observed) == pytest.approx(1 - (1 - 0.64) / (1 - 0.25))
+    assert avoided(-close, rival, observed) == pytest.approx(1 - 1 / (1 - 0.25))
+    assert avoided(close, np.ones(6), observed) == pytest.approx(0.64)
 
 
 def test_the_fall_counts_from_both_sides() -> None:

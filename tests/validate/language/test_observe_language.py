@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 
 from sim import Run
 from sim.data.language import END
-from tests.validate.figures.synthetic_language import make_language_observations
+from tests.validate.figures.synthetic_language import NAMES, make_language_observations
 from theory import InputError, corpus_counts, off_diagonal
 from validate.claims import judge_claims
 from validate.claims.entries.language import claims_on
 from validate.claims.measures import language
 from validate.claims.statements import Needs, Sample
+from validate.figures.panels.cosines import CosineMatrix
 from validate.figures.paper import draw_figure
 from validate.observe import Observations, observe_path, write_kept
 
@@ -103,6 +105,34 @@ def test_early_is_when_both_corpora_are_below_their_entropy(observed: list[Obser
         }
         assert below[early] or early == run.epochs[-1]
         assert not any(below[epoch] for epoch in run.epochs if epoch < early)
+
+
+def with_losses(run: Observations, first: list[float], second: list[float]) -> Observations:
+    """Return a made-up run with these losses of its two corpora over the epochs."""
+    losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
+    metrics = [line | {"loss": loss} for line, loss in zip(run.metrics, losses, strict=True)]
+    return dataclasses.replace(run, metrics=metrics)
+
+
+def test_one_corpus_below_its_entropy_is_not_early() -> None:
+    """The entropies are 2 and 3; snapshots are at 0, 1 and 4."""
+    run = make_language_observations()
+    assert language.early_epoch(with_losses(run, [4, 1, 1, 1, 1], [4, 4, 4, 3, 3])) == 4
+    assert language.early_epoch(with_losses(run, [4, 4, 4, 2, 2], [4, 1, 1, 1, 1])) == 4
+    assert language.early_epoch(with_losses(run, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])) == 1
+
+
+def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
+    first, second = (make_language_observations(seed=seed) for seed in (0, 1))
+    soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
+    late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
+    arrays = late.arrays | {"cosine/prontoqa": late.arrays["cosine/prontoqa"] * [[[1.0]], [[0.5]], [[0.1]]]}
+    runs = [soon, dataclasses.replace(late, arrays=arrays)]
+    panel = draw_figure(14, runs).rows[0].panels[-1]
+    assert isinstance(panel, CosineMatrix)
+    assert "epoch 1 or 4" in panel.title
+    expected = (runs[0].at("cosine/prontoqa", 1) + runs[1].at("cosine/prontoqa", 4)) / 2
+    np.testing.assert_allclose(panel.matrix, expected)
 
 
 def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:

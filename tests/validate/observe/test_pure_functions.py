@@ -73,6 +73,8 @@ def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_produ
     assert signed.mean() > 0
     np.testing.assert_allclose(value_direction(-embedding, W_V, [1, 2, 20], [4, 5]), found, atol=1e-12)
     np.testing.assert_allclose(value_direction(embedding, W_V * 7, [4, 5], [4, 5]), signed, atol=1e-12)
+    embedding[2] = 0
+    assert np.isnan(value_direction(embedding, W_V, [1, 2, 20], [4, 5])).tolist() == [False, True, False]
 
 
 def test_the_effective_rank_of_known_spectra() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from theory import InputError
 from validate.claims.measures.language import early_epoch, entropy, two_corpora
 from validate.figures.context import about, missing_rates
@@ -109,9 +111,10 @@ def _tokens(setting: Setting, name: str) -> Tokens:
 
 def _observed(setting: Setting, name: str, which: str = "") -> CosineMatrix:
     """Take each seed's cosines at its own early snapshot."""
-    epoch = min(early_epoch(run) for run in setting.runs)
-    matrices = setting.array(f"cosine/{name}", epoch)
-    return CosineMatrix.of(f"{which}training,\nepoch {epoch}", _tokens(setting, name), matrices)
+    epochs = [early_epoch(run) for run in setting.runs]
+    matrices = np.array([r.at(f"cosine/{name}", e) for r, e in zip(setting.runs, epochs, strict=True)])
+    when = " or ".join(map(str, sorted(set(epochs))))
+    return CosineMatrix.of(f"{which}training,\nepoch {when}", _tokens(setting, name), matrices)
 
 
 def _predicted(setting: Setting, name: str) -> CosineMatrix:
