@@ -22,6 +22,7 @@ from sim import (
 )
 from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
+from sim.training.size import check_size
 from tests.toy_text import toy_documents
 from theory import InputError
 
@@ -71,6 +72,15 @@ def _tokenizer(words: str) -> str:
     made.pre_tokenizer = library.pre_tokenizers.Whitespace()
     made.save("tokenizer.json")
     return "tokenizer.json"
+
+
+def test_texts_that_do_not_fit_into_memory_are_refused(
+    language: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("theory.memory.machine_memory", lambda: 2**30)
+    check_size(language())
+    with pytest.raises(InputError, match=r"task\.n_sequences = 10000000"):
+        check_size(language(n_sequences=10**7))
 
 
 def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:

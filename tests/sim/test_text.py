@@ -94,6 +94,9 @@ def test_a_tokenizer_of_hugging_face(tmp_path: Path) -> None:
     corpus = build_corpus(["a b", "b c"], tokenizer=tmp_path / "tokenizer.json")
     assert corpus.words == ("a", "b", "?", "z")
     assert [tokens.tolist() for tokens in corpus] == [[0, 1], [1, 2]]
+    few = build_corpus(["a b", "b c"], tokenizer=tmp_path / "tokenizer.json", vocabulary=1)
+    assert few.words == ("b", OTHER)
+    assert [tokens.tolist() for tokens in few] == [[1, 0], [0, 1]]
     with pytest.raises(InputError, match="not a tokenizer"):
         build_corpus(["a"], tokenizer=_file(tmp_path, "b.json", "{}"))
 

@@ -146,6 +146,7 @@ def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
         assert STEPS <= steps < 1.02 * STEPS
         assert len(training.snapshot_epochs) == 9
         assert max(training.snapshot_epochs) < training.epochs
+        assert 20 <= training.epochs / training.evaluate_every < 22
     noisy = make_run_config(experiment_for(Task.paper()) | {"task": Task.paper()})
     assert noisy.model.kind == "transformer"
     assert noisy.data.n_sequences % 200 == 0
