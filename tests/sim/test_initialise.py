@@ -57,6 +57,8 @@ def test_every_tensor_has_the_scale_of_its_fan_in(name: str) -> None:
         std = tensor.fan_in**-0.7 if tensor.how == "drawn" else tensor.fan_in**-0.5 / math.sqrt(3)
         assert tensor.std == pytest.approx(std, rel=1e-12)
         assert matches(parameter, std)
+        if tensor.how == "uniform":
+            assert parameter.detach().abs().max() <= tensor.fan_in**-0.5
 
 
 def test_no_tensor_of_a_model_escapes() -> None:

@@ -87,6 +87,13 @@ def test_flow_is_the_solution_of_its_equations(shape: tuple[int, int]) -> None:
     assert two_factor_flow(G, first, second, 0.0)[0] == pytest.approx(first)
 
 
+def test_the_spread_is_within_each_sequence() -> None:
+    """Two sequences with logits 0, 6, 0 and 30, 36, 30: how far apart the sequences are is nothing to it."""
+    x = np.array([[[0.0, 1.0], [3.0, 1.0], [0.0, 1.0]], [[15.0, 1.0], [18.0, 1.0], [15.0, 1.0]]])
+    found = logit_spread(x, np.array([[0.0], [2.0]]), np.array([[1.0], [0.0]]))
+    assert found == pytest.approx(np.std([0, 6, 0]))
+
+
 def test_onset_comes_at_the_logarithm_of_the_scale() -> None:
     """Halving both matrices delays it by ln 2 over the largest singular value."""
     rng = np.random.default_rng(1)

@@ -243,6 +243,9 @@ def test_parameters_that_do_not_fit_are_refused():
         OneLayerParameters(**{**matrices, "W_O": np.zeros((4, 6))})
     with pytest.raises(InputError, match="W_emb"):
         OneLayerParameters(**{**matrices, "W_emb": np.zeros((6, 5))})
+    for token in (6, -1):
+        with pytest.raises(InputError, match=f"sequences = {token}: outside"):
+            one_layer_logits(good, np.array([[0, 5, token]]))
 
 
 @pytest.mark.parametrize(

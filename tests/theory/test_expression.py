@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from theory import Expression, InputError, Mapping, Task
 from theory.task.domain import Domain
-from theory.task.expression_nodes import Bounds
+from theory.task.expression_nodes import Bounds, _power_bits
 from theory.task.expression_parser import MAX_DEPTH, MAX_LENGTH, parse
 from theory.task.intervals import MAX_BITS, Interval
 
@@ -96,6 +96,12 @@ def test_canonical_text_reads_as_the_same_rule_and_bounds_hold(text: str) -> Non
         value = python_value(text, {"key": key, "a1": a[0], "a2": a[1], "total": sum(a)})
         if isinstance(value, int):
             assert interval.low <= value <= interval.high
+
+
+def test_the_bits_of_a_power_are_bounded_before_it_is_taken() -> None:
+    bases, exponents = np.array([-3, -2, -1, 0, 1, 2, 3, 4, 2]), np.array([9] * 8 + [10**9])
+    bits = _power_bits(bases, exponents).tolist()
+    assert bits == [9, 9, 0, 0, 0, 9, 9, 18, MAX_BITS + 1]
 
 
 def test_nothing_wraps_around_at_64_bits() -> None:

@@ -66,6 +66,21 @@ def test_a_window_and_a_shift_are_unchanged_by_the_order_of_what_is_asked() -> N
     np.testing.assert_allclose(total / total.sum(), marginal, atol=1e-15)
 
 
+@pytest.mark.parametrize("k", [1, 5])
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 3)])
+def test_the_variance_of_a_window_is_that_of_its_entries(a: int, b: int, k: float) -> None:
+    """Of every combination, from the distributions of its entries: within a key, and over all keys."""
+    domain = Domain("window", tuple(range(40, 45)), (1, 2, 3), 2, 60)
+    entries = Window().entry_distributions(domain)
+    expected = []
+    for combination, of_key in zip(domain.combinations().tolist(), entries.swapaxes(0, 1), strict=True):
+        mean = 1 - (of_key.mean(axis=0) ** 2).sum()
+        entry = 1 - (of_key**2).sum(axis=1).mean()
+        both = combination.count(a) * combination.count(b)
+        expected.append(both * (mean / k + (1 - 1 / k) * entry / len(domain.keys)))
+    assert Window().mean_variance(domain, a, b, k) == pytest.approx(np.mean(expected))
+
+
 def test_labels_of_another_tasks_population_are_refused() -> None:
     task, other = task_of(Sum()), task_of(Sum(), keys=(20, 21, 23, 31))
     tables = draw_tables(task, np.random.default_rng(0))

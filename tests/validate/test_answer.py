@@ -133,6 +133,16 @@ def test_what_cannot_be_decided_is_undecided(change: dict[str, Any], words: str,
     assert words in answer.why
 
 
+def test_one_run_that_has_learned_too_little_decides_nothing(large: Setting) -> None:
+    kinds = ["random", "distribution", "distribution"]
+    most, one = made(0.8, kinds, seeds=SEEDS[:2]), made(0.8, kinds, seeds=(7,), accuracy=FLAT)
+    answer = only([large, dataclasses.replace(most, runs=(*most.runs, *one.runs))])
+    assert answer.verdict == "undecided"
+    learned = [o for o in answer.outcomes if o.condition is on.LEARNED]
+    assert f"is {min(learned[0].numbers):.2f} in one of them" in answer.why
+    assert "learned too little" in answer.why
+
+
 def test_without_a_control_the_command_for_it_stands_there(small: Setting, large: Setting) -> None:
     answer = only([small])
     assert answer.verdict == "undecided"

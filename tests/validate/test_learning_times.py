@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from validate.learning_times import (
     r_squared,
     times_of,
 )
+from validate.predict.learning import sure_sentences
 
 MEAN, INVERSE, LINEAR = GUESSES
 LONG = Path(__file__).resolve().parents[2] / "docs/theory/learning_times_long.json"
@@ -128,3 +131,12 @@ def test_kept_predictions_are_complete(file: Path) -> None:
         for values in curves.accuracy.values():
             assert values.shape[1] == len(curves.steps)
             assert ((values >= 0) & (values <= 1)).all()
+
+
+def test_curves_that_end_too_soon_say_at_which_epoch() -> None:
+    low = {"memory": np.array([[0.0, 0.1, 0.4]])}
+    curves = LearningCurves(np.array([0, 100, 300]), low, low, 10)
+    member: Any = SimpleNamespace(seed=3)
+    said = sure_sentences(member, curves, scatter=True)
+    assert "(seed 3)" in said[0]
+    assert said[1:] == ["The curves end at epoch 30: --epochs follows them further."]

@@ -17,8 +17,10 @@ from sim.training.session import train_together
 from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
+from validate.commands.study import _summary
 from validate.observe import kept
 from validate.studies import (
+    MemberState,
     Study,
     cost_of,
     keep,
@@ -351,6 +353,16 @@ def test_runs_that_differ_in_rates_and_schedule_are_timed_once(monkeypatch: pyte
     monkeypatch.setattr("sim.training.cost.seconds_per_epoch", seconds)
     cost_of(members_of(load_study("search")), 1)
     assert len(timed) == len(set(timed)) == 8
+
+
+def test_the_time_left_is_that_of_the_mean_run(file: Path, tmp_path: Path) -> None:
+    members = members_of(load_study(file), tmp_path)
+    states = [
+        MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
+        for member, seconds in zip(members, (10.0, 30.0, None, None), strict=True)
+    ]
+    assert _summary(load_study(file), states, 1, False)["seconds_left"] == 40
+    assert _summary(load_study(file), states, 2, False)["seconds_left"] == 20
 
 
 def test_the_command_runs_keeps_and_counts(

@@ -71,6 +71,8 @@ def test_the_derived_form_is_exact_and_the_printed_one_is_not() -> None:
 def test_powers_of_q_tell_skewed_anchors_from_symmetric_ones() -> None:
     symmetric, skewed = (computed.kolmogorov_power(skewed=skewed) for skewed in (False, True))
     assert symmetric < -0.9 < -0.6 < skewed < -0.4
+    # Of the sums of q skewed anchors the first term of Edgeworth's series is nearly all.
+    assert computed.skewness_share() == pytest.approx(1, abs=0.1)
 
 
 def test_the_inner_products_tell_theorem_1_from_no_shape_at_all_and_the_bound_does_not() -> None:

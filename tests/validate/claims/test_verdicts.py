@@ -160,7 +160,10 @@ def test_one_seed_is_said_to_decide_nothing() -> None:
         "none: 1 is undecided",
         "pre: 1 holds",
     ]
-    assert "undecided (one seed): one seed has no interval and decides nothing." in explanations([], rows)
+    said = explanations([], rows)
+    assert "undecided (one seed): one seed has no interval and decides nothing." in said
+    assert not any(line.startswith(("(opposing)", "≥ ")) for line in said)
+    assert [line[:3] for line in explanations([], [["≥ 3.2"]])] == ["≥ :"]
     (other,) = to_json([finding(of_values([9.0, 0.0, 2.0], setting="group"))])["claims"]
     assert (
         counts([claim, other])[0]
