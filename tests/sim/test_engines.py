@@ -247,3 +247,17 @@ def test_a_scheduler_that_goes_ends_its_client_and_no_job(
     session.run(client, lambda: lost_in == "stop")
     assert session.left == [0]
     assert session.stopped == (lost_in == "stop")
+
+
+def test_a_scheduler_that_is_gone_is_told_from_one_that_was_never_there(small: Make, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from sim.training.engines import on_dask
+
+    session = on_dask._Session(jobs_of([(small().members()[0], tmp_path)], "cpu"), Execution())
+    error = on_dask._unreachable("tcp://nowhere:1", session, OSError("refused"))
+    assert isinstance(error, InputError)
+    assert "no Dask scheduler answers (refused)" in str(error)
+    session.begun = True
+    error = on_dask._unreachable("tcp://nowhere:1", session, OSError("refused"))
+    assert isinstance(error, UnfinishedRunsError)
+    assert error.reasons == {str(tmp_path): "the scheduler at tcp://nowhere:1 is gone"}

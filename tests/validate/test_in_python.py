@@ -167,5 +167,7 @@ def test_the_table_of_runs_as_csv(
     assert main(["table", str(runs_folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [r for run in runs for r in run.to_records()]
     assert main(["table", str(runs_folder)]) == 0
-    assert "the last evaluation of each run" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "the last evaluation of each run" in shown
+    assert all(f"{loss:.3f}" in shown for loss in runs[0].metrics[-1]["loss"].values())
     assert main(["table", str(tmp_path / "nowhere")]) == 2

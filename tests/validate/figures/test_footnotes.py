@@ -110,6 +110,11 @@ def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
         "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper"
     )
     assert about(group_runs(whole)).endswith("1000 epochs, as in the paper")
+    for run in whole:
+        object.__setattr__(run, "epochs", (0, 100, 900, 1000))
+    assert about(group_runs(whole), "both").endswith(
+        "epochs 100 and 900 of 1000; the paper shows 50 and 900 of 1000"
+    )
 
 
 def test_fig_16_says_which_of_the_papers_rates_it_lacks() -> None:

@@ -48,6 +48,9 @@ def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Ob
     unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
     shown = unit[words[:40]]
     np.testing.assert_allclose(found.at("cosine/toy", 2), shown @ shown.T, atol=1e-12)
+    less = embedding[words[:40]] - embedding[words[:40]].mean(axis=0)
+    less /= np.linalg.norm(less, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.at("cosine/centred/toy", 2), less @ less.T, atol=1e-9)
     every = unit[words] @ unit[words].T
     assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(off_diagonal(every).mean())
     assert found.at("cosine/questions", 2).shape == (40, 40)
