@@ -90,6 +90,8 @@ def unrecorded(folder: Path = KEPT) -> str:
     files = sorted(folder.glob("*/*.safetensors"))
     studies = Counter(file.parent.name for file in files)
     lost = Counter(file.parent.name for file in files if _is_lost(read_header(file).provenance))
+    if not lost:
+        return f"Today none of the {len(files)} kept files comes from such a tree."
     lines = [f"Of {len(files)} kept files these {lost.total()} come from such a tree:", ""]
     lines += ["| study | such files | of | claims that take its runs |", "| --- | --- | --- | --- |"]
     for study, number in sorted(lost.items()):

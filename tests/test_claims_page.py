@@ -116,3 +116,6 @@ def test_files_of_a_changed_tree_count_where_the_changes_are_not_kept(tmp_path: 
     text = load_script("update_claims").unrecorded(tmp_path)
     assert text.startswith("Of 4 kept files these 1 come from such a tree:")
     assert text.endswith("| `scan` | 1 | 4 | 3 |")
+    kept_file("scan", None, make_observations(seed=0).config, tmp_path).unlink()
+    text = load_script("update_claims").unrecorded(tmp_path)
+    assert text == "Today none of the 3 kept files comes from such a tree."
