@@ -93,7 +93,7 @@ def steps_of_runs(runs: Sequence[Remaining]) -> int:
     return n_steps
 
 
-FREE = (
+_FREE = (
     {"epochs", "patience", "weight_decay", "snapshot_epochs", "checkpoint_every"}
     | {"learning_rate", "final_learning_rate", "warmup_epochs", "warmup_factor"}
     | {"schedule", "schedule_every", "schedule_epochs"}
@@ -102,7 +102,7 @@ FREE = (
 
 
 def _cost_key(member: MemberConfig) -> str:
-    without: Any = {"init_rate": True, "seed": True, "training": FREE}
+    without: Any = {"init_rate": True, "seed": True, "training": _FREE}
     return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
 
 
