@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_validator, model_validator
 
@@ -30,6 +30,12 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Source = Literal["paper", "sibling", "chosen", "user"]
 SECTIONS = ("model", "data", "training")
 """The tables of a configuration."""
+TaskTable = dict[str, Any]
+if TYPE_CHECKING:
+    TaskSource = str | Path | TaskTable | Task | LanguageTask
+else:
+    TaskSource = str | TaskTable
+"""What a configuration may be given as its task (for type checkers), and what it holds after that."""
 Kernels = Literal["auto", "torch", "compiled"]
 """Which kernels training takes (``sim.training.kernels``); here, so that options do not load torch."""
 
@@ -160,7 +166,7 @@ class RunConfig(Settings):
     """γ: every matrix starts with standard deviation fan_in^-γ."""
     seeds: Several[Seed] = tagged("chosen", (0,), min_length=1, max_length=10_000)
     """One run for each seed and γ."""
-    task: str | dict[str, Any] = tagged("paper", "emb-mlp")
+    task: TaskSource = tagged("paper", "emb-mlp")
     """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it; a table with
     corpora is a language model's."""
 
@@ -173,14 +179,18 @@ class RunConfig(Settings):
 
     def build_task(self) -> Task:
         """Return the task, or raise InputError."""
-        return as_task(self.task)
+        return as_task(self._task_held)
+
+    @property
+    def _task_held(self) -> str | TaskTable:
+        return cast("str | TaskTable", self.task)
 
     def members(self) -> list[MemberConfig]:
         """Return one configuration for every γ and seed, γ varying slowest."""
         for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
                 raise InputError(name, list(values), "a value is listed twice", "list each once")
-        task = as_any_task(self.task)
+        task = as_any_task(self._task_held)
         shared = {name: getattr(self, name) for name in Settings.model_fields}
         return [
             MemberConfig(**shared, task=task, init_rate=rate, seed=seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sim.models.initial import tensor_specs
 from sim.training.schedule import learning_rate
 from theory import InputError, Task
 from theory.task.task import task_to_dict
+from theory.task.toml import dump_toml
 
 PAPER = Task.paper(length=3)
 
@@ -56,6 +58,14 @@ def test_a_member_parses_its_task_once_and_tasks_can_be_keys(monkeypatch: pytest
     assert len(parsed) == 1
     assert {member.task: "known"}[Task.paper(length=3)] == "known"
     assert pickle.loads(pickle.dumps(member)) == member
+
+
+def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_path: Path) -> None:
+    file = tmp_path / "task.toml"
+    file.write_text(dump_toml(task_to_dict(PAPER)))
+    configs = [RunConfig(task=task) for task in ("emb-mlp", task_to_dict(PAPER), str(file), file, PAPER)]
+    assert [config.build_task() for config in configs] == [PAPER] * 5
+    assert all(isinstance(config.task, str | dict) for config in configs)
 
 
 def test_a_member_survives_json() -> None:

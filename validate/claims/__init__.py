@@ -1,4 +1,4 @@
-"""Each claim of the paper: statement, measure, threshold fixed beforehand, negative control, verdict."""
+"""Each claim of the paper: statement, measure, fixed threshold, negative control, verdict."""
 
 from validate.claims.register import ledger as ledger
 from validate.claims.statements import Claim as Claim

@@ -182,7 +182,7 @@ def _alone(claims: Sequence[Claimed], setting: str) -> str:
     alone = seeds.count(1)
     if alone in (0, len(seeds)):
         return "; one seed decides nothing" * bool(alone)
-    return f"; {alone} of the undecided on one seed, which decides nothing"
+    return f"; {alone} of these have one seed, which decides nothing"
 
 
 def _most_seeds(claim: Claimed, setting: str) -> int:

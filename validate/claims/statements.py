@@ -1,4 +1,4 @@
-"""What a claim is: conditions with thresholds fixed beforehand, and the controls that have to fail."""
+"""What a claim is: conditions with fixed thresholds, and the controls that have to fail."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Options(EngineOptions):
-    """Judge the paper's claims by the runs that are kept, with thresholds that were fixed beforehand.
+    """Judge the paper's claims by the kept runs, against fixed thresholds.
 
     Every claim has a verdict at each setting that was trained: it holds, holds in part, fails, is undecided,
     or not tested; docs/claims.md says what that means. The exit code is 1 if a claim of the paper fails, or

@@ -166,8 +166,7 @@ def test_one_seed_is_said_to_decide_nothing() -> None:
     assert [line[:3] for line in explanations([], [["≥ 3.2"]])] == ["≥ :"]
     (other,) = to_json([finding(of_values([9.0, 0.0, 2.0], setting="group"))])["claims"]
     assert (
-        counts([claim, other])[0]
-        == "group: 2 are undecided; 1 of the undecided on one seed, which decides nothing"
+        counts([claim, other])[0] == "group: 2 are undecided; 1 of these have one seed, which decides nothing"
     )
 
 
