@@ -157,7 +157,8 @@ class Function(Deterministic):
             raise TooManyEntriesError(
                 "rule",
                 self.name,
-                f"{magnitude(domain.n_entries)} calls one by one are too many",
+                f"it takes no arrays, so it needs {magnitude(domain.n_entries)} calls, one by one, and the "
+                f"limit is {magnitude(_MAX_CALLS)} ({magnitude(MAX_ENTRIES)} with arrays)",
                 "write it with NumPy operations so that it takes arrays, or as an expression",
             )
         return super().labels(domain)

@@ -68,13 +68,13 @@ def setting(member: MemberConfig) -> str:
 
 def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) -> list[str]:
     """Say how sure the times are, and what to do about those beyond the end."""
-    found = [
-        f"One start and one memory table (seed {member.seed}), nothing fitted. "
-        "How far such times are from those of trained runs: anchorflow claims 39 --verbose."
-    ]
-    if not scatter:
+    found = [f"One start and one memory table (seed {member.seed}), nothing fitted."]
+    if scatter:
+        found.append("How far such times are from those of trained runs: anchorflow claims 39 --verbose.")
+    else:
         found.append(
-            "The scatter of the weights is left out: at larger rates half accuracy comes later (--scatter)."
+            "The scatter of the weights is left out: at larger rates trained runs reach half accuracy later. "
+            "--scatter follows it, and claim 39 judges times with it alone."
         )
     if any(math.isinf(curves.half_time(name)) for name in curves.loss):
         epochs = curves.steps[-1] // curves.steps_per_epoch

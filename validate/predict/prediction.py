@@ -12,7 +12,6 @@ from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.checked import Size, checked
 from theory.paths import PathLike, as_path
-from theory.task.domain import MAX_ENTRIES, magnitude
 from theory.task.task import task_to_dict
 from validate.figures import rendered
 from validate.predict import figures
@@ -66,8 +65,8 @@ class Prediction:
             raise InputError("seed", seed, "negative", "give 0 or more")
         try:
             return cls(task, ExactStatistics.of(task))
-        except TooManyEntriesError:
-            return cls(task, SampledStatistics.draw(task, n_samples, seed))
+        except TooManyEntriesError as reason:
+            return cls(task, SampledStatistics.draw(task, n_samples, seed, reason))
 
     @property
     def tokens(self) -> list[TokenStatistics]:
@@ -103,7 +102,7 @@ class Prediction:
         if missing:
             sentences.append(
                 f"The cosines {ONE_DATA_SET} are left out for {', '.join(map(repr, missing))}: they need "
-                f"every key with every combination, and the limit is {magnitude(MAX_ENTRIES)} of these pairs."
+                "the label of every key with every combination, and these are too many to count."
             )
         return sentences
 

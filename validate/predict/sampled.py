@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, token_ratio
-from theory.task.domain import MAX_ENTRIES, magnitude
+from theory.errors import TooManyEntriesError, shown
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
 from validate.predict.exact import (
@@ -43,6 +43,8 @@ class SampledStatistics:
     cosines : dict
     labels : SampledLabels
         The draws, of the tokens in ``tokens``.
+    reason : TooManyEntriesError
+        Why the labels cannot be counted.
     seed : int
     token_errors : list of TokenStatistics
         The standard errors of ``tokens``.
@@ -54,12 +56,13 @@ class SampledStatistics:
     tokens: list[TokenStatistics]
     cosines: Cosines
     labels: SampledLabels
+    reason: TooManyEntriesError
     seed: int
     token_errors: list[TokenStatistics]
     estimates: dict[str, Estimates]
 
     @classmethod
-    def draw(cls, task: Task, n_samples: int, seed: int) -> SampledStatistics:
+    def draw(cls, task: Task, n_samples: int, seed: int, reason: TooManyEntriesError) -> SampledStatistics:
         """Sample the label distributions of a task and estimate everything from them."""
         rng = np.random.default_rng(seed)
         labels = sample_labels(task, shown_tokens(task), rng, n_samples=n_samples, held_out=True)
@@ -69,7 +72,7 @@ class SampledStatistics:
             group: {name: cosines.over(lambda m: m).value for name, cosines in found.items()}
             for group, found in estimates.items()
         }
-        return cls(task, tokens, cosines, labels, seed, errors, estimates)
+        return cls(task, tokens, cosines, labels, reason, seed, errors, estimates)
 
     @property
     def n_samples(self) -> int:
@@ -96,8 +99,9 @@ class SampledStatistics:
         """Return what was sampled, and how far the numbers can be trusted."""
         exact = ", ".join(map(str, self._exact_tokens()))
         return [
-            f"Sampled: the task has more than {magnitude(MAX_ENTRIES)} pairs of key and anchor combination, "
-            f"the limit for counting labels. {self.n_samples} sequences were drawn for each token"
+            f"Sampled, since the labels are too many to count: {self.reason.argument} = "
+            f"{shown(self.reason.value)}: {self.reason.problem}.",
+            f"{self.n_samples} sequences were drawn for each token"
             f"{f' but {exact}' if exact else ''} (seed {self.seed}).",
             "After ± stands one standard error; numbers without ± are exact, but the means of pairs 1, 2, "
             "... apart, which are given in the decimals that their errors leave.",
