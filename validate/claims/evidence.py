@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from theory import InputError
-from validate.claims.finder import Finder
+from validate.claims.finder import Finder, name_of
 from validate.claims.likeness import is_of_study
+from validate.claims.statements import Needs
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
@@ -66,6 +67,38 @@ class Evidence(Finder):
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
         """Return the error that says what is missing, and the command that makes it."""
         return super().missing(study, variant, f"{what}; make them: anchorflow study {study} --run --keep")
+
+    def missing_rate(self, study: str, variant: str, rate: float) -> MissingRunsError:
+        """Return the error that says that a γ has no run, and how to make one if the study has that γ."""
+        if self._defines(study, variant, (rate,)):
+            return super().missing_rate(study, variant, rate)
+        return MissingRunsError(f"{name_of(study, variant)}: the study has no γ = {rate:g}")
+
+    def can_make(self, needs: Needs) -> bool:
+        """Return whether the study of a condition defines all that it needs, and some of it has no run."""
+        try:
+            variants = needs.variants or self._defined(needs.study).variants
+        except MissingRunsError:
+            return False
+        defined = all(self._defines(needs.study, variant, needs.init_rates) for variant in variants)
+        return defined and any(self._lacks(needs, variant) for variant in variants)
+
+    def _lacks(self, needs: Needs, variant: str) -> bool:
+        config = self._defined(needs.study).configs[variant or None]
+        try:
+            cells = self.cells(needs.study, variant)
+        except MissingRunsError:
+            return True
+        seeds = {rate: {run.config.seed for run in runs} for rate, runs in cells.items()}
+        rates = needs.init_rates or config.init_rates
+        return any(not set(config.seeds) <= seeds.get(rate, set()) for rate in rates)
+
+    def _defines(self, study: str, variant: str, rates: Sequence[float]) -> bool:
+        try:
+            config = self._defined(study).configs.get(variant or None)
+        except MissingRunsError:
+            return False
+        return config is not None and set(rates) <= set(config.init_rates)
 
     def _check_study(self, runs: Sequence[Observations], study: str, variant: str) -> None:
         """Treat runs in the study's folder as missing if they do not have its configuration."""

@@ -36,6 +36,10 @@ class Finder(ABC):
         """Return the error that says what a study's variant lacks."""
         return MissingRunsError(f"{name_of(study, variant)}: {what}")
 
+    def missing_rate(self, study: str, variant: str, rate: float) -> MissingRunsError:
+        """Return the error that says that a study's variant has no run at some γ."""
+        return self.missing(study, variant, f"no run at γ = {rate:g}")
+
     def cells(self, study: str, variant: str) -> Cells:
         """Return the runs of a study's variant by γ."""
         key = study, variant
@@ -62,7 +66,7 @@ class Finder(ABC):
                 raise self.missing(needs.study, variant, f"{len(rates)} of at least {needs.least_rates} γ")
             for rate in rates:
                 if rate not in cells:
-                    raise self.missing(needs.study, variant, f"no run at γ = {rate:g}")
+                    raise self.missing_rate(needs.study, variant, rate)
                 found[variant, rate] = cells[rate]
         return found
 

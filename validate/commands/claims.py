@@ -66,6 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         print_json(document)
     else:
         _print(document["claims"], options.verbose)
+        _hint(claims, evidence)
     return int(any(finding.against_the_paper for finding in findings))
 
 
@@ -83,13 +84,25 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
     """Train every study that some condition lacks runs of, and read those studies from their run folders."""
     from validate.studies import load_study, run_study
 
-    lacking = dict.fromkeys(
-        c.needs.study for claim in claims for c in claim.conditions if c.needs and not evidence.has(c.needs)
-    )
+    lacking = dict.fromkeys(study for claim in claims for study in _makeable(claim, evidence))
     if lacking:
         run_study([load_study(name) for name in lacking], options.root, **options.execution())
     places = {**evidence.places, **dict.fromkeys(lacking, options.root)}
     return dataclasses.replace(evidence, places=places)
+
+
+def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
+    """Return the studies that would have more runs for a claim if all that they define were trained."""
+    return [c.needs.study for c in claim.conditions if c.needs and evidence.can_make(c.needs)]
+
+
+def _hint(claims: Sequence[Claim], evidence: Evidence) -> None:
+    """Name the command that trains what some conditions lack."""
+    from validate.terminal.tables import say
+
+    numbers = [str(claim.number) for claim in claims if _makeable(claim, evidence)]
+    if numbers:
+        say(f"runs are missing; make them: anchorflow claims {' '.join(numbers)} --run")
 
 
 def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
@@ -103,7 +116,7 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
         summary,
         untested,
     )
-    from validate.terminal.tables import print_table, print_text, say
+    from validate.terminal.tables import print_table, print_text
 
     columns = header(claims)
     rows = [row(claim, columns[2:]) for claim in claims]
@@ -117,6 +130,3 @@ def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
     print_text(["holds in part:", *told] if told else [])
     print_text(untested(claims))
     print("\n".join(counts(claims)))
-    missing = [str(c["number"]) for c in claims if any(o["missing"] for o in c["conditions"])]
-    if missing:
-        say(f"runs are missing; make them: anchorflow claims {' '.join(missing)} --run")

@@ -46,6 +46,8 @@ def kept(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_kept(replace(found, metrics=curves), kept_file("emb-mlp", None, found.config, folder))
         for variant in ("adamw", "sgd"):
             write_kept(found, kept_file("optimisers", variant, found.config, folder))
+        if found.config.init_rate == 0.3:
+            write_kept(found, kept_file("cut-short", None, found.config, folder))
     return folder
 
 
@@ -96,16 +98,37 @@ def test_cells_hold_seeds_in_order(kept: Path) -> None:
     ("needs", "words"),
     [
         (Needs("transformer", (0.8,)), "transformer: no runs; make them: anchorflow study transformer"),
-        (Needs("emb-mlp", (0.5,)), "no run at γ = 0.5"),
+        (Needs("emb-mlp", (0.5,)), "emb-mlp: the study has no γ = 0.5$"),
+        (Needs("cut-short", (0.8,)), "cut-short: no run at γ = 0.8; make them: anchorflow study cut-short"),
         (Needs("optimisers", (0.8,), ("lion",)), "optimisers, lion: no runs"),
         (Needs("optimisers", variants=("sgd",), least_rates=7), "2 of at least 7 γ"),
     ],
 )
 def test_what_is_missing_is_named(kept: Path, needs: Needs, words: str) -> None:
-    evidence = Evidence(folder=kept, load=study)
+    evidence = Evidence(folder=kept, load=tiny_study)
     with pytest.raises(MissingRunsError, match=words):
         evidence.find(needs)
     assert not evidence.has(needs)
+
+
+def test_only_what_a_study_defines_can_be_made(kept: Path) -> None:
+    evidence = Evidence(folder=kept, load=tiny_study)
+    assert evidence.can_make(Needs("transformer", (0.8,)))
+    assert not evidence.can_make(Needs("optimisers", (0.8,)))
+    assert not evidence.can_make(Needs("optimisers", (0.5,), ("sgd",)))
+    assert not evidence.can_make(Needs("optimisers", (0.8,), ("lion",)))
+    assert not Evidence(folder=kept).can_make(Needs("no-such-study", (0.8,)))
+
+
+def test_the_ledger_asks_for_runs_that_its_studies_define() -> None:
+    """But for γ = 0.5, which two settings that claims 13 and 25 are judged at do not have."""
+    nothing_kept = Evidence(folder=None)
+    asked = [(claim.number, c.needs) for claim in ledger() for c in claim.conditions if c.needs]
+    lost = {
+        (number, needs.study, needs.init_rates) for number, needs in asked if not nothing_kept.can_make(needs)
+    }
+    assert lost == {(n, study, (0.5,)) for n in (13, 25) for study in ("post-norm", "no-norm-all")}
+    assert len(asked) > 200
 
 
 def test_a_defined_variant_without_runs_is_missing_and_not_left_out(kept: Path) -> None:
