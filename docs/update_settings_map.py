@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from sim.config.model import TransformerConfig
 from theory import InputError
 from validate import over_seeds, study_names
-from validate.bounds import Value, ends
+from validate.bounds import Value, between, ends
 from validate.claims.measures.learning import best_test_accuracy, unlike
 from validate.claims.statements import LARGE
 from validate.observe import KEPT, Observations, kept
@@ -259,9 +261,9 @@ def _looked_row(setting: Looked) -> list[str]:
 
 
 def _values_text(values: Sequence[Value]) -> str:
-    """Return one value, or the least and the greatest of several by their lower ends."""
-    low, high = (choose(values, key=lambda value: ends(value)[0]) for choose in (min, max))
-    return " to ".join(dict.fromkeys((value_text(low), value_text(high))))
+    """Return one value, or between which ends several lie; undefined ones are left out."""
+    lows, highs = zip(*map(ends, values), strict=True)
+    return value_text(between(float(np.fmin.reduce(lows)), float(np.fmax.reduce(highs))))
 
 
 def _number(n: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,13 @@ class Bound:
     ----------
     low, high : float
         −∞ and ∞ where nothing is known from that side.
+    step : float
+        How far apart neighbouring values of an end can be: seeds with the same end do not agree any closer.
     """
 
     low: float = -math.inf
     high: float = math.inf
+    step: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
         if math.isinf(self.high):
@@ -41,17 +44,22 @@ def ends(value: Value) -> tuple[float, float]:
     return (value.low, value.high) if isinstance(value, Bound) else (float(value), float(value))
 
 
-def between(low: float, high: float) -> Value:
+def between(low: float, high: float, step: float = 0.0) -> Value:
     """Return a number where both ends agree, and a bound where they do not."""
-    return low if low == high or math.isnan(low) else Bound(low, high)
+    return low if low == high or math.isnan(low) else Bound(low, high, step)
+
+
+def step_of(values: Iterable[Value]) -> float:
+    """Return the largest step of some values; numbers have none."""
+    return max((value.step for value in values if isinstance(value, Bound)), default=0.0)
 
 
 def magnitude(value: Value) -> Value:
     """Return the absolute value."""
     low, high = ends(value)
     if low <= 0 <= high:
-        return between(0.0, max(-low, high))
-    return between(*sorted((abs(low), abs(high))))
+        return between(0.0, max(-low, high), step_of([value]))
+    return between(*sorted((abs(low), abs(high))), step_of([value]))
 
 
 def least(values: Iterable[Value]) -> Value:
@@ -78,7 +86,8 @@ def side(values: Sequence[Value], within: tuple[float, float]) -> str:
 
 
 def _extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> Value:
-    pairs = [pair for pair in map(ends, values) if not math.isnan(pair[0])]
-    if not pairs:
+    defined = [value for value in values if not math.isnan(ends(value)[0])]
+    if not defined:
         return math.nan
-    return between(of(low for low, _ in pairs), of(high for _, high in pairs))
+    lows, highs = zip(*map(ends, defined), strict=True)
+    return between(of(lows), of(highs), step_of(defined))

@@ -30,7 +30,7 @@ from validate.claims.statements import LARGE, SMALL
 from validate.observe import KEPT, RUNS, Observations, kept
 from validate.observe.errors import NoRunsError
 from validate.studies import Study
-from validate.times import curve, doublings, has_learned, is_fitted
+from validate.times import curve, doublings, is_fitted
 
 State = Literal["met", "not met", "open"]
 
@@ -94,8 +94,8 @@ def _largest_lead(run: Observations, leading: Sequence[str], behind: str) -> Val
 
 
 def memory_alignment(run: Observations) -> Value:
-    """Return the mean cosine over pairs of memory anchors when the run is early."""
-    return mean_cosine(run, run.task.memory_anchors) if has_learned(run) else math.nan
+    """Return the mean cosine over pairs of memory anchors when the training sums are fitted; NaN before."""
+    return mean_cosine(run, run.task.memory_anchors) if is_fitted(run, "rsn_train") else math.nan
 
 
 DELAY = 1.0

@@ -155,15 +155,15 @@ def t_test(values: Sequence[float], threshold: float, step: float = 0.0) -> floa
     """Return the two-sided p-value of Student's t-test of the mean of some values against a threshold.
 
     It is below 0.05 exactly where the 95 % interval of ``over_seeds``, uncut, leaves the threshold out. NaN
-    for fewer than two values. Without steps (``standard_error``) it is 0 for equal values beyond the
-    threshold and 1 for equal values on it.
+    for fewer than two values, and for equal ones of a measure without steps (``standard_error``): how much it
+    varies is unknown.
     """
     array = np.asarray(values, np.float64)
     if len(array) < 2:
         return math.nan
     distance, error = abs(float(array.mean()) - threshold), standard_error(array, step)
     if error == 0:
-        return float(distance == 0)
+        return math.nan
     return float(2 * stdtr(len(array) - 1, -distance / error))
 
 

@@ -109,6 +109,19 @@ def fitted_time(observations: Observations, part: str) -> Value:
     return time if math.isfinite(time) else Bound(low=float(times[-1]))
 
 
+def fitted_range(observations: Observations, part: str, level: float = HALF) -> Value:
+    """Return between which evaluations a data set's accuracy first reaches a level; a bound if it never does.
+
+    Nothing is assumed of the course between two evaluations but that it is not left and reached again.
+    """
+    times, accuracy = curve(observations, "accuracy", part)
+    reached = np.flatnonzero(accuracy >= level)
+    if not reached.size:
+        return Bound(low=float(times[-1]))
+    first = int(reached[0])
+    return between(float(times[max(first - 1, 0)]), float(times[first]))
+
+
 def is_fitted(observations: Observations, part: str) -> bool:
     """Return whether a data set is fitted at any evaluation."""
     return bool((curve(observations, "accuracy", part)[1] >= HALF).any())
@@ -121,15 +134,34 @@ def has_learned(observations: Observations) -> bool:
 
 
 def doublings(observations: Observations, slow: str, fast: str) -> Value:
-    """Return log2 of the ratio of the times at which two data sets are fitted.
+    """Return log2 of the ratio of the times at which two data sets are fitted, linear between evaluations.
 
     A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
     """
-    (low_slow, high_slow), (low_fast, high_fast) = (ends(fitted_time(observations, p)) for p in (slow, fast))
-    if min(low_slow, low_fast) <= 0 or math.isinf(min(high_slow, high_fast)):
+    return log_ratio(*(fitted_time(observations, part) for part in (slow, fast)))
+
+
+def doublings_range(observations: Observations, slow: str, fast: str) -> Value:
+    """Return between which values ``doublings`` lies, by the evaluations alone (``fitted_range``)."""
+    return log_ratio(*(fitted_range(observations, part) for part in (slow, fast)))
+
+
+def log_ratio(slow: Value, fast: Value) -> Value:
+    """Return log2 of the ratio of two times, NaN if neither was reached or one was reached at the start.
+
+    Two seeds that reach both between the same evaluations agree no closer than these: the bound's step.
+    """
+    (low_slow, high_slow), (low_fast, high_fast) = ends(slow), ends(fast)
+    if min(high_slow, high_fast) <= 0 or math.isinf(min(high_slow, high_fast)):
         return math.nan
-    lowest = -math.inf if math.isinf(high_fast) else math.log2(low_slow / high_fast)
-    return between(lowest, math.log2(high_slow / low_fast))
+    steps = [_log2_ratio(high, low) for low, high in (ends(slow), ends(fast)) if math.isfinite(high)]
+    step = sum(step for step in steps if math.isfinite(step))
+    low, high = -_log2_ratio(high_fast, low_slow), _log2_ratio(high_slow, low_fast)
+    return between(low, high, step) if step or math.isinf(high - low) else high
+
+
+def _log2_ratio(large: float, small: float) -> float:
+    return math.inf if math.isinf(large) or small <= 0 else math.log2(large / small)
 
 
 def mean_over_run(observations: Observations, values: FloatArray) -> float:

@@ -18,7 +18,7 @@ from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
 from validate.answer.verdict import pick, state
-from validate.claims.measures.rivals import NEARNESS, SAME_MAPPING, moved, skill_over, skill_over_mean
+from validate.claims.measures.rivals import NEARNESS, RIVALS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.groups import Setting
 from validate.observe import Observations
@@ -234,7 +234,7 @@ def test_the_ranking_holds_every_predictor_and_rival(small: Setting) -> None:
     assert ranked[0].pearson.mean > 0.99
     means = [r.pearson.mean for r in ranked if np.isfinite(r.pearson.mean)]
     assert means == sorted(means, reverse=True)
-    assert {r.name for r in ranked if r.rival} == {NEARNESS.name, SAME_MAPPING.name}
+    assert {r.name for r in ranked if r.rival} == {rival.name for rival in RIVALS}
     assert {"P^s - u", "P^s - mean P", "finite sample"} <= {r.name for r in ranked if not r.rival}
 
 

@@ -85,6 +85,8 @@ def test_alignment_is_of_the_memory_anchors_and_undefined_where_nothing_was_lear
     assert memory_alignment(learned) == pytest.approx(expected)
     nothing = with_embedding(0.8, {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER})
     assert math.isnan(memory_alignment(nothing))  # type: ignore[arg-type]
+    table = with_embedding(0.8, {"mem": [0.1 * t for t in TIMES], "rsn_train": NEVER, "rsn_test": NEVER})
+    assert math.isnan(memory_alignment(table))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,12 @@ def test_the_t_test_is_two_sided() -> None:
     assert t_test(values, 0.2) == pytest.approx(ttest_1samp(values, 0.2).pvalue, rel=1e-12)
 
 
+def test_equal_values_say_nothing_of_how_much_they_vary() -> None:
+    assert math.isnan(t_test([1.0, 1.0], 0.5))
+    assert math.isnan(t_test([1.0, 1.0], 1.0))
+    assert 0 < t_test([1.0, 1.0], 0.5, step=0.01) < 0.05
+
+
 def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None:
     assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
     assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)

@@ -61,6 +61,11 @@ class GivenRuns(Finder):
     observations : tuple of Observations
     load : callable
         From a study's name to what it consists of.
+
+    Raises
+    ------
+    InputError
+        If two of the runs differ in nothing but how they were observed: one seed would count as two.
     """
 
     observations: tuple[Observations, ...]
@@ -68,6 +73,8 @@ class GivenRuns(Finder):
 
     def __post_init__(self) -> None:
         self.load = cache(self.load)  # A hundred questions are about some twenty studies.
+        for _, runs in self._families:
+            _refuse_a_seed_twice(runs)
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs that stand for a study's variant."""
@@ -139,6 +146,15 @@ class GivenRuns(Finder):
                 told = tuple(f"{k} = {settings.get(k)} (study: {wanted.get(k)})" for k in keys)
                 near.append(Match(study, variant, runs, told))
         return min(near, key=lambda m: (len(m.differences), -len(m.runs)), default=None)
+
+
+def _refuse_a_seed_twice(runs: Iterable[Observations]) -> None:
+    known: dict[tuple[float, int], Observations] = {}
+    for run in runs:
+        other = known.setdefault((run.config.init_rate, run.config.seed), run)
+        if other is not run:
+            problem = f"the same as {other.source} but for when it was looked at: one seed would count twice"
+            raise InputError("run", run.source, problem, "name one of the two")
 
 
 def _untested(claim: Claim, reason: str) -> Finding:

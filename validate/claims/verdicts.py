@@ -2,9 +2,10 @@
 
 A condition *holds* if its mean over seeds lies beyond its threshold, *fails* if it lies on the other side,
 and is *undecided* otherwise, by Student's t-test at 5 %. The p-values of all conditions and controls of a
-claim at one setting are one family, adjusted by Holm's method. One seed decides nothing.
+claim at one setting that have runs are one family, adjusted by Holm's method; one that nothing can be decided
+on counts with p = 1. One seed decides nothing, and neither do equal values of unknown resolution.
 A bounded value (a run ended too early) enters the test by the end nearest to the threshold if both ends lie
-on one side of it, and leaves the condition undecided if they do not. What is not a number for some seed
+on one side of it, the mean's; otherwise it leaves the condition undecided. What is not a number for some seed
 leaves it *undefined*.
 
 A control is the same measure where the claimed effect must be absent: it has to fail. A condition that holds
@@ -24,7 +25,7 @@ from typing import Any, Literal
 
 from sim.runs.files import finite
 from theory.checked import checked
-from validate.bounds import Bound, Value, ends, side
+from validate.bounds import Bound, Value, ends, side, step_of
 from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
 from validate.observe import NotObservedError, Observations
@@ -98,8 +99,12 @@ class Outcome:
 
     @property
     def open(self) -> bool:
-        """Whether a bounded value may lie on either side of the threshold."""
-        return any(len({*map(self.condition.met, ends(value))}) > 1 for value in self.values)
+        """Whether a bounded value may lie on the other side of the threshold than the mean.
+
+        If all of it does, it is further from the mean's side than the end that stands for it.
+        """
+        bounds = [value for value in self.values if isinstance(value, Bound)]
+        return any({*map(self.condition.met, ends(bound))} != {self.holds} for bound in bounds)
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -112,13 +117,18 @@ class Outcome:
         return self.condition.needs is None and len(self.values) == 1
 
     @property
+    def is_tested(self) -> bool:
+        """Whether there are runs to decide on it by, and something is to be decided."""
+        return not self.missing and self.condition.role != "note"
+
+    @property
     def p_value(self) -> float:
         """The p-value of the mean against the threshold; NaN if nothing can be decided."""
         if not self.defined or self.open or self.condition.role == "note":
             return math.nan
         if self.exact:
             return 0.0
-        return t_test(self.numbers, self.condition.threshold, self.condition.step)
+        return t_test(self.numbers, self.condition.threshold, _step(self.condition, self.values))
 
     @property
     def side(self) -> str:
@@ -179,20 +189,20 @@ class Finding:
 
     @cached_property
     def p_values(self) -> dict[int, float]:
-        """The adjusted p-values, by the outcome's index in ``outcomes``."""
+        """The adjusted p-values, by the outcome's index in ``outcomes``; 1 if nothing can be decided."""
         found: dict[int, float] = {}
         for setting in {o.condition.setting for o in self.outcomes}:
             family = {
-                i: o.p_value
+                i: 1.0 if math.isnan(o.p_value) else o.p_value
                 for i, o in enumerate(self.outcomes)
-                if o.condition.setting == setting and not math.isnan(o.p_value)
+                if o.condition.setting == setting and o.is_tested
             }
             found |= zip(family, holm(list(family.values())), strict=True)
         return found
 
     def p_value(self, outcome: Outcome) -> float | None:
         """Return the adjusted p-value of an outcome; None if nothing can be decided."""
-        return self.p_values.get(self._index(outcome))
+        return None if math.isnan(outcome.p_value) else self.p_values.get(self._index(outcome))
 
     def state(self, outcome: Outcome) -> State:
         """Return the state of one of the conditions."""
@@ -256,6 +266,11 @@ def _controls(control: Condition, condition: Condition) -> bool:
     )
 
 
+def _step(condition: Condition, values: Sequence[Value]) -> float:
+    """Return how far apart neighbouring values of a measure are: its own step, or that of its bounds."""
+    return max(condition.step, step_of(values))
+
+
 def _taken(value: Value, condition: Condition) -> float:
     """Return the number that stands for a value in a mean: of a bound, the end nearest to the threshold."""
     return value.nearest(condition.threshold) if isinstance(value, Bound) else float(value)
@@ -290,7 +305,7 @@ def outcome_on(claim: Claim, condition: Condition, sample: Sample) -> Outcome:
     if not values:
         return Outcome(claim, condition, NOTHING, missing=f"no seed has all runs of {condition.needs}")
     taken = [_taken(v, condition) for v in values]
-    estimate = over_seeds(taken, condition.within, step=condition.step)
+    estimate = over_seeds(taken, condition.within, step=_step(condition, values))
     return Outcome(claim, condition, estimate, values, sources=_sources(sample.values()))
 
 

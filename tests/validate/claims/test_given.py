@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig, make_member_config
+from theory import InputError
 from validate.claims import Claim, Condition, Needs, each, ledger
 from validate.claims.likeness import AMOUNTS, LOOKS
 from validate.claims.matching import GivenRuns
@@ -57,6 +58,13 @@ def test_how_a_run_was_looked_at_does_not_matter_and_how_long_it_was_is_told() -
     short = given(*members("emb-mlp", epochs=50)).match("emb-mlp", "")
     assert short is not None
     assert short.differences == ("training.epochs = 50 (study: 1000)",)
+
+
+def test_one_seed_observed_in_two_ways_is_refused() -> None:
+    """Taken as two seeds it would have an interval of no width."""
+    once, twice = (members("emb-mlp", evaluate_every=every)[0] for every in (1, 2))
+    with pytest.raises(InputError, match="one seed would count twice; name one of the two"):
+        given(once, twice)
 
 
 def test_the_nearest_runs_stand_for_a_study() -> None:

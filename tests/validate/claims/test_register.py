@@ -15,14 +15,16 @@ from validate.studies.shared import shared_runs
 
 # What has no control, and why: a window between two values of γ or on both sides of a number; a bound's
 # constant; the sign of a gain whose opposite another condition excludes; a skill, whose rival is its control;
-# two γ set against each other, of which one is the other's control; a form whose exactness is the claim;
-# tokens that stay apart, beside the rank that has a control; a gap of losses, whose rivals are the entropies;
-# a correlation, which has to beat that of shuffled text; how far run and prediction differ.
+# two γ set against each other, of which one is the other's control, as in a ratio of ranks; a form whose
+# exactness is the claim; tokens that stay apart, beside the rank that has a control; a gap of losses, whose
+# rivals are the entropies; a correlation, which has to beat that of shuffled text; how far run and prediction
+# differ.
 WITHOUT_CONTROL: dict[int, tuple[str, ...]] = {
     3: ("γ at which the bias changes sign",),
     6: ("skill of P^s − u over",),
     7: ("power of the weights' scale",),
     9: ("skill of eq. 14 as printed over",),
+    14: ("effective rank of",),
     16: ("log2 of the times to fit F_mem,1 over F_mem,2",),
     18: ("least excess of the bias",),
     19: ("largest left side over the bound", "power of q in", "that distance over the skewness term"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.validate.claims.synthetic import looks
+from tests.validate.claims.synthetic import looks, refined
 from tests.validate.figures.synthetic import PROVENANCE, make_observations, several
 from validate.claims import Claim, Finding, MissingRunsError, judge_claims, ledger
 from validate.claims.evidence import Evidence
@@ -32,7 +32,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
     folder = tmp_path_factory.mktemp("kept")
     for seed in SEEDS:
         for rate in (0.3, 0.8):
-            run = looks(rate, seed - SEEDS[0], small=rate > 0.55)
+            run = refined(looks(rate, seed - SEEDS[0], small=rate > 0.55))
             config = run.config.model_copy(update={"seed": seed})
             whole = replace(run, config=config, provenance=run.provenance | PROVENANCE)
             write_kept(whole, kept_file(NONE.study, None, config, folder))

@@ -32,6 +32,7 @@ from theory import (
     marginal_distribution,
     off_diagonal,
 )
+from theory.arrays import FloatArray
 from validate.bounds import Bound
 from validate.claims import ledger
 from validate.claims.measures import attention as of_attention
@@ -58,11 +59,18 @@ from validate.claims.measures.geometry import (
     skill,
 )
 from validate.claims.measures.outputs import greatest_foreign_mass, held_out_share, least_own_mass
-from validate.claims.measures.rivals import skill_over_best
+from validate.claims.measures.rivals import (
+    NEARNESS,
+    SAME_MAPPING,
+    nearness_within,
+    skill_over,
+    skill_over_best,
+)
 from validate.claims.measures.spectra import rank_left, rank_ratio
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import (
+    Tokens,
     from_counts,
     from_eq14,
     from_frozen_direction,
@@ -168,18 +176,28 @@ def test_the_width_is_fitted_on_the_other_seeds() -> None:
     assert found[2] < -10
 
 
-def test_the_width_of_two_is_that_of_the_other() -> None:
-    """Exactly: a fit to both would move towards the run that it judges."""
-    runs = [looks(0.8, 0, small=True, shape="eq. 14"), looks(0.8, 7, small=False)]
+def test_the_width_is_that_of_the_others() -> None:
+    """Exactly: a fit to all would move towards the run that it judges."""
+    runs = [
+        looks(0.8, 0, small=True, shape="eq. 14"),
+        looks(0.8, 7, small=False),
+        looks(0.8, 3, small=True, shape="distributions"),
+    ]
     found = explained_by_others_width({("", 0.8): runs})
     seen = [one.cosines(REASONING, early_epoch(one)) for one in runs]
-    for i, other in enumerate((1, 0)):
-        width = fit_width(TASK, REASONING, seen[other])
+    for i, own in enumerate(seen):
+        width = fit_width(TASK, REASONING, np.array([other for other in seen if other is not own]))
         predicted = cosine_matrix(eq14_embedding(TASK, REASONING, width=width))
-        by_hand = explained(off_diagonal(predicted), off_diagonal(seen[i]))
+        by_hand = explained(off_diagonal(predicted), off_diagonal(own))
         assert found[i] == pytest.approx(by_hand, rel=1e-12)
-        to_both = fit_width(TASK, REASONING, np.array(seen))
-        assert abs(to_both / width - 1) > 1e-3
+        to_all = fit_width(TASK, REASONING, np.array(seen))
+        assert abs(to_all / width - 1) > 1e-3
+
+
+def test_two_runs_are_too_few_to_fit_a_width_to_the_others() -> None:
+    """Both values would come from one pair of matrices."""
+    runs = [looks(0.8, seed, small=True, shape="eq. 14") for seed in (0, 1)]
+    assert all(math.isnan(float(value)) for value in explained_by_others_width({("", 0.8): runs}))  # type: ignore[arg-type]
 
 
 def test_explained_by_hand() -> None:
@@ -313,6 +331,35 @@ def test_rivals_do_as_well_where_only_distance_counts() -> None:
     line = dataclasses.replace(found, arrays=arrays)
     assert correlation(line, from_uniform, REASONING) > 0.9
     assert skill_over_best(line, from_uniform, REASONING) < -1
+
+
+def test_a_rival_knows_mappings_and_numbers_at_once() -> None:
+    """Anchors 2 and 4 of a table, 11 and 15 of a rule over ten: alike, unlike, and 4 of 10 apart."""
+    tokens = (2, 4, 11, 15)
+    found = np.zeros((4, 4))
+    found[np.triu_indices(4, 1)] = nearness_within(TASK, tokens)
+    expected = [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1 - 4 / 10], [0, 0, 0, 0]]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_prediction_no_better_than_both_guesses_together_has_no_skill() -> None:
+    """Each of the two by itself is far worse."""
+    found = looks(0.8, 0, small=True)
+    square = np.eye(len(TASK.anchors))
+    square[np.triu_indices(len(square), 1)] = nearness_within(TASK, TASK.anchors)
+    square = np.maximum(square, square.T)
+    ripple = np.sin(np.multiply.outer(range(len(square)), range(len(square))))
+    gram = np.eye(len(found.tokens))[: len(square)]
+    gram[:, : len(square)] = square + 0.01 * ripple
+    arrays = {"gram": np.stack([gram] * 3), "norms": np.ones((3, len(found.tokens)))}
+    made = dataclasses.replace(found, arrays=arrays)
+
+    def rippled(run: Observations, tokens: Tokens, epoch: int) -> FloatArray:
+        return square - 0.1 * ripple
+
+    for rival in (NEARNESS, SAME_MAPPING):
+        assert skill_over(made, rippled, rival, TASK.anchors) > 0.5
+    assert skill_over_best(made, rippled, TASK.anchors) < 0
 
 
 def test_eq14_draws_the_plane_better_than_a_line() -> None:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.validate.claims.synthetic import SCAN, TIMES, learning, losses, ramp, run
-from validate.bounds import Bound
+from theory import Task
+from validate.bounds import Bound, ends
+from validate.ceiling import order_blind_ceiling
 from validate.claims.measures.learning import (
     best_test_accuracy,
     bias_gap,
@@ -29,6 +31,7 @@ from validate.claims.measures.learning import (
     spike_at,
     trend,
     unlike,
+    unlike_learnable,
 )
 from validate.claims.measures.order import scrambled, spearman, spearman_step
 from validate.observe import NotObservedError, Observations
@@ -37,7 +40,9 @@ from validate.times import (
     chance_loss,
     curve,
     doublings,
+    doublings_range,
     early_epoch,
+    fitted_range,
     fitted_time,
     mean_over_run,
 )
@@ -91,11 +96,46 @@ def test_bias_is_the_difference_of_areas() -> None:
 
 
 def test_unlike_is_a_bound_where_one_is_not_fitted() -> None:
-    assert unlike(of(mem=ramp(8), rsn_train=ramp(2))) == pytest.approx(2)
-    assert unlike(of(mem=ramp(2), rsn_train=ramp(8))) == pytest.approx(2)
-    assert unlike(of(mem=NEVER, rsn_train=ramp(2.5))) == Bound(low=2)
-    assert unlike(of(mem=ramp(2.5), rsn_train=NEVER)) == Bound(low=2)
+    assert unlike(of(mem=NEVER, rsn_train=ramp(2.5))) == Bound(low=math.log2(10 / 3))
+    assert unlike(of(mem=ramp(2.5), rsn_train=NEVER)) == Bound(low=math.log2(10 / 3))
     assert math.isnan(unlike(of(mem=NEVER, rsn_train=NEVER)))
+
+
+def test_a_time_is_known_to_lie_between_two_evaluations() -> None:
+    """Memory between 7 and 8, reasoning between 1 and 2: 3.5 to 8 times later, whatever a line would say."""
+    found = of(mem=ramp(7.5), rsn_train=ramp(1.5), rsn_test=[0.5] * 11)
+    assert fitted_range(found, "mem") == Bound(7, 8)
+    assert fitted_range(found, "rsn_test") == 0
+    for late, early, sign in (("mem", "rsn_train", 1), ("rsn_train", "mem", -1)):
+        seen = doublings_range(found, late, early)
+        assert seen == Bound(*sorted((sign * math.log2(7 / 2), sign * 3.0)))
+        assert isinstance(seen, Bound)
+        assert seen.step == pytest.approx(3 - math.log2(7 / 2))
+        assert ends(seen)[0] < ends(doublings(found, late, early))[0] < ends(seen)[1]
+    assert unlike(found) == Bound(math.log2(7 / 2), 3.0)
+    assert math.isnan(ends(doublings_range(found, "mem", "rsn_test"))[0])
+
+
+def test_a_bound_from_one_side_has_the_step_of_the_end_that_is_known() -> None:
+    seen = doublings_range(of(mem=NEVER, rsn_train=ramp(2.5)), "mem", "rsn_train")
+    assert isinstance(seen, Bound)
+    assert seen.step == pytest.approx(math.log2(3 / 2))
+
+
+def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
+    """Of two orders of a pair, which are one input, a model without order gets little more than one right."""
+    pairs = Task(
+        keys=range(40, 60), reasoning_anchors=range(11, 14), memory_anchors=range(1, 6), n_anchors=2,
+        length=3, vocab_size=110,
+    )  # fmt: skip
+    ceiling = order_blind_ceiling(pairs)
+    assert ceiling is not None
+    assert 0.5 < ceiling < 0.7
+    half = ceiling / 2
+    memory = [0, 0, 0, 0.999 * half, half, *[0.45] * 6]
+    found = run(0.3, 0, {"mem": memory, "rsn_train": ramp(1.5)}, task=pairs)
+    assert ends(unlike_learnable(found)) == pytest.approx((math.log2(3 / 2), 2.0))
+    assert unlike(found) == Bound(low=math.log2(10 / 2))
 
 
 def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:
@@ -175,6 +215,20 @@ def test_crossover_is_found_in_noise() -> None:
     assert abs(np.mean(found) - 0.6) < 4 * error + 0.003  # pooling shifts it by a little
 
 
+def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> None:
+    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
+    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
+    assert ends(least_lead(seed)) == (-math.inf, math.log2(8 / 2))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 9])
+def test_scrambled_changes_the_distances_of_three_things_and_more(n: int) -> None:
+    order = scrambled(n)
+    assert sorted(order.tolist()) == list(range(n))
+    apart = np.abs(np.subtract.outer(order, order))
+    assert (apart != np.abs(np.subtract.outer(np.arange(n), np.arange(n)))).any()
+
+
 @pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
 def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
     order = scrambled(n)
@@ -214,7 +268,7 @@ def test_rates_that_learned_nothing_say_nothing() -> None:
         ("good", 0.3): run(0.3, 0, learning(small=False)),
         ("good", 0.8): run(0.8, 0, learning(small=True)),
     }
-    assert least_lead(seed) == pytest.approx(math.log2(8 / 2.5))
+    assert least_lead(seed) == Bound(math.log2(7 / 3), math.log2(8 / 2))
     assert least_gain(seed) > 0.5
     silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
     assert math.isnan(least_lead(silent))

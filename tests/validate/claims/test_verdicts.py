@@ -22,10 +22,10 @@ from validate.claims.presentation import (
     to_json,
     untested,
 )
-from validate.claims.statements import Measure, Sample, each, each_seed, with_control
+from validate.claims.statements import Measure, Sample, each, each_seed, note, with_control
 from validate.claims.verdicts import Outcome
 from validate.observe import NotObservedError
-from validate.stats import estimate_text, number
+from validate.stats import estimate_text, number, t_test
 
 NEEDS = Needs("study", (0.8,))
 MET, UNMET, OPEN, UNDEFINED, MISSING = "met", "unmet", "open", "undefined", "missing"
@@ -179,16 +179,25 @@ def test_two_seeds_decide_only_far_beyond_the_threshold() -> None:
 
 
 def test_equal_values_of_a_measure_that_takes_steps_are_not_certain() -> None:
-    """Three times 0.75, above 0.5: certain without steps, nearly so with small ones, open with steps of 1."""
+    """Three times 0.75, above 0.5: open without steps and with steps of 1, nearly certain with small ones."""
     values: list[Value] = [0.75, 0.75, 0.75]
     states = {}
     for step in (0.0, 0.01, 1.0):
         made = finding(replace(of_values(values, threshold=0.5), step=step))
         states[step] = made.state(made.outcomes[0]), made.p_value(made.outcomes[0])
-    assert states[0.0] == ("holds", 0.0)
+    assert states[0.0] == ("undecided", None)
     assert states[0.01][0] == "holds"
     assert states[1.0][0] == "undecided"
     assert 0 < (states[0.01][1] or 0) < 0.05 < (states[1.0][1] or 0)
+
+
+def test_seeds_between_the_same_evaluations_agree_no_closer_than_these() -> None:
+    """Three times between 2 and 3: above 1.5 only if it is said how far apart they can be."""
+    coarse, silent = (finding(of_values([Bound(2, 3, step)] * 3, threshold=1.5)) for step in (0.4, 0.0))
+    assert (coarse.verdict, silent.verdict) == ("holds", "undecided")
+    found = coarse.outcomes[0]
+    assert found.estimate.mean == 2
+    assert found.p_value == pytest.approx(t_test([2, 2, 2], 1.5, step=0.4))
 
 
 def test_a_claim_in_part_says_which() -> None:
@@ -243,6 +252,18 @@ def test_a_family_of_conditions_at_one_setting_is_corrected_for_its_number() -> 
     assert apart.p_value(apart.outcomes[0]) == pytest.approx(p_value)
 
 
+@pytest.mark.parametrize("nothing", [[1.2], [math.nan, 1.2, 1.3], [Bound(low=0.9), 1.2, 1.3]])
+def test_what_nothing_can_be_decided_on_counts_in_its_family(nothing: list[Value]) -> None:
+    """Else more seeds of one condition would change the verdict on another."""
+    alone = finding(of_values([1.1, 1.2, 1.25, 1.1]))
+    p_value = alone.p_value(alone.outcomes[0])
+    assert p_value is not None
+    both = finding(of_values([1.1, 1.2, 1.25, 1.1]), of_values(nothing, "control"))
+    assert [both.p_value(outcome) for outcome in both.outcomes] == [pytest.approx(2 * p_value), None]
+    noted = finding(of_values([1.1, 1.2, 1.25, 1.1]), note("x", lambda _: nothing, NEEDS))
+    assert noted.p_value(noted.outcomes[0]) == pytest.approx(p_value)
+
+
 def test_one_seed_and_values_on_the_threshold_decide_nothing() -> None:
     assert finding(of_values([5.0])).verdict == "undecided"
     assert finding(of_values([1.0, 1.0, 1.0])).verdict == "undecided"
@@ -263,6 +284,9 @@ AT_LEAST, AT_MOST = Bound(low=1.3), Bound(high=1.3)
         ([Bound(low=0.7), 1.4, 1.4], "undecided"),
         ([Bound(high=0.7), Bound(high=0.6), 0.65], "fails"),
         ([Bound(0.2, 0.5), Bound(0.2, 0.45), 0.48], "fails"),
+        # The first may be 10, and the mean above 1 with it.
+        ([Bound(low=1.1), -0.5, -0.6, -0.4, -0.5], "undecided"),
+        ([Bound(high=0.9), 1.9, 2.0, 2.1, 2.0], "undecided"),
         ([AT_LEAST, math.nan, 1.4], "undefined"),
         ([AT_LEAST], "undecided"),
     ],

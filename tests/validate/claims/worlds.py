@@ -104,7 +104,11 @@ def optimisers(holds: bool) -> Any:
     def build(variant: str, rate: float, seed: int) -> Observations:
         same = holds and variant == "adamw"
         small = same or rate > 0.55
-        return looks(rate, seed, small=small)
+        found = looks(rate, seed, small=small)
+        # The two γ draw their weights for themselves.
+        kind = "distributions" if small else "random"
+        own = of_embeddings(["random", kind, kind], seed + 50 * (rate > 0.55))
+        return replace(found, arrays=found.arrays | own)
 
     return world(build)
 
@@ -114,7 +118,7 @@ def shuffled(holds: bool) -> Any:
 
     def build(variant: str, rate: float, seed: int) -> Observations:
         kind = "distributions" if holds or variant == "plain" else "random"
-        arrays = of_embeddings(["random", kind, kind], seed)
+        arrays = of_embeddings(["random", kind, kind], seed + 100 * (variant == "plain"))
         return run(rate, seed, learning(small=variant == "plain" or not holds), arrays=arrays)
 
     return world(build)
@@ -152,9 +156,9 @@ def composition(holds: bool) -> Any:
     """The held-out pair is composed at 0.8 and copies its mirror pair at 0.5; or the other way round."""
 
     def build(_: str, rate: float, seed: int) -> Observations:
-        shares = np.zeros((len(EPOCHS), 21))
+        shares = np.full((len(EPOCHS), 21), 1e-4 * seed)
         composes = (rate > 0.55) is holds
-        shares[:, [10, 13] if composes else [14, 20]] = [0.9 + 0.01 * seed, 0.1 - 0.01 * seed]
+        shares[:, [10, 13] if composes else [14, 20]] = [0.9 + 0.01 * seed, 0.1 - 0.02 * seed]
         return run(rate, seed, learning(small=True), arrays={"held_out_deviations": shares})
 
     return world(build)

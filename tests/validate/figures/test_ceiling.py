@@ -12,7 +12,7 @@ from sim.config.task_files import as_task
 from tests.validate.figures.synthetic import MEMORIES, RANGES, several
 from theory import Task, draw_tables, enumerate_population, labels_of
 from theory.task.task import task_from_dict
-from validate.figures.ceiling import _most_frequent, order_blind_ceiling
+from validate.ceiling import _most_frequent, order_blind_ceiling
 from validate.figures.paper import FIGURES, draw_figure
 from validate.observe import kept
 

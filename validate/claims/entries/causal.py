@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from validate.claims.entries.embedding import BETTER, HALF_THE_VARIANCE, SKILL
-from validate.claims.entries.learning import ONE_DOUBLING, TENTH
+from validate.claims.entries.learning import ONE_DOUBLING, TENTH, accuracy_step
 from validate.claims.measures.causal import (
     beyond_rivals,
     follows_own_labels,
@@ -28,7 +28,7 @@ from validate.claims.statements import (
     with_control,
 )
 from validate.stats import ANY, COSINE, SHARE, SIZE
-from validate.times import HALF, doublings
+from validate.times import HALF, doublings_range
 
 
 def _runs(*variants: str) -> Needs:
@@ -67,6 +67,7 @@ _SHUFFLED = (
             SHARE,
             f"{TENTH}: no rule is left, in the time in which the plain run learns it",
             _runs("shuffled"),
+            step=accuracy_step("causal"),
         ),
         "with its labels it is learned",
         needs=_runs("plain"),
@@ -113,10 +114,11 @@ _FROZEN = (
         SHARE,
         "half of the held-out sums",
         _runs("frozen"),
+        step=accuracy_step("causal"),
     ),
     Condition(
         f"log2 of the times to fit memory over reasoning test, {_PREDICTED}",
-        each(lambda run: doublings(run, "mem", "rsn_test")),
+        each(lambda run: doublings_range(run, "mem", "rsn_test")),
         ">=",
         1.0,
         ANY,

@@ -134,7 +134,7 @@ def _cliff() -> tuple[Condition, ...]:
     )
     construction = Condition(
         "the same for the construction on drawn reasoning sequences, paper's task, ε = 0.001",
-        each_draw(partial(construction_mass, kind="reasoning")),
+        once(partial(construction_mass, 0, "reasoning")),
         "<=",
         1.0,
         SIZE,
@@ -150,7 +150,7 @@ def _cliff() -> tuple[Condition, ...]:
         *with_control(
             construction,
             "memory sequences are not tagged",
-            measure=each_draw(partial(construction_mass, kind="memory")),
+            measure=once(partial(construction_mass, 0, "memory")),
             what="the same on drawn memory sequences",
         ),
         note(

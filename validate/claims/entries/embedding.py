@@ -17,6 +17,7 @@ from validate.claims.measures.geometry import (
     plane_order,
     share_of_fall,
 )
+from validate.claims.measures.order import spearman_step
 from validate.claims.settings import (
     EMB_MLP,
     TRANSFORMERS,
@@ -58,6 +59,10 @@ def _memory_cosine(run: Observations, when: object = early_epoch) -> float:
     return mean_cosine(run, run.task.memory_anchors, when)  # type: ignore[arg-type]
 
 
+_RANKS = {"keys": spearman_step(100 * 99 // 2), "reasoning anchors": spearman_step(10 * 9 // 2)}
+"""The step of Spearman's correlation over all pairs of the paper's keys, and of its reasoning anchors."""
+
+
 def at_small_alone(
     study: str,
     what: str,
@@ -66,10 +71,11 @@ def at_small_alone(
     threshold: float,
     within: tuple[float, float],
     reason: str,
+    step: float = 0.0,
 ) -> tuple[Condition, Condition]:
     """Return a condition on the runs at γ = 0.8 that learned, and its control: the same at γ = 0.3."""
     measure, small = each(if_learned(function)), Needs(study, (SMALL,))
-    condition = Condition(what, measure, relation, threshold, within, reason, small)
+    condition = Condition(what, measure, relation, threshold, within, reason, small, step=step)
     return with_control(condition, _AT_LARGE, needs=Needs(study, (LARGE,)))
 
 
@@ -85,6 +91,7 @@ def _arranged(study: str) -> tuple[Condition, ...]:
             -0.9,
             COSINE,
             "the cosine falls almost without exception; P^s − u gives −0.99",
+            step=_RANKS["reasoning anchors"],
         )
         conditions += at_small_alone(
             study,
@@ -135,6 +142,7 @@ def _order(study: str) -> tuple[Condition, ...]:
             0.5,
             COSINE,
             "half-way between no order and a perfect one; P^s − u gives 0.7 for keys, 0.9 for anchors",
+            step=_RANKS[group],
         )
         late = of_run(partial(plane_order, group=group, when=last_epoch))
         conditions.append(note(f"the same at the end, {group}", late, Needs(study, (SMALL,))))
@@ -170,6 +178,7 @@ def _orthogonal(setup: Setup) -> tuple[Condition, ...]:
             COSINE,
             "half-way between no order, tokens taken as independent, and a perfect one",
             needs,
+            step=_RANKS["reasoning anchors"],
         )
         conditions += with_control(order, seen, needs=small)
         if setup is not EMB_MLP:

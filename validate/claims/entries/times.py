@@ -14,6 +14,8 @@ from validate.claims.statements import ALL_VARIANTS, Claim, Condition, Needs, ea
 from validate.stats import SHARE
 
 R_SQUARED = (float("-inf"), 1.0)
+_SUM = 1 / 100
+"""The share of one held-out input: a pair that is one input in both orders, with each of 100 keys."""
 _RATES = {"optimisers": ("adamw", (0.3, 0.5, 0.8)), "learning-times": ("adamw-slow", (0.6,))}
 
 
@@ -37,6 +39,7 @@ def _times(study: str) -> tuple[Condition, ...]:
         SHARE,
         TENTH,
         needs,
+        step=1 / 18,  # Three data sets at each of six settings, in both studies.
     )
     control = with_control(
         reached,
@@ -59,6 +62,7 @@ def _matched(study: str) -> tuple[Condition, ...]:
             SHARE,
             TENTH,
             Needs(study, (rate,), (variant,)),
+            step=_SUM,
         )
         for rate in rates
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.claims.entries.learning import DIFFERENCE, ONE_DOUBLING, TENTH
+from validate.claims.entries.learning import DIFFERENCE, ONE_DOUBLING, TENTH, accuracy_step
 from validate.claims.measures.geometry import memory_gap
 from validate.claims.measures.learning import (
     bias_gap,
@@ -35,7 +35,7 @@ from validate.claims.statements import (
     with_control,
 )
 from validate.stats import ANY, SHARE, SIZE
-from validate.times import HALF, doublings
+from validate.times import HALF, doublings_range
 
 
 def _window_first(variant: str) -> tuple[Condition, ...]:
@@ -51,7 +51,7 @@ def _window_first(variant: str) -> tuple[Condition, ...]:
     )
     earlier = Condition(
         "log2 of the times to fit F_mem,1 over F_mem,2",
-        each(lambda run: doublings(run, "mem1", "mem2")),
+        each(lambda run: doublings_range(run, "mem1", "mem2")),
         ">=",
         1.0,
         ANY,
@@ -135,6 +135,7 @@ def _noise() -> tuple[Condition, ...]:
         SHARE,
         f"{TENTH}, in as many steps as the task without noise is given",
         Needs("emb-mlp-noise", (SMALL,)),
+        step=accuracy_step("emb-mlp-noise"),
     )
     control = with_control(
         condition,

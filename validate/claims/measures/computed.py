@@ -195,7 +195,8 @@ def construction_mass(seed: int, kind: str) -> float:
     """Return the greatest mass outside the window over ε of the construction for the paper's task.
 
     Over sequences of one kind, "reasoning" or "memory", forty for every key position but the last, where the
-    window ends the sequence and positions alone would do.
+    window ends the sequence and positions alone would do. Every draw has the same: the construction sees
+    which tokens are reasoning anchors, not which they are.
     """
     task = Task.paper()
     anchors = task.reasoning_anchors if kind == "reasoning" else task.memory_anchors

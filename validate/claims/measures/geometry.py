@@ -141,7 +141,8 @@ def explained_by_others_width(sample: Sample) -> list[Value]:
     """Return for each run the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
     1 − Σ(predicted − observed)² / Σ(observed − mean)²; its width is fitted to the other seeds' cosines, so
-    that no run is judged by a fit to itself. NaN for a single run, and for one that learned nothing.
+    that no run is judged by a fit to itself. NaN for fewer than three runs, since the values of two come from
+    one pair of matrices, and for a run that learned nothing.
     """
     (runs,) = sample.values()
     tokens = runs[0].task.reasoning_anchors
@@ -149,8 +150,8 @@ def explained_by_others_width(sample: Sample) -> list[Value]:
     found: list[Value] = []
     for i, matrix in enumerate(matrices):
         others = [m for j, m in enumerate(matrices) if j != i]
-        if not others:
-            return [math.nan]
+        if len(others) < 2:
+            return [math.nan] * len(runs)
         width = fit_width(runs[0].task, tokens, np.array(others))
         predicted = cosine_matrix(eq14_embedding(runs[0].task, tokens, width=width))
         share = explained(off_diagonal(predicted), off_diagonal(matrix))

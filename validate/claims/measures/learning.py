@@ -11,24 +11,35 @@ from scipy.optimize import isotonic_regression
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
 from validate.bounds import Bound, Value, between, ends, greatest, least, magnitude
+from validate.ceiling import order_blind_ceiling
 from validate.claims.measures.order import spearman
 from validate.claims.statements import LARGE, SMALL, Seed
 from validate.observe import Observations
 from validate.times import (
+    HALF,
     bias,
     chance_loss,
     curve,
-    doublings,
+    doublings_range,
+    fitted_range,
     fitted_time,
     has_learned,
     is_fitted,
+    log_ratio,
     mean_over_run,
 )
 
 
 def unlike(run: Observations) -> Value:
     """Return how many doublings lie between fitting memory and reasoning; NaN if neither is fitted."""
-    return magnitude(doublings(run, "mem", "rsn_train"))
+    return magnitude(doublings_range(run, "mem", "rsn_train"))
+
+
+def unlike_learnable(run: Observations) -> Value:
+    """Return the same where memory counts as fitted at half of what a model without order can learn of it."""
+    ceiling = order_blind_ceiling(run.task)
+    level = HALF * (1.0 if ceiling is None else ceiling)
+    return magnitude(log_ratio(fitted_range(run, "mem", level), fitted_range(run, "rsn_train")))
 
 
 def highest_test_accuracy(run: Observations) -> float:
@@ -58,7 +69,7 @@ def matched_test_accuracy(run: Observations) -> float:
 
 
 def matched_range(run: Observations) -> Value:
-    """Return between which values that accuracy lies if nothing is known between two evaluations."""
+    """Return between which values that accuracy lies if it only rises between two evaluations."""
     time = fitted_time(run, "rsn_train")
     if isinstance(time, Bound):
         return math.nan
@@ -74,7 +85,7 @@ def matched_rise(seed: Seed) -> float:
 
 
 def least_matched_rise(seed: Seed) -> float:
-    """Return by how much it is higher at least, whatever the accuracies were between evaluations."""
+    """Return by how much it is higher at least, if accuracies only rise between two evaluations."""
     by = {rate: ends(matched_range(run)) for (_, rate), run in seed.items()}
     return by[SMALL][0] - by[LARGE][1]
 
@@ -126,13 +137,19 @@ def learned_variants(seed: Seed) -> list[str]:
 
 
 def least_lead(seed: Seed) -> Value:
-    """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned."""
-    return least(doublings(seed[v, SMALL], "mem", "rsn_test") for v in learned_variants(seed))
+    """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned.
+
+    A variant that fitted neither by its end may have any.
+    """
+    found = [doublings_range(seed[v, SMALL], "mem", "rsn_test") for v in learned_variants(seed)]
+    return least(Bound() if math.isnan(ends(value)[0]) else value for value in found)
 
 
 def greatest_lead_at_large(seed: Seed) -> Value:
     """Return the greatest doublings of memory over reasoning test at γ = 0.3, where either was fitted."""
-    return greatest(doublings(run, "mem", "rsn_test") for (_, rate), run in seed.items() if rate == LARGE)
+    return greatest(
+        doublings_range(run, "mem", "rsn_test") for (_, rate), run in seed.items() if rate == LARGE
+    )
 
 
 def least_gain(seed: Seed) -> float:

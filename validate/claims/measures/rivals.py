@@ -41,9 +41,22 @@ def nearness(task: Task, tokens: Tokens) -> FloatArray:
     return -distances(tokens)
 
 
+def nearness_within(task: Task, tokens: Tokens) -> FloatArray:
+    """Return both at once: 0 across mappings, 1 in a table, 1 − |i − j|/n in a rule with anchors over n."""
+    near = np.zeros(len(tokens) * (len(tokens) - 1) // 2)
+    for mapping in task.mappings:
+        span = max(mapping.anchors) - min(mapping.anchors) + 1
+        own = off_diagonal(
+            np.array([[float(a in mapping.anchors and b in mapping.anchors) for b in tokens] for a in tokens])
+        )
+        near += own * (1.0 if mapping.is_table else 1 - distances(tokens) / span)
+    return near
+
+
 NEARNESS = Rival("−|i − j|", nearness)
 SAME_MAPPING = Rival("same mapping or not", same_mapping)
-RIVALS = (NEARNESS, SAME_MAPPING)
+NEARNESS_WITHIN = Rival("same mapping, and −|i − j| in it", nearness_within)
+RIVALS = (NEARNESS, SAME_MAPPING, NEARNESS_WITHIN)
 """The guesses with a shape. They have no scale of their own, so that both sides are scaled to fit. A guess
 that is the same for all pairs, as one distribution P̄ for every token, has no shape: ``skill_over_mean``."""
 

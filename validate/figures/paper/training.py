@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import InputError
+from validate.ceiling import order_blind_ceiling
 from validate.claims.statements import LARGE, SMALL
-from validate.figures.ceiling import order_blind_ceiling
 from validate.figures.context import about, missing_rates, model_name
 from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
 from validate.figures.panels.spikes import LossSpikes, learning_rate
