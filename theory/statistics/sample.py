@@ -42,7 +42,7 @@ def token_label_counts(
 def token_label_matrix(
     sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
-    r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (Section 4 of the theory).
+    r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (eq. 5; eq. 4 for finite data).
 
     Every sequence counts as often as it holds s. Parameters and errors are those of
     ``token_label_counts``; the result has shape (vocab_size, vocab_size), float64, and its rows sum

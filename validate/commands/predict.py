@@ -121,7 +121,7 @@ def print_prediction(prediction: Prediction) -> None:
     from validate.terminal.tables import print_table, tell
 
     header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]
-    print_table("label distributions of the training data (eq. 7, 8, 23-25)", header, prediction.token_rows())
+    print_table("label distributions of the training data (eq. 7, 8, 21-25)", header, prediction.token_rows())
     header = ["anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart"]
     print_table("predicted cosine similarity, all pairs", header, prediction.cosine_rows())
     for sentence in [*prediction.notes(), *prediction.left_out()]:
