@@ -67,8 +67,8 @@ class TrainingConfig(Section):
     epochs: Count = tagged("chosen", 100)
     """Passes over the training set (the paper's length is 1000)."""
     patience: float = tagged("chosen", 0.0, ge=0, le=100)
-    """Ends the run once Σ learning rate has doubled so often since a training set was last fitted (accuracy
-    0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
+    """Ends the run once Σ learning rate has doubled this many times since a training set was last fitted
+    (accuracy 0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
     batch_size: Count | Literal["full"] = tagged("paper", 100)
     """Sequences per step, or "full"."""
     optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")

@@ -120,6 +120,16 @@ def test_only_what_a_study_defines_can_be_made(kept: Path) -> None:
     assert not Evidence(folder=kept).can_make(Needs("no-such-study", (0.8,)))
 
 
+def test_a_seed_that_is_not_kept_can_be_made(kept: Path) -> None:
+    def more(name: str) -> Study:
+        return Study(name, "test", {None: tiny_config().model_copy(update={"seeds": (0, 1, 5)})})
+
+    needs = Needs("emb-mlp", (0.8,))
+    assert Evidence(folder=kept, load=tiny_study).has(needs)
+    assert not Evidence(folder=kept, load=tiny_study).can_make(needs)
+    assert Evidence(folder=kept, load=more).can_make(needs)
+
+
 def test_the_ledger_asks_for_runs_that_its_studies_define() -> None:
     """But for γ = 0.5, which two settings that claims 13 and 25 are judged at do not have."""
     nothing_kept = Evidence(folder=None)
