@@ -32,6 +32,7 @@ from validate.claims.measures.learning import (
     trend,
     unlike,
     unlike_learnable,
+    unlike_range,
 )
 from validate.claims.measures.order import scrambled, spearman, spearman_step
 from validate.observe import NotObservedError, Observations
@@ -96,8 +97,11 @@ def test_bias_is_the_difference_of_areas() -> None:
 
 
 def test_unlike_is_a_bound_where_one_is_not_fitted() -> None:
-    assert unlike(of(mem=NEVER, rsn_train=ramp(2.5))) == Bound(low=math.log2(10 / 3))
-    assert unlike(of(mem=ramp(2.5), rsn_train=NEVER)) == Bound(low=math.log2(10 / 3))
+    assert unlike(of(mem=ramp(8), rsn_train=ramp(2))) == pytest.approx(2)
+    assert unlike(of(mem=ramp(2), rsn_train=ramp(8))) == pytest.approx(2)
+    for late, early in ((NEVER, ramp(2.5)), (ramp(2.5), NEVER)):
+        assert unlike(of(mem=late, rsn_train=early)) == Bound(low=2)
+        assert unlike_range(of(mem=late, rsn_train=early)) == Bound(low=math.log2(10 / 3))
     assert math.isnan(unlike(of(mem=NEVER, rsn_train=NEVER)))
 
 
@@ -112,7 +116,7 @@ def test_a_time_is_known_to_lie_between_two_evaluations() -> None:
         assert isinstance(seen, Bound)
         assert seen.step == pytest.approx(3 - math.log2(7 / 2))
         assert ends(seen)[0] < ends(doublings(found, late, early))[0] < ends(seen)[1]
-    assert unlike(found) == Bound(math.log2(7 / 2), 3.0)
+    assert unlike_range(found) == Bound(math.log2(7 / 2), 3.0)
     assert math.isnan(ends(doublings_range(found, "mem", "rsn_test"))[0])
 
 
@@ -135,7 +139,7 @@ def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
     memory = [0, 0, 0, 0.999 * half, half, *[0.45] * 6]
     found = run(0.3, 0, {"mem": memory, "rsn_train": ramp(1.5)}, task=pairs)
     assert ends(unlike_learnable(found)) == pytest.approx((math.log2(3 / 2), 2.0))
-    assert unlike(found) == Bound(low=math.log2(10 / 2))
+    assert unlike_range(found) == Bound(low=math.log2(10 / 2))
 
 
 def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:

@@ -10,8 +10,8 @@ from validate.claims.measures.learning import (
     matched_rise,
     matched_test_accuracy,
     trend,
-    unlike,
     unlike_learnable,
+    unlike_range,
 )
 from validate.claims.measures.order import spearman_step
 from validate.claims.settings import EMB_MLP, NONE, NORMED, PRE, TRANSFORMERS, at, of
@@ -50,7 +50,7 @@ def memorises(study: str) -> tuple[Condition, ...]:
     """Return what claim 1 asks of a study: at γ = 0.3 both training sets fitted alike, the test set not."""
     large, small = Needs(study, (LARGE,)), Needs(study, (SMALL,))
     what = "|log2| of the times to fit memory and reasoning train"
-    alike = Condition(what, each(unlike), "<=", 1.0, SIZE, ONE_DOUBLING, large)
+    alike = Condition(what, each(unlike_range), "<=", 1.0, SIZE, ONE_DOUBLING, large)
     what = "highest reasoning test accuracy, a lower bound until reasoning train is fitted"
     reason = f"{TENTH}; ten times chance"
     step = accuracy_step(study)

@@ -20,6 +20,7 @@ from validate.times import (
     bias,
     chance_loss,
     curve,
+    doublings,
     doublings_range,
     fitted_range,
     fitted_time,
@@ -32,6 +33,11 @@ from validate.times import (
 
 def unlike(run: Observations) -> Value:
     """Return how many doublings lie between fitting memory and reasoning; NaN if neither is fitted."""
+    return magnitude(doublings(run, "mem", "rsn_train"))
+
+
+def unlike_range(run: Observations) -> Value:
+    """Return between which values that lies, by the evaluations alone."""
     return magnitude(doublings_range(run, "mem", "rsn_train"))
 
 
