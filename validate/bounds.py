@@ -59,7 +59,8 @@ def magnitude(value: Value) -> Value:
     low, high = ends(value)
     if low <= 0 <= high:
         return between(0.0, max(-low, high), step_of([value]))
-    return between(*sorted((abs(low), abs(high))), step_of([value]))
+    smaller, larger = sorted((abs(low), abs(high)))
+    return between(smaller, larger, step_of([value]))
 
 
 def least(values: Iterable[Value]) -> Value:
