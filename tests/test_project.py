@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -66,6 +67,16 @@ def test_public_names_exist(package: str) -> None:
     assert len(set(module.__all__)) == len(module.__all__)
     assert dir(module) == sorted(module.__all__)
     assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+@pytest.mark.parametrize("package", ["theory", "sim", "validate"])
+def test_public_functions_that_refuse_say_when(package: str) -> None:
+    """In a section "Raises" of their own."""
+    module = __import__(package)
+    found = (inspect.unwrap(getattr(module, name)) for name in module.__all__)
+    refusing = [f for f in found if inspect.isfunction(f) and "raise InputError" in inspect.getsource(f)]
+    assert len(refusing) > 3
+    assert [f.__name__ for f in refusing if "Raises" not in (f.__doc__ or "")] == []
 
 
 @pytest.mark.slow

@@ -173,6 +173,21 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
 
     The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
     are all equal, so that their prediction ranks nothing.
+
+    Parameters
+    ----------
+    predicted, observed : array_like, of one shape (..., n)
+        Cosines of n pairs; NaN where one is undefined.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (...)
+        "pearson", "spearman", "rmse" and "largest_error".
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, there is no pair, or an entry is infinite.
     """
     p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
     if p.shape != o.shape or p.ndim == 0 or p.size == 0:

@@ -248,7 +248,19 @@ class MemberConfig(Settings):
 
 
 def make_run_config(data: dict[str, Any]) -> RunConfig:
-    """Build a run configuration from plain data, such as a TOML file holds."""
+    """Build a run configuration from plain data, such as a TOML file holds.
+
+    Parameters
+    ----------
+    data : dict
+        The keys of ``RunConfig``: ``init_rates``, ``seeds``, ``task``, and the sections ``model``, ``data``
+        and ``training`` as dictionaries; what is left out has its default.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown, or a value is not allowed; the message names it and the remedy.
+    """
     return RunConfig(**_with_text_keys(data))
 
 

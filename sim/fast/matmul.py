@@ -91,6 +91,11 @@ def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
         Rows of the activations.
     widths : tuple of int
         The model's consecutive widths, e.g. (d_m, d_f, d).
+
+    Raises
+    ------
+    InputError
+        If there is no product, or the sizes do not fit into memory.
     """
     if len(widths) < 2:
         raise InputError("widths", widths, "no product", "give two or more")

@@ -148,7 +148,13 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def model_of(section: ModelSection) -> Model[ModelSection]:
-    """Return the model of a section."""
+    """Return the model of a section of a configuration: its tensors and its logits.
+
+    Raises
+    ------
+    InputError
+        If it is no model's section.
+    """
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "no model's section", "give e.g. EmbMLPConfig()")
     made: Model[ModelSection] = _class(section.implementation)(section)

@@ -24,7 +24,21 @@ def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]
 
 @checked
 def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
-    """Return the standard deviation that a tensor is drawn with: mostly d_in^-γ; 0 if it is constant."""
+    """Return the standard deviation that a tensor is drawn with: mostly d_in^-γ; 0 if it is constant.
+
+    Parameters
+    ----------
+    member : MemberConfig
+    name : str
+        A tensor of its model, as in snapshots: "W_emb", "0.W_Q".
+    vocab_size : int
+        d.
+
+    Raises
+    ------
+    InputError
+        If the model has no such tensor.
+    """
     specs = tensor_specs(member, vocab_size)
     if name not in specs:
         raise unknown_key("name", name, specs)
@@ -42,6 +56,23 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
 
     A member's draw depends on its seed alone, not on the other members. It is made in float64 and rounded,
     so that float32 and float64 runs start at the same point.
+
+    Parameters
+    ----------
+    members : sequence of MemberConfig
+        At least one; alike but for γ and seed.
+    vocab_size : int
+        d.
+
+    Returns
+    -------
+    dict of str to Tensor
+        Each of shape (members, *shape).
+
+    Raises
+    ------
+    InputError
+        If there are no members.
     """
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")

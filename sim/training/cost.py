@@ -50,7 +50,17 @@ Remaining = tuple[MemberConfig, int]
 
 @checked
 def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Kernels = "auto") -> Cost:
-    """Return what training a whole configuration will cost; see ``cost_of_runs``."""
+    """Return what training a whole configuration will cost, from a few steps on this machine.
+
+    Parameters
+    ----------
+    config : RunConfig
+    workers : int
+        Runs at a time.
+    device : str, optional
+        "cpu", or "cuda", where all members train together.
+    kernels : {"auto", "torch", "compiled"}, optional
+    """
     runs = [(member, config.training.epochs) for member in config.members()]
     return cost_of_runs(runs, Execution(device=device, kernels=kernels, workers=workers))
 

@@ -99,6 +99,14 @@ def blow_up_bound(
     a = b = c this is 1/(sa). Equality holds if the matrices lie along C's top singular pair. [derived]
     Under weight decay λ the bound T becomes :math:`-\ln(1 - \lambda T)/\lambda`, infinite from λ = 1/T on.
 
+    Parameters
+    ----------
+    C : array_like, shape (d, d)
+        The token-label matrix.
+    initial : EmbMLPParameters
+    weight_decay : float, optional
+        λ.
+
     Returns
     -------
     float

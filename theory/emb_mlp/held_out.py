@@ -49,6 +49,17 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
 
     On the frozen rung at late times B is C K with K = (W1 W2)ᵀ W1 W2, and in wide networks K is a multiple of
     the identity: give C.
+
+    Parameters
+    ----------
+    population : CountPopulation
+    B : array_like, shape (d, d)
+        What a token adds to the logits, a row for each token.
+
+    Returns
+    -------
+    dict of str to float
+        By the names of the population's data sets; ties count as the first of the labels.
     """
     d = population.vocab_size
     matrix = np.asarray(check_shape("B", B, (d, d)), np.float64)

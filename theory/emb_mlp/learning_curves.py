@@ -54,7 +54,7 @@ class LearningCurves:
     steps_per_epoch: int
 
     def half_times(self, name: str) -> Float64[FloatArray, " n_starts"]:
-        """Return after how many steps each start's accuracy first passes one half; ∞ where it never does."""
+        """Return after how many steps each start's accuracy first reaches one half; ∞ where it never does."""
         return np.array([first_passage(self.steps, row, HALF) for row in self._accuracy(name)])
 
     def half_time(self, name: str) -> float:

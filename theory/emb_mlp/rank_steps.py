@@ -136,6 +136,20 @@ def escape_dose(
     r"""Return ∫ s dt that a drive s uᵀw needs to bring ‖u W_emb‖ up to a threshold.
 
     The flow restricted to one mode is the coupled flow of a vocabulary of one token with C = 1.
+
+    Parameters
+    ----------
+    initial : EmbMLPParameters
+        The initial weights.
+    u, w : ndarray, shape (d,)
+        The drive's unit vectors, on the side of the tokens and of the labels.
+    threshold : float
+        The length of u W_emb at which the mode counts as escaped.
+
+    Returns
+    -------
+    float
+        The time for s = 1; 0 if the mode starts beyond the threshold, infinite if it never grows.
     """
     d = (len(initial.W_emb),)
     mode = EmbMLPParameters(*_one_mode(initial, check_shape("u", u, d), check_shape("w", w, d)))

@@ -70,6 +70,11 @@ def cosine_errors(
     Returns
     -------
     ndarray, shape (number of times of ``trajectory``,)
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two tokens, or the times of the two differ.
     """
     listed = check_tokens("tokens", tokens, reference.W_emb.shape[1]).tolist()
     n = len(trajectory.times)

@@ -32,7 +32,22 @@ from theory.layer_norm import layer_norm, norm_slope
 def signed_cosine(
     cosine: Annotated[Real[ArrayLike, "*shape"], Entries(undefined=True)],
 ) -> Float64[FloatArray, "*shape"]:
-    """Return the expected cosine of the signs of two Gaussian rows of a given cosine."""
+    """Return the expected cosine of the signs of two Gaussian rows of a given cosine: 2 arcsin(ρ)/π.
+
+    Parameters
+    ----------
+    cosine : array_like, of any shape
+        ρ; NaN stays NaN.
+
+    Returns
+    -------
+    ndarray of float64, of the same shape
+
+    Raises
+    ------
+    InputError
+        If a cosine lies outside −1..1.
+    """
     rho = np.asarray(cosine, np.float64)
     if (np.abs(rho) > 1 + 1e-9).any():
         raise InputError("cosine", cosine, "outside -1..1", "give cosines")

@@ -58,7 +58,22 @@ def unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
 def off_diagonal(
     matrix: Annotated[Real[ArrayLike, "n n"], Entries(undefined=True)],
 ) -> Float64[FloatArray, " n*(n-1)//2"]:
-    """Return the entries above the diagonal of a square matrix, row by row: each pair once."""
+    """Return the entries above the diagonal of a square matrix, row by row: each pair once.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (n, n)
+        NaN where a cosine is undefined.
+
+    Returns
+    -------
+    ndarray of float64, shape (n(n − 1)/2,)
+
+    Raises
+    ------
+    InputError
+        If the matrix is not square.
+    """
     square = np.asarray(matrix, dtype=np.float64)
     if square.ndim != 2 or square.shape[0] != square.shape[1]:
         raise InputError("matrix", square.shape, "not square", "give a cosine matrix of one group")

@@ -96,6 +96,11 @@ def fit_width(
     -------
     float
         In-sample: to judge the fit, compare on seeds that it has not seen.
+
+    Raises
+    ------
+    InputError
+        If a token is none that eq. 14 speaks of, there is no pair, shapes differ, or the bounds are no range.
     """
     s = check_tokens("tokens", tokens, task.vocab_size)
     n = len(s)

@@ -234,6 +234,11 @@ def inner_product_difference(
     Returns
     -------
     ndarray of float64, shape (n, n)
+
+    Raises
+    ------
+    InputError
+        If the two shapes differ.
     """
     a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
     if a.ndim != 2 or a.shape != b.shape:

@@ -128,7 +128,7 @@ def token_ratio(
 def token_ratio(
     task: Task, token: int, *, role: Role = "any", held_out: bool = False, exact: bool = False
 ) -> float | Fraction:
-    r"""Return r_s, the expected number of occurrences of s in a sequence, with multiplicity.
+    r"""Return r_s, the expected number of occurrences of s in a sequence, with multiplicity (Prop. 1).
 
     The ratios of all tokens sum to L. Parameters are those of ``label_distribution``.
     """

@@ -95,6 +95,15 @@ def average_attention_bound(
     .. math:: 1 - \frac{(L-1)(L+2)}{16\,\varepsilon^2} \operatorname{var}(S)\,(1 + 2/d_m).
 
     Repeated tokens are allowed. Negative values are returned as 0: the bound says nothing there.
+
+    Parameters
+    ----------
+    tolerance : float
+        ε, positive.
+    d_m, init_rate, source
+        As in ``attention_logit_std``.
+    length : int
+        L, at least 2.
     """
     variance = attention_logit_std(d_m, init_rate, source=source) ** 2 * (1 + 2 / d_m)
     return max(0.0, 1 - (length - 1) * (length + 2) * variance / (16 * tolerance**2))
@@ -128,6 +137,11 @@ def smallest_init_rate(
     float
         :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 after a layer norm:
         however small ε is, every γ above that constant will do once the model is wide enough.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is 1 or more: 1 − ε is a probability.
     """
     if tolerance >= 1:
         raise InputError("tolerance", tolerance, "not a probability 1 − ε", "give a value below 1")
@@ -153,6 +167,23 @@ def sample_attention_rows(
     """Draw row i of the attention matrix of fresh models on i different tokens: shape (n_samples, i).
 
     Nothing of the theory is used: the matrices are drawn entry by entry and multiplied.
+
+    Parameters
+    ----------
+    d_m, init_rate, source
+        As in ``attention_logit_std``.
+    d_k : int
+        The width of queries and keys.
+    row : int
+        i, from 1.
+    n_samples : int
+        How many models are drawn.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    InputError
+        If the sample would not fit into memory.
     """
     numbers = row * (n_samples + 2 * d_m) + 2 * d_m * d_k
     check_memory("n_samples", n_samples, 8 * numbers, "the sample", "draw fewer rows of a narrower model")

@@ -42,6 +42,11 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
         In (0, 1).
     length, q : int
         L and q, L at least q + 1.
+
+    Raises
+    ------
+    InputError
+        If the mass is no share, or the window does not fit.
     """
     _check_window(length, 1, q)
     if not 0 < mass < 1:
@@ -59,6 +64,24 @@ def is_cliff(
     Increasing: each position up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
     most ``plateau_tolerance``. Descending: every position after p+q is at least δ below p. The tolerance
     is allowed in all three.
+
+    Parameters
+    ----------
+    sequence : array_like, shape (L,)
+        Attention logits.
+    p : int
+        The key's position, from 1.
+    q : int
+        The number of anchors.
+    step : float
+        δ.
+    plateau_tolerance : float, optional
+        How far rounding may take a logit from where it should be.
+
+    Raises
+    ------
+    InputError
+        If the sequence is not one row, or the window does not fit into it.
     """
     values = np.asarray(sequence, dtype=np.float64)
     if values.ndim != 1:
@@ -90,6 +113,11 @@ def mass_outside(
     Returns
     -------
     ndarray of float64, shape (...)
+
+    Raises
+    ------
+    InputError
+        If there is not one position for each row, or a window does not fit.
     """
     values = np.asarray(logits, dtype=np.float64)
     first = np.asarray(p)

@@ -156,6 +156,13 @@ def linear_plateau(length: Size, q: Size) -> float:
     -------
     float
         τ. Definition 3 asks for 0; a value above 1 means that the plateau is rougher than the step.
+
+    Raises
+    ------
+    InputError
+        If key and anchors do not fit into the sequence.
+    RuntimeError
+        If the linear programme finds no solution.
     """
     if q < 1 or length < q + 1:
         raise InputError("length", length, "no place for key and anchors", f"give at least {q + 1}")

@@ -59,7 +59,7 @@ def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> fl
 
 @checked
 def last_position_share(task: Task, token: int, *, held_out: bool = False) -> float:
-    """Return ρ_s, the share of the token's occurrences that stand in the last position (0 if none).
+    """Return ρ_s, the share of the token's occurrences that stand in the last position (28); 0 if none.
 
     1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_position_ratio``.
     """
@@ -107,7 +107,10 @@ def last_position_matrix(
 def sample_last_position_matrix(
     sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
-    """Return C_L of a finite sample; parameters and errors are those of ``token_label_matrix``."""
+    """Return C_L of a finite sample (28), shape (vocab_size, vocab_size).
+
+    Parameters and errors (Raises) are those of ``token_label_matrix``.
+    """
     tokens = np.asarray(sequences)
     if tokens.ndim != 2 or tokens.shape[1] == 0:
         raise InputError("sequences", tokens.shape, "not a table of tokens", "give shape (n, L)")

@@ -88,6 +88,11 @@ def value_drive(
     Returns
     -------
     ndarray of float64, shape (d, d_k)
+
+    Raises
+    ------
+    InputError
+        If the shapes do not chain.
     """
     embedding, matrix, forward, out = (np.asarray(m, dtype=np.float64) for m in (W_emb, C, W_f, W_O))
     square = matrix.shape

@@ -108,7 +108,18 @@ CLAIMS = (
 
 @checked
 def judge(settings: Sequence[Setting]) -> list[Outcome]:
-    """Return every condition's outcome on the demo's runs."""
+    """Return every condition's outcome on the demo's runs.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        The runs at γ = 0.3 and 0.8.
+
+    Raises
+    ------
+    InputError
+        If one of the two γ has no runs.
+    """
     by_rate = {setting.init_rate: setting.runs for setting in settings}
 
     def find(needs: Needs) -> Sample:
