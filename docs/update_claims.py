@@ -101,7 +101,8 @@ def unrecorded(folder: Path = KEPT) -> str:
 
 
 def _is_lost(provenance: dict[str, Any]) -> bool:
-    return bool(provenance.get("dirty")) and not provenance.get("diff")
+    parts = (provenance, *provenance.get("parts", ()))
+    return any(bool(part.get("dirty")) and not part.get("diff") for part in parts)
 
 
 def _cell(text: str) -> str:

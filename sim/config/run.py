@@ -88,7 +88,7 @@ class TrainingConfig(Section):
     final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
     """Where the cosine ends."""
     weight_decay: float = tagged("sibling", 0.01, ge=0)
-    """Decoupled for AdamW, L2 for SGD."""
+    """Decoupled for AdamW; L2 for SGD, which has 0 unless it is set."""
     beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
     """AdamW."""
     beta2: float = tagged("sibling", 0.999, ge=0, lt=1)
@@ -115,6 +115,14 @@ class TrainingConfig(Section):
     """What snapshots after epoch 0 keep: "all" for figures of the attention and of other matrices."""
     checkpoint_every: Count = tagged("chosen", 50)
     """Epochs between checkpoints."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sgd_decays_nothing(cls, values: Any) -> Any:
+        """AdamW's 0.01 as L2 at SGD's rates would shrink all weights before anything is learned."""
+        if isinstance(values, Mapping) and values.get("optimizer") == "sgd":
+            return {"weight_decay": 0.0, **values}
+        return values
 
     @model_validator(mode="after")
     def _warmup_fits(self) -> TrainingConfig:
@@ -288,6 +296,8 @@ def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})
             extra = field.json_schema_extra
             tag = str(extra["source"]) if isinstance(extra, dict) else "chosen"
             found[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
+    if config.training.optimizer == "sgd":
+        found["training.weight_decay"] = "user" if config.training.weight_decay else "chosen"
     return found | config.sources | dict(recorded)
 
 

@@ -18,7 +18,7 @@ from theory import InputError, Population, Task, draw_tables, enumerate_populati
 from theory.arrays import IntArray
 from theory.checked import checked
 from theory.statistics.sample import token_label_counts
-from theory.task.population import assemble
+from theory.task.population import assemble, check_population
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,28 @@ def build_dataset(member: MemberConfig) -> Dataset:
     return _build_task_dataset(member, member.task)
 
 
-def _build_task_dataset(member: MemberConfig, task: Task) -> TaskDataset:
+def check_data(member: MemberConfig) -> None:
+    """Refuse settings of the data that the task does not allow; nothing is built.
+
+    Raises
+    ------
+    InputError
+        If noise is asked for that the task has not, a sample cannot hold all combinations equally often, or
+        the sequences are too many to enumerate.
+    """
+    task = member.task
+    if isinstance(task, LanguageTask):
+        return
     if member.data.fresh_noise and not task.n_noise:
         raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
+    if member.data.source == "draw":
+        check_sample_size(task, member.data.n_sequences)
+    else:
+        check_population(task)
+
+
+def _build_task_dataset(member: MemberConfig, task: Task) -> TaskDataset:
+    check_data(member)
     rng = numpy_stream(member.seed, "data/draw")
     if member.data.source == "enumerate":
         population = enumerate_population(task)
@@ -90,14 +109,8 @@ def shuffled_within_combinations(
     return shuffled
 
 
-def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
-    """Draw sequences: equally many for every anchor combination; key, position and noise uniform.
-
-    Raises
-    ------
-    InputError
-        If ``n_sequences`` is not a multiple of the number of anchor combinations.
-    """
+def check_sample_size(task: Task, n_sequences: int) -> int:
+    """Return how many sequences each anchor combination has in a sample, or refuse unequal numbers."""
     combinations = sum(task.n_combinations(m) for m in task.mappings)
     if n_sequences % combinations:
         below = n_sequences // combinations * combinations
@@ -107,7 +120,18 @@ def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> P
             f"not a multiple of the task's {combinations} anchor combinations",
             f"give {below or combinations} or {below + combinations}",
         )
-    each, n_keys = n_sequences // combinations, len(task.keys)
+    return n_sequences // combinations
+
+
+def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
+    """Draw sequences: equally many for every anchor combination; key, position and noise uniform.
+
+    Raises
+    ------
+    InputError
+        If ``n_sequences`` is not a multiple of the number of anchor combinations.
+    """
+    each, n_keys = check_sample_size(task, n_sequences), len(task.keys)
     mapping = np.repeat(np.arange(len(task.mappings)), [each * task.n_combinations(m) for m in task.mappings])
     combination = np.concatenate([np.repeat(np.arange(task.n_combinations(m)), each) for m in task.mappings])
     key = rng.integers(n_keys, size=n_sequences)

@@ -68,12 +68,42 @@ def _commit() -> dict[str, Any]:
     return {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
 
 
+_OF_A_PART = ("commit", "dirty", "diff", "python", "versions", "device", "processor", "system")
+
+
+def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
+    """Return what trained the steps of a run that is continued by other code, or on another machine.
+
+    Parameters
+    ----------
+    earlier : mapping
+        The run's record so far, empty for a new run.
+    present : mapping
+        ``software`` and ``machine`` of now.
+    step : int
+        The step from which it continues.
+
+    Returns
+    -------
+    list of dict
+        A part for each change, the first one first, with "until_step"; none where nothing changed.
+    """
+    parts = list(earlier.get("parts", []))
+    own = {key: earlier.get(key) for key in _OF_A_PART}
+    if step and earlier and own != {key: present.get(key) for key in _OF_A_PART}:
+        parts.append(own | {"until_step": step})
+    return parts
+
+
 def commit_text(provenance: Mapping[str, Any]) -> str:
-    """Return a record's commit, shortened, and whether the tree had changes."""
-    found = provenance.get("commit")
-    if found is None:
-        return "unknown"
-    return f"{found[:10]}{' with changes' if provenance.get('dirty') else ''}"
+    """Return a record's commits, shortened, the first one first, and whether their trees had changes."""
+    found = [_one_commit(part) for part in (*provenance.get("parts", ()), provenance)]
+    return ", then ".join(text for i, text in enumerate(found) if i == 0 or text != found[i - 1])
+
+
+def _one_commit(part: Mapping[str, Any]) -> str:
+    commit = part.get("commit")
+    return "unknown" if commit is None else f"{commit[:10]}{' with changes' if part.get('dirty') else ''}"
 
 
 def uncommitted(checkout: Path) -> dict[str, Any]:

@@ -90,6 +90,7 @@ class Provenance(Record):
     matmul: Matmul | None = None
     kernels: Kernels | None = None
     trained_with: list[StrictStr] = []
+    parts: list[dict[str, Any]] = []
     sources: dict[str, StrictStr] = {}
     wall_seconds: Number
     peak_memory_mib: Number

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sim.config.run import MemberConfig
 from sim.errors import BusyError
+from sim.runs.folder import RunFolder
 from sim.training.execution import Execution
 from sim.training.session import Report, train_together
 from sim.training.together import groups_of_members
@@ -50,9 +51,16 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
     if device == "cpu":
         return [[run] for run in pending]
     groups = groups_of_members([member for member, _ in pending])
-    return [
-        [pending[i] for i in group[part::parts]] for group in groups for part in range(parts) if group[part:]
-    ]
+    alike = [runs for group in groups for runs in _of_one_step([pending[i] for i in group])]
+    return [runs[part::parts] for runs in alike for part in range(parts) if runs[part:]]
+
+
+def _of_one_step(runs: Sequence[Pending]) -> list[list[Pending]]:
+    """Return the runs by their newest checkpoint: a trainer has one step for all its members."""
+    found: dict[tuple[int, ...], list[Pending]] = {}
+    for run in runs:
+        found.setdefault(tuple(RunFolder(run[1]).checkpoint_steps()[:1]), []).append(run)
+    return list(found.values())
 
 
 def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:

@@ -73,7 +73,7 @@ def choose_kernels(trainer: Trainer, wanted: Kernels = "auto") -> KernelReport:
     steps = trainer.training.epochs * trainer.steps_per_epoch
     if wanted == "torch":
         return KernelReport("torch", "asked for")
-    if wanted == "auto" and trainer.device.type != "cpu":
+    if trainer.device.type != "cpu":
         return KernelReport("torch", "compiled ones are for CPUs")
     if wanted == "auto" and steps < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")

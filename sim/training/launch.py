@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from sim.config.run import MemberConfig, RunConfig
+from sim.data.dataset import check_data
 from sim.errors import UnfinishedRunsError
+from sim.models.initial import tensor_specs
 from sim.runs.beginning import check_free, check_resumable, create_folder, is_begun
 from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written, only_writer
@@ -27,6 +29,7 @@ from sim.training.ranks import under_torchrun
 from sim.training.session import Report
 from sim.training.shares import train_in_ranks
 from sim.training.size import check_size
+from sim.training.state import check_frozen
 from sim.training.workers import SIGNALS
 from theory import InputError
 from theory.checked import checked
@@ -182,7 +185,7 @@ def pending_runs(
     """Return what is left to train; refuse, before any work, whatever is in the way."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    _check_sizes(members)
+    _check(members)
     left = []
     for member, path in zip(members, paths, strict=True):
         if execution.resume and is_begun(path):
@@ -195,12 +198,14 @@ def pending_runs(
     return left
 
 
-def _check_sizes(members: Sequence[MemberConfig]) -> None:
-    """Refuse runs that do not fit into memory; neighbours of the same sizes are checked once."""
+def _check(members: Sequence[MemberConfig]) -> None:
+    """Refuse runs that make no sense or do not fit into memory; neighbours alike are checked once."""
     before: tuple[Any, ...] | None = None
     for member in members:
         sizes = (member.model, member.data, member.training, member.task)
         if sizes != before:
+            check_data(member)
+            check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
             check_size(member)
         before = sizes
 

@@ -26,8 +26,18 @@ def newest_checkpoint(trainer: Trainer, folders: Sequence[RunFolder]) -> list[Ch
     """Return the members' checkpoints of the newest step at which all are whole, None if there is none.
 
     A damaged one is passed over, and named in a warning.
+
+    Raises
+    ------
+    InputError
+        If some have checkpoints and none in common: those would be lost.
     """
-    steps = set.intersection(*(set(folder.checkpoint_steps()) for folder in folders))
+    kept = [set(folder.checkpoint_steps()) for folder in folders]
+    steps = set.intersection(*kept)
+    if any(kept) and not steps:
+        found = {folder.path.name: max(own, default=None) for folder, own in zip(folders, kept, strict=True)}
+        problem = "these runs have no checkpoint in common, and their progress would be lost"
+        raise InputError("resume", found, problem, "continue runs of different steps apart")
     for step in sorted(steps, reverse=True):
         found = [_checked(trainer, folder, step) for folder in folders]
         whole = [checkpoint for checkpoint in found if checkpoint is not None]

@@ -66,8 +66,8 @@ class Session:
         Called after every epoch.
     route, kernels : RouteReport, KernelReport
         What the steps are computed with.
-    recorded_sources : dict of str
-        Where settings come from, as the provenance said before; empty for a new run.
+    recorded : list of dict
+        Each member's provenance as it was before; empty for a new run.
     """
 
     trainer: Trainer
@@ -75,10 +75,12 @@ class Session:
     report: Report
     route: RouteReport
     kernels: KernelReport
-    recorded_sources: dict[str, str]
+    recorded: list[dict[str, Any]]
     metrics: list[list[dict[str, Any]]] = field(default_factory=list)
     seconds_before: float = 0.0
     started: float = field(default_factory=time.perf_counter)
+    first_step: int = 0
+    """The step from which this session continues."""
 
     def run(self, stop: Callable[[], bool]) -> str:
         """Train to the end, until asked to stop or until all have diverged; return the status."""
@@ -159,6 +161,7 @@ class Session:
 
     def _write_provenance(self, status: str) -> None:
         names = [member.name for member in self.trainer.members]
+        where = provenance.software() | provenance.machine(str(self.trainer.device))
         for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
             failure = self.trainer.failures.get(m)
             folder.write_provenance(
@@ -167,15 +170,15 @@ class Session:
                     "reason": failure,
                     "epoch": self.trainer.epoch,
                     "written": provenance.now(),
-                    **provenance.software(),
-                    **provenance.machine(str(self.trainer.device)),
+                    **where,
+                    "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
                     "threads": torch.get_num_threads(),
                     "ranks": self.trainer.n_ranks,
                     "matmul": self.route.as_dict(),
                     "kernels": self.kernels.as_dict(),
                     "seed": member.seed,
                     "trained_with": names,
-                    "sources": sources(member, self.recorded_sources),
+                    "sources": sources(member, self.recorded[m].get("sources", {})),
                     "wall_seconds": self._seconds(),
                     "peak_memory_mib": provenance.peak_memory_mib(),
                 }
@@ -235,12 +238,12 @@ def train_together(
         if how.shared and all(map(is_complete, paths)):
             return "complete"  # By another process, since this one looked.
         # A run keeps what it started with, or its numbers would depend on the interruption.
-        earlier = folders[0].read_provenance() if folders[0].has_provenance else {}
-        route = earlier_route(earlier) or choose_member_route(members[0], how.device)
+        recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
+        earlier = recorded[0]
+        route = earlier_route(earlier, members[0]) or choose_member_route(members[0], how.device)
         with matmul_route(route.route):
             wanted = earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
             used = choose_kernels(trainer, wanted)
-            recorded = earlier.get("sources", {})
             session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
             _restore(session)
             if ranks is not None:
@@ -256,6 +259,7 @@ def _restore(session: Session) -> None:
     if checkpoints is None:
         return
     trainer.restore(checkpoints)
+    session.first_step = trainer.optimizer.step
     session.seconds_before = checkpoints[0][1].seconds
     if trainer.optimizer.step == 0:
         return

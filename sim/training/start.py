@@ -5,6 +5,8 @@ A run that continues keeps what it had, or its numbers would depend on the inter
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -13,11 +15,13 @@ from typing import Any
 import torch
 
 from sim.config.run import Kernels, MemberConfig
-from sim.fast.matmul import RouteReport, choose_route
+from sim.fast.matmul import ERROR_LIMIT, RouteReport, choose_route
 from sim.models.base import model_of
 from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
 from sim.runs.folder import RunFolder
 from sim.training.execution import Execution
+
+_LOG = logging.getLogger("anchorflow")
 
 
 def open_folders(
@@ -34,9 +38,27 @@ def open_folders(
     ]
 
 
-def earlier_route(earlier: dict[str, Any]) -> RouteReport | None:
-    """Return the matrix product that a run's provenance names, if it does."""
-    return RouteReport(**earlier["matmul"]) if earlier.get("matmul") else None
+def earlier_route(earlier: dict[str, Any], member: MemberConfig) -> RouteReport | None:
+    """Return the matrix product that a run's provenance names, if it does and it is as exact here.
+
+    What is called bf16 may keep float32's digits on one machine and not on another, to which a run can move.
+    """
+    if not earlier.get("matmul"):
+        return None
+    found = RouteReport(**earlier["matmul"])
+    if found.route == "default":
+        return found
+    error = choose_member_route(member).error.get(found.route, math.inf)
+    if error <= ERROR_LIMIT:
+        return found
+    _LOG.warning(
+        "anchorflow: the matrix product %r, which %s was begun with, has an error of %.1e here; torch's own "
+        "is taken from now on.",
+        found.route,
+        member.name,
+        error,
+    )
+    return None
 
 
 def earlier_kernels(earlier: dict[str, Any]) -> Kernels:

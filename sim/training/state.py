@@ -7,7 +7,7 @@ checkpoints), and the choice of what to evaluate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor
@@ -188,7 +188,7 @@ class TrainingState:
         self.batches.renew(torch.stack(orders))
 
 
-def check_frozen(names: Sequence[str], parameters: Parameters) -> None:
+def check_frozen(names: Sequence[str], parameters: Collection[str]) -> None:
     """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
     for name in names:
         if name not in parameters:

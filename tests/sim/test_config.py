@@ -189,6 +189,14 @@ def test_nonsense_is_refused_by_name(data: dict[str, Any], words: list[str]) -> 
     assert len(shared) >= min(2, len(words)), str(caught.value)
 
 
+def test_sgd_decays_nothing_unless_it_is_asked_to() -> None:
+    """AdamW's 0.01 as L2 would halve all weights in 140 steps at a rate of 0.5."""
+    plain, asked = TrainingConfig(optimizer="sgd"), TrainingConfig(optimizer="sgd", weight_decay=0.01)
+    assert (plain.weight_decay, asked.weight_decay, TrainingConfig().weight_decay) == (0.0, 0.01, 0.01)
+    tags = [sources(RunConfig(training=t))["training.weight_decay"] for t in (plain, asked, TrainingConfig())]
+    assert tags == ["chosen", "user", "sibling"]
+
+
 def test_defaults_are_those_of_the_paper_where_it_states_them() -> None:
     training = TrainingConfig()
     assert (training.batch_size, training.clip_norm, training.optimizer) == (100, 1.0, "adamw")

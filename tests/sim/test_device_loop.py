@@ -45,7 +45,7 @@ def _compare(trainer: Trainer, other: Trainer, tolerance: float) -> None:
     [
         {},
         {"model": TRANSFORMER},
-        {"optimizer": "sgd", "momentum": 0.9},
+        {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01},
         {"clip_norm": 0.0},
         {"batch_size": "full"},
         {"model": TRANSFORMER, "seeds": [0, 1], "clip_norm": 0.01},

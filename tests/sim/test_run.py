@@ -247,7 +247,8 @@ def test_no_pickle_is_written(run: Run) -> None:
 
 
 def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Path) -> None:
-    wild = small(optimizer="sgd", learning_rate=1e30, clip_norm=0.0, dtype="float32", seeds=[0, 1])
+    options = {"optimizer": "sgd", "weight_decay": 0.01, "clip_norm": 0.0, "dtype": "float32"}
+    wild = small(learning_rate=1e30, seeds=[0, 1], **options)
     with pytest.raises(InputError, match=r"diverged at step \d+.*smaller training.learning_rate"):
         train(wild, tmp_path)
     for name in ("gamma0.8_seed0", "gamma0.8_seed1"):

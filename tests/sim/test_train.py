@@ -58,8 +58,8 @@ def _plain_run(member: MemberConfig, steps: int) -> dict[str, torch.Tensor]:
     "options",
     [
         {},
-        {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.1},
-        {"optimizer": "sgd", "batch_size": "full", "clip_norm": 0.0},
+        {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01, "learning_rate": 0.1},
+        {"optimizer": "sgd", "batch_size": "full", "weight_decay": 0.01, "clip_norm": 0.0},
         {"clip_norm": 0.01, "weight_decay": 0.1},
         {"schedule": "warmup-cosine", "warmup_epochs": 1, "warmup_factor": 5.0},
     ],

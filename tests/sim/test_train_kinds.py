@@ -139,7 +139,9 @@ def test_clipping_is_over_all_tensors_of_any_rank_and_each_members_own() -> None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("options", [{"optimizer": "adamw"}, {"optimizer": "sgd", "momentum": 0.9}])
+@pytest.mark.parametrize(
+    "options", [{"optimizer": "adamw"}, {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01}]
+)
 def test_a_clipped_step_is_one_with_divided_gradients(options: dict[str, Any], dtype: torch.dtype) -> None:
     """In float32 torch divides within the step, in float64 it is done before; each member by its own."""
     generator = torch.Generator().manual_seed(0)

@@ -236,7 +236,10 @@ def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> No
 def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
     study = _edited(
         tmp_path,
-        ("learning_rate = 1e-3", 'learning_rate = 1e30\noptimizer = "sgd"\nclip_norm = 0.0'),
+        (
+            "learning_rate = 1e-3",
+            'learning_rate = 1e30\noptimizer = "sgd"\nweight_decay = 0.01\nclip_norm = 0.0',
+        ),
         ("learning_rate = 1e-2", "learning_rate = 1e-3"),
     )
     diverged = run_study(study, tmp_path / "runs", workers=1)

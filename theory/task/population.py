@@ -50,14 +50,13 @@ def population_size(task: Task) -> int:
     return per_combination * sum(task.n_combinations(m) for m in task.mappings)
 
 
-@checked
-def enumerate_population(task: Task) -> Population:
-    """Return every sequence of the task once, held-out combinations included and marked.
+def check_population(task: Task) -> None:
+    """Refuse a task with more sequences than can be enumerated.
 
     Raises
     ------
     InputError
-        If there are more than five million sequences; draw a sample instead.
+        If there are more than five million.
     """
     size = population_size(task)
     if size > _MAX_SEQUENCES:
@@ -67,6 +66,18 @@ def enumerate_population(task: Task) -> Population:
             f"its population has {size:.3g} sequences",
             "draw a sample instead",
         )
+
+
+@checked
+def enumerate_population(task: Task) -> Population:
+    """Return every sequence of the task once, held-out combinations included and marked.
+
+    Raises
+    ------
+    InputError
+        If there are more than five million sequences; draw a sample instead.
+    """
+    check_population(task)
     noise = np.array(list(itertools.product(range(len(task.keys)), repeat=task.n_noise)), np.int64)
     parts = []
     for index, mapping in enumerate(task.mappings):
