@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import binomtest
 
 from theory import (
@@ -134,6 +135,14 @@ def test_smallest_init_rate_inverts_both_statements(source, tolerance):
         1 - tolerance
     )
     assert first < proven
+
+
+def test_the_smallest_tolerances_have_a_rate():
+    """1 − ε is 1 in floating point: by hand, from the width beyond which the error function leaves ε."""
+    for tolerance in (1e-15, 1e-17):
+        width = brentq(lambda w, share=tolerance: math.erfc(w) / share - 1, 5, 7)
+        expected = (1 - math.log(2 * tolerance / width) / math.log(200)) / 4
+        assert smallest_init_rate(tolerance, 200, 9, proven=False) == pytest.approx(expected, rel=1e-9)
 
 
 def test_worst_row_is_the_second():

@@ -25,3 +25,9 @@ def test_at_the_ends() -> None:
 def test_a_straight_logarithm() -> None:
     times = np.array([0.0, 1.0, 2.0])
     assert first_passage(times, np.exp(3 * times), math.e, np.log) == pytest.approx(1 / 3)
+
+
+def test_where_the_curve_is_not_finite_the_values_are_linear() -> None:
+    """A start at 0 has no logarithm and no reciprocal."""
+    for straight in (np.log, np.reciprocal):
+        assert first_passage([0, 1], [0.0, 0.5], 0.25, straight) == pytest.approx(0.5)

@@ -144,6 +144,19 @@ def test_impossible_requests_are_refused(n_modes, threshold):
         rank_steps_from_labels(C, parameters(), n_modes, threshold=threshold)
 
 
+def test_a_start_at_zero_and_a_mode_without_a_drive_have_times():
+    """Finite where something drives the mode, infinite where nothing does, never NaN."""
+    rng = np.random.default_rng(0)
+    W1, W2 = 0.1 * rng.standard_normal((4, 6)), 0.1 * rng.standard_normal((6, 20))
+    C_small = np.diag([3.0, 2.0, 1.0, *[0.0] * 17])
+    start = EmbMLPParameters(np.zeros((20, 4)), W1, W2)
+    steps = rank_steps_from_labels(C_small, start, 3, threshold=1e-4)
+    assert (np.isfinite(steps.times) & (steps.times > 0)).all()
+    one = np.outer(np.eye(20)[0], np.eye(20)[1])
+    beyond = rank_steps_from_labels(one, EmbMLPParameters(np.ones((20, 4)), W1, W2), 3, threshold=1e-3)
+    assert beyond.times.tolist() == [0.0, np.inf, np.inf]
+
+
 def test_nothing_escapes_without_a_drive():
     steps = rank_steps_from_labels(np.zeros((20, 20)), parameters(), 2)
     assert np.isinf(steps.times).all()

@@ -106,6 +106,18 @@ def test_nothing_follows_for_a_token_that_was_never_seen():
     assert np.isnan(extended[1:]).all()
 
 
+@pytest.mark.parametrize("n_keys", [40, 100])
+def test_what_follows_from_many_keys_is_not_lost_in_rounding(n_keys):
+    """Counts of keys and of anchors sum to constants, so that a null space is there to be rounded."""
+    rng = np.random.default_rng(0)
+    keys, anchors = np.eye(n_keys), np.eye(10)
+    rows = np.array([np.r_[key, a + b] for key in keys for i, a in enumerate(anchors) for b in anchors[i:]])
+    other = np.array([np.r_[key, anchors[1] + anchors[3]] for key in keys])
+    known = rows[~(rows[:, n_keys:] == anchors[1] + anchors[3]).all(axis=1)]
+    weights = rng.standard_normal((n_keys + 10, 5))
+    np.testing.assert_allclose(extended_logits(known, known @ weights, other), other @ weights, atol=1e-9)
+
+
 HELD_OUT = {
     "a middle pair": task([(2, 3)]),
     "all but (a, a)": task([p for p in product(range(1, 5), repeat=2) if p[0] != p[1]]),
@@ -126,6 +138,22 @@ def test_the_widest_margin_of_a_sum_scores_its_tokens_by_their_values(name, reco
     assert found.accuracy[TRAIN] == pytest.approx(1)
     assert found.accuracy[TEST] == pytest.approx(1)
     assert np.isnan(found.scores[[0, 30]]).all()
+
+
+def test_anchors_over_more_than_the_keys_narrow_the_margin():
+    """Their scores have to lie in [−1, 1] too: 1/(a_max − a_min) in place of 1/(N_Z − 1)."""
+    found = one_mode_answers(count_population(task([(2, 2)], n_anchors=5, n_keys=4)))
+    assert found.margin == pytest.approx(1 / 4)
+
+
+def test_nothing_is_said_of_a_token_that_was_never_seen():
+    """Of three anchors in sequences of one, the third is held out: no score, and no accuracy."""
+    mapping = Mapping(range(1, 4), Sum(), "rule", {(3,)})
+    unseen = Task(keys=range(20, 26), n_anchors=1, length=2, vocab_size=45, mappings=[mapping])
+    found = one_mode_answers(count_population(unseen))
+    assert np.isnan(found.scores[3])
+    assert found.accuracy[TRAIN] == pytest.approx(1)
+    assert np.isnan(found.accuracy[TEST])
 
 
 def test_a_label_that_was_never_seen_is_missed():

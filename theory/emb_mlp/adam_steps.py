@@ -69,6 +69,7 @@ def adam_steps(
         b; None is the full batch.
     n_sequences : int, optional
         n, how many sequences an epoch draws without replacement; None draws every batch afresh.
+        A multiple of the batch size, or the variance is a little too small.
     activation : Activation, optional
         σ.
     softmax : {"live", "uniform"}, optional

@@ -26,7 +26,11 @@ _FORGOTTEN = 1e-9
 
 @dataclass(frozen=True)
 class Batching:
-    """How batches are drawn; ``size`` None is the full batch, ``n_sequences`` None draws with replacement."""
+    """How batches are drawn; ``size`` None is the full batch, ``n_sequences`` None draws with replacement.
+
+    All batches of an epoch are taken to have one size. Where n is no multiple of b the last one is smaller,
+    and what it then leaves of an epoch's sum is left out.
+    """
 
     size: int | None
     n_sequences: int | None

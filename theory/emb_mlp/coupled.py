@@ -96,7 +96,8 @@ def blow_up_bound(
 
     With s the largest singular value of C and a, b, c the spectral norms of the three matrices,
     :math:`t^* \ge R_F(a^2, b^2, c^2)/s`, where R_F is Carlson's symmetric elliptic integral; for
-    a = b = c this is 1/(sa). Equality holds if the matrices lie along C's top singular pair. [derived]
+    a = b = c this is 1/(sa). Equality holds if the matrices lie along C's top singular pair, with signs that
+    let it grow. [derived]
     Under weight decay λ the bound T becomes :math:`-\ln(1 - \lambda T)/\lambda`, infinite from λ = 1/T on.
 
     Parameters

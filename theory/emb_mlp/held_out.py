@@ -31,11 +31,12 @@ class OneModeAnswers:
     ----------
     margin : float
         Half the smallest gap between the scores s of two neighbouring labels, tokens' scores lying in
-        [−1, 1]; 0 if no such logits are right on every trained sequence.
+        [−1, 1]; 0 if no such logits, in the order of the labels' numbers, are right on all of the training.
     scores : ndarray, shape (d,)
         What each token adds to s; NaN without a solution, and for tokens that never occur.
     accuracy : dict of str to float
-        The share of each data set that is answered right; NaN without a solution.
+        The share of each data set that is answered right; NaN without a solution, and for a data set with a
+        token that was never seen.
     """
 
     margin: float
@@ -95,7 +96,8 @@ def extended_logits(
     known = check_shape("counts", counts, (None, None))
     given = check_shape("logits", logits, (len(known), None))
     other = check_shape("others", others, (None, known.shape[1]))
-    weights = other @ np.linalg.pinv(known)
+    # Counts of keys and of anchors each sum to constants: their null space is rounding and no more.
+    weights = other @ np.linalg.pinv(known, rcond=max(known.shape) * np.finfo(np.float64).eps)
     extended = weights @ given
     outside = np.abs(weights @ known - other).max(axis=1, initial=0) > _IN_SPAN * np.abs(other).max(initial=1)
     extended[outside] = np.nan
@@ -129,7 +131,12 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
     if margin <= _IN_SPAN:
         return OneModeAnswers(0.0, np.full_like(scores, np.nan), dict.fromkeys(population.data_sets, np.nan))
     answers = labels[np.searchsorted(bounds, counts @ np.nan_to_num(scores))]
-    return OneModeAnswers(margin, scores, _accuracy(population, answers.reshape(population.weights.shape)))
+    accuracy = _accuracy(population, answers.reshape(population.weights.shape))
+    unseen = (counts[:, np.isnan(scores)] > 0).any(axis=1).reshape(population.weights.shape)
+    for name, share in population.data_sets.items():
+        if (share[unseen] > 0).any():
+            accuracy[name] = float("nan")
+    return OneModeAnswers(margin, scores, accuracy)
 
 
 def _widest(

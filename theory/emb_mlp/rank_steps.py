@@ -103,8 +103,10 @@ def rank_steps_from_labels(
     check_modes(n_modes, initial.W_emb.shape, level)
     u, s, w = np.linalg.svd(matrix)
     doses = np.array([escape_dose(initial, u[:, k], w[k], level) for k in range(n_modes)])
-    with np.errstate(divide="ignore"):
-        return RankSteps(doses / s[:n_modes], s[:n_modes], doses)
+    drives = s[:n_modes]
+    driven = drives > len(matrix) * np.finfo(np.float64).eps * max(drives[0], np.finfo(np.float64).tiny)
+    times = np.divide(doses, drives, out=np.full(n_modes, np.inf), where=driven)
+    return RankSteps(times, drives, doses)
 
 
 @checked
@@ -113,7 +115,7 @@ def plateau_residual(
 ) -> Float64[FloatArray, "d d"]:
     r"""Return :math:`C - S\bar B` at the best linearised fit with B of the given rank, shape (d, d).
 
-    The linearised loss is :math:`\tfrac12 \|S^{-1/2} C - S^{1/2} \bar B\|^2` up to a constant, so that
+    The linearised loss is :math:`\tfrac d2 \|S^{-1/2} C - S^{1/2} \bar B\|^2` up to a constant, so that
     the best :math:`S^{1/2}\bar B` is the truncated singular value decomposition of
     :math:`S^{-1/2} C` (reduced-rank regression). [derived]
     """
@@ -149,7 +151,8 @@ def escape_dose(
     Returns
     -------
     float
-        The time for s = 1; 0 if the mode starts beyond the threshold, infinite if it never grows.
+        The time for s = 1; 0 if the mode starts beyond the threshold, infinite if it does not reach it within
+        fifty times ``blow_up_bound``.
     """
     d = (len(initial.W_emb),)
     mode = EmbMLPParameters(*_one_mode(initial, check_shape("u", u, d), check_shape("w", w, d)))

@@ -101,6 +101,7 @@ def sgd_moments(
         b.
     n_sequences : int, optional
         n, how many sequences an epoch draws without replacement; None draws every batch independently.
+        A multiple of the batch size, or the variance is a little too small.
     rung : {"coupled", "linearised"}, optional
         p ≡ u, or the softmax to first order about it.
 

@@ -23,7 +23,8 @@ def first_passage(
     times, values : array_like, shape (n,)
     level : float
     straight : callable, optional
-        A function of the values that is taken to be linear between two times; by default the values are.
+        A function of the values that is taken to be linear between two times; by default the values are, and
+        where it is not finite, as the logarithm of 0.
 
     Returns
     -------
@@ -37,5 +38,8 @@ def first_passage(
     k = int(reached[0])
     if k == 0:
         return float(t[0])
-    before, after, wanted = straight(np.array([x[k - 1], x[k], level]))
+    ends = np.array([x[k - 1], x[k], level])
+    with np.errstate(divide="ignore"):
+        straightened = straight(ends)
+    before, after, wanted = straightened if np.isfinite(straightened).all() else ends
     return float(t[k - 1] + (wanted - before) / (after - before) * (t[k] - t[k - 1]))

@@ -160,6 +160,7 @@ def widest_margin() -> Derivation:
             "Logits are m_y + s(X) v_y, s(X) the sum of the tokens' scores, each in [−1, 1].",
             "δ is half the smallest gap between the scores of sequences with neighbouring labels.",
             "The labels are sums with N_Z consecutive keys: (z, a, b) and (z + 1, a, b) are neighbours.",
+            "The anchors span no more than the keys, so that their scores fit into [−1, 1] too.",
         ),
         scope="Symbolic number of keys.",
         steps=steps,

@@ -12,7 +12,7 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
-from scipy.special import erf, erfinv, softmax
+from scipy.special import erf, erfcinv, softmax
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Rate, Size, checked
@@ -37,8 +37,8 @@ def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedd
 
     It is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained position vector of
     the same scale added, and :math:`d_m^{1-2\gamma}` after a layer norm, which undoes the small
-    embedding. Exact for two different tokens; a token with itself has a factor
-    :math:`\sqrt{1 + 2/d_m}` more, except after a layer norm.
+    embedding. Exact for two different tokens. For a token with itself it is :math:`\sqrt{1 + 2/d_m}` times as
+    large, with positions :math:`\sqrt{1 + 1/(2 d_m)}` times for two places, and the same after a layer norm.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def smallest_init_rate(
     if proven:
         largest = 4 * tolerance**1.5 / math.sqrt((length - 1) * (length + 2) * (1 + 2 / d_m))
     else:
-        largest = 2**1.5 * tolerance / (math.sqrt(2) * float(erfinv(1 - tolerance)))
+        largest = 2**1.5 * tolerance / (math.sqrt(2) * float(erfcinv(tolerance)))
     scale, falls = _SOURCES[source]
     return (1 - math.log(largest / scale) / math.log(d_m)) / (2 * (1 + falls))
 

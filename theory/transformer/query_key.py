@@ -243,10 +243,12 @@ def adam_attention_bound(
     initial: Annotated[float, Between(0)] = 0.0,
     logit: Positive = 1.0,
 ) -> float:
-    r"""Return how many of Adam's steps it takes at least until normed rows can have a logit of some size.
+    r"""Return after how many of Adam's steps normed rows can have a logit of some size: an estimate.
 
-    A step moves an entry by the rate, or little more. With every entry of W_Q and W_K below
-    :math:`w = w_0 + \eta T` and rows of length √d_m, :math:`|S| \le d_m^2 \sqrt{d_k}\, w^2`.
+    A step moves an entry by about the rate. With every entry of W_Q and W_K below :math:`w = w_0 + \eta T`
+    and rows of length √d_m, :math:`|S| \le d_m^2 \sqrt{d_k}\, w^2`. In fact a step is
+    :math:`|\hat m|/\sqrt{\hat v}` times the rate: at most 7.3 times at the default decays, and up to 4 times
+    where a gradient grows. T over 7.3 is a bound.
 
     Parameters
     ----------
@@ -261,6 +263,6 @@ def adam_attention_bound(
     Returns
     -------
     float
-        T, a lower bound, 0 if the initial entries would do.
+        T, 0 if the initial entries would do.
     """
     return float(max((logit**0.5 / (d_m * d_k**0.25) - initial) / rate, 0.0))
