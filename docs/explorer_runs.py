@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from theory.arrays import FloatArray
+from validate.claims.settings import EMB_MLP, TRANSFORMERS, Setup
 from validate.groups import Setting, group_runs
 from validate.observe import NoRunsError, kept
-from validate.times import common_early, early_text
+from validate.times import early_epoch, early_text
 
-STUDIES = {
-    "emb-mlp": "Emb-MLP",
-    "post-norm": "Transformer, post-norm",
-    "transformer": "Transformer, pre-norm",
-    "no-norm": "Transformer, no norm",
-}
-"""Studies of the paper's task, and what the explorer calls their model."""
+SETUPS = (*TRANSFORMERS, EMB_MLP)
+"""The ledger's settings with the paper's task, the likeliest one of the paper first."""
 
 
 def described(setting: Setting) -> dict[str, Any]:
@@ -34,27 +33,33 @@ def described(setting: Setting) -> dict[str, Any]:
     }
 
 
-def entry(name: str, setting: Setting) -> dict[str, Any]:
-    """Return a setting's mean cosines at its early epoch."""
+def early_cosines(setting: Setting, tokens: list[int]) -> FloatArray:
+    """Return the mean over seeds of the cosine matrix, of each run at its own early epoch."""
+    mean: FloatArray = np.mean([run.cosines(tokens, early_epoch(run)) for run in setting.runs], axis=0)
+    return mean
+
+
+def entry(setup: Setup, setting: Setting) -> dict[str, Any]:
+    """Return what the explorer shows of the runs with one γ at a setting of the ledger."""
     tokens = [*setting.task.reasoning_anchors, *setting.task.memory_anchors]
-    cosines = setting.cosines(tokens, common_early(setting.runs)).mean(axis=0)
     return {
-        "model": name,
+        "setting": setup.label,
+        "meaning": setup.meaning,
         "rate": setting.init_rate,
         "task": described(setting),
         "tokens": tokens,
-        "seeds": len(setting.runs),
+        "seeds": setting.seeds_text,
         "when": early_text(setting),
-        "cosines": cosines.round(4).tolist(),
+        "cosines": early_cosines(setting, tokens).round(4).tolist(),
     }
 
 
 def entries() -> list[dict[str, Any]]:
-    """Return what is kept of every study."""
+    """Return what is kept at every setting."""
     found = []
-    for study, name in STUDIES.items():
+    for setup in SETUPS:
         try:
-            found += [entry(name, setting) for setting in group_runs(kept(study))]
+            found += [entry(setup, setting) for setting in group_runs(kept(setup.study))]
         except NoRunsError:
             continue
     return found

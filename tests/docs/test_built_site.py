@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.docs.site import broken_links, foreign_sources_of_site
+from tests.docs_script import load_script
 from theory import (
     Task,
     cosine_matrix,
@@ -51,6 +52,12 @@ def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any
         problems[:] = [p if p.startswith("at ") else f"at {file.relative_to(site)}: {p}" for p in problems]
     context.close()
     assert problems == []
+
+
+def test_the_explorer_has_the_runs_that_are_kept_now(site: Path, tmp_path: Path) -> None:
+    load_script("explorer_runs").write(tmp_path)
+    built = site / "_static" / "explorer" / "kept.js"
+    assert built.read_text(encoding="utf-8") == (tmp_path / "kept.js").read_text(encoding="utf-8")
 
 
 def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:

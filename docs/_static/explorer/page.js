@@ -12,11 +12,11 @@
   const show = (id, inside) => (document.getElementById(`explorer-${id}`).innerHTML = inside);
   const number = (name) => (form[name].value === "" ? NaN : Number(form[name].value));
 
+  // A word that is no whole number stays as it is, so that the message which refuses it can name it.
   function readHeldOut(words) {
-    return words
-      .split(",")
-      .filter((part) => part.trim())
-      .map((part) => part.trim().split(/\s+/).map(Number));
+    const parts = words.split(",").map((part) => part.trim());
+    const read = (word) => (/^\d+$/.test(word) ? Number(word) : word);
+    return parts.filter((part) => part).map((part) => part.split(/\s+/).map(read));
   }
 
   /** Return the task that the form describes, as explorer.predict takes it. */
@@ -37,9 +37,8 @@
   /** Return a task as anchorflow's TOML. */
   explorer.asToml = function (task) {
     const mappings = task.mappings.map((m, i) => {
-      const isTable = m.rule === "lookup" || m.rule === "window";
       const lines = [`\n[[mappings]]`, `name = "mapping ${i + 1}"`, `anchors = "${m.anchors[0]}..${m.anchors[1]}"`];
-      lines.push(isTable ? `rule = "${m.rule}"` : `label = "${m.rule}"`);
+      lines.push(explorer.isTable(m.rule) ? `rule = "${m.rule}"` : `label = "${m.rule}"`);
       if (m.heldOut.length) lines.push(`held_out = ${JSON.stringify(m.heldOut)}`);
       return lines.join("\n");
     });
@@ -61,12 +60,12 @@
     });
   }
 
-  // Of the chosen model, the kept runs whose γ is nearest.
+  // At the chosen setting, the kept runs whose γ is nearest.
   function keptRuns() {
-    const model = document.getElementById("explorer-runs").value;
+    const setting = document.getElementById("explorer-runs").value;
     const rate = explorer.doses.rates[number("rate")];
     const distance = (run) => Math.abs(run.rate - rate);
-    return explorer.kept.filter((run) => run.model === model).sort((a, b) => distance(a) - distance(b))[0];
+    return explorer.kept.filter((run) => run.setting === setting).sort((a, b) => distance(a) - distance(b))[0];
   }
 
   function showObserved(task) {
@@ -77,8 +76,8 @@
     if (key(task) !== key(chosen.task)) {
       return show("observed", "<p>Runs are kept for the paper's task alone.</p>");
     }
-    const said = `γ = ${chosen.rate}, mean over ${chosen.seeds} seeds, ${chosen.when}`;
-    show("observed", `${explorer.drawMatrix(chosen.cosines, chosen.tokens)}<p>${said}</p>`);
+    const said = `γ = ${chosen.rate}, mean over ${chosen.seeds}, early (${chosen.when})`;
+    show("observed", `${explorer.drawMatrix(chosen.cosines, chosen.tokens)}<p>${said}: ${chosen.meaning}</p>`);
   }
 
   function update() {
@@ -116,8 +115,8 @@
   form.vocabSize.innerHTML = Object.keys(explorer.doses.doses).map((d) => option(d, d)).join("");
   form.rate.max = explorer.doses.rates.length - 1;
   form.rate.value = explorer.doses.rates.indexOf(0.8);
-  const models = [...new Set(explorer.kept.map((run) => run.model))];
-  show("runs", models.map((model) => option(model, model)).join(""));
+  const settings = [...new Set(explorer.kept.map((run) => run.setting))];
+  show("runs", settings.map((setting) => option(setting, setting)).join(""));
   form.addEventListener("input", update);
   document.getElementById("explorer-runs").addEventListener("input", update);
   for (const button of form.querySelectorAll("[data-example]")) {
