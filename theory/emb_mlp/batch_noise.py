@@ -74,11 +74,13 @@ class Scatter:
     per_epoch : int or None
         K; None where batches are independent.
     momentum : float
-        β1: of a batch's whole effect, the share 1 − β1^k is there after k steps.
+        β1. Step t moves by the bias-corrected moment: a batch adds (1 − β1) β1^k / (1 − β1^t) of its effect
+        in the step that comes k after its own.
     """
 
     def __init__(self, shape: tuple[int, ...], per_epoch: int | None, momentum: float = 0.0) -> None:
         self._per_epoch, self._momentum = per_epoch, momentum
+        self._steps = 0.0
         self._fixed = np.zeros(shape)
         self._epochs = [_Epoch(shape)]
 
@@ -89,9 +91,13 @@ class Scatter:
                 self._epochs.append(_Epoch(spread.shape))
             now = self._epochs[-1]
             taken = count if self._per_epoch is None else min(count, self._per_epoch - now.steps)
+            if self._momentum**self._steps > _FORGOTTEN:
+                taken = min(taken, 1.0)  # The correction changes from step to step.
+            self._steps += taken
+            correction = 1 / (1 - self._momentum**self._steps)
             for epoch in self._epochs:
-                epoch.age(self._momentum**taken)
-            now.add(spread, taken, self._momentum)
+                epoch.age(taken, self._momentum, correction)
+            now.add(spread, taken, self._momentum, correction)
             count -= taken
             if len(self._epochs) > 1 and self._momentum**now.steps < _FORGOTTEN:
                 self._fixed += self._epochs.pop(0).variance(self._per_epoch)
@@ -103,34 +109,40 @@ class Scatter:
 
 
 class _Epoch:
-    """Sums over an epoch's steps, of the whole effects a and of what momentum withholds, a β^k."""
+    """Sums over an epoch's batches: of effects E so far, of their parts m of the moment, and of products."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.steps = 0.0
-        self._sum, self._withheld = np.zeros(shape), np.zeros(shape)
-        self._squares, self._cross, self._withheld_squares = (np.zeros(shape) for _ in range(3))
+        self._effects, self._moments = np.zeros(shape), np.zeros(shape)
+        self._squares, self._cross, self._moment_squares = (np.zeros(shape) for _ in range(3))
 
-    def age(self, left: float) -> None:
-        """Let steps pass in which momentum keeps back this share of what it withheld."""
-        self._withheld *= left
-        self._cross *= left
-        self._withheld_squares *= left**2
+    def age(self, count: float, momentum: float, correction: float) -> None:
+        """Let steps pass: each β m is added to its effect, and m becomes β m."""
+        gained, left = correction * _geometric(momentum, count), momentum**count
+        self._effects += gained * self._moments
+        self._squares += 2 * gained * self._cross + gained**2 * self._moment_squares
+        self._cross = left * (self._cross + gained * self._moment_squares)
+        self._moments *= left
+        self._moment_squares *= left**2
 
-    def add(self, spread: FloatArray, count: float, momentum: float) -> None:
+    def add(self, spread: FloatArray, count: float, momentum: float, correction: float) -> None:
+        """Add the batches of those steps, the first of which has aged through the others."""
         self.steps += count
-        square, tail = spread**2, _geometric(momentum, count)
-        self._sum += count * spread
-        self._withheld += tail * spread
-        self._squares += count * square
-        self._cross += tail * square
-        self._withheld_squares += _geometric(momentum**2, count) * square
+        square, left = spread**2, 1 - momentum**count
+        both = (1 - momentum ** (2 * count)) / (1 + momentum)
+        reached = count - _geometric(momentum, count)
+        reached_squares = count - 2 * _geometric(momentum, count) + _geometric(momentum**2, count)
+        self._effects += correction * reached * spread
+        self._squares += correction**2 * reached_squares * square
+        self._moments += left * spread
+        self._moment_squares += (1 - momentum) * both * square
+        self._cross += correction * (left - momentum * both) * square
 
     def variance(self, per_epoch: int | None) -> FloatArray:
-        squares = self._squares - 2 * self._cross + self._withheld_squares
         if per_epoch is None:
-            return squares
-        mean_square = (self._sum - self._withheld) ** 2 / per_epoch
-        return np.maximum(squares - mean_square, 0.0) * per_epoch / max(per_epoch - 1, 1)
+            return self._squares
+        mean_square = self._effects**2 / per_epoch
+        return np.maximum(self._squares - mean_square, 0.0) * per_epoch / max(per_epoch - 1, 1)
 
 
 def _geometric(ratio: float, count: float) -> float:
