@@ -38,7 +38,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
         _legend(figure, axes)
         caption = (
             f"The error budget over time, {group_title(group)}: RMSE of the cosines between neighbouring "
-            "rungs, each step one idealisation; shaded: 95 % interval over seeds (Student t)."
+            f"rungs, each step one idealisation{_shades([s for s in settings if s.label in curves])}."
         )
         found.append(ReportFigure(f"rungs_{slug(group)}", caption, figure))
     return found
@@ -50,8 +50,17 @@ def _error_figure(settings: Sequence[Setting], rows: Sequence[Row], group: str) 
     for ax, setting in zip(axes, having, strict=True):
         PredictionError.from_rows(rows, setting.label, group).plot(ax)
     _legend(figure, axes)
-    caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
+    caption = (
+        f"How far predictors are from training over time, {group_title(group)} "
+        f"(RMSE over pairs){_shades(having)}."
+    )
     return ReportFigure(f"error_{slug(group)}", caption, figure)
+
+
+def _shades(settings: Sequence[Setting]) -> str:
+    """Return what is shaded; a single seed has no interval."""
+    several = any(len(setting.runs) > 1 for setting in settings)
+    return "; shaded: 95 % interval over seeds (Student t)" if several else ""
 
 
 def _all_groups(settings: Sequence[Setting]) -> list[str]:

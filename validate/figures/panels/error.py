@@ -10,8 +10,19 @@ from matplotlib.axes import Axes
 
 from validate.compare import Row, group_title
 from validate.figures.panels.panel import BasePanel
+from validate.figures.predicted import LOOKS
 from validate.figures.style import PALETTE, shade
+from validate.predict.predictors import FITTED_WIDTH
+from validate.rungs import STEPS
 from validate.stats import Estimate
+
+COLOURS = {
+    **{name: look.colour for name, look in LOOKS.items()},
+    "frozen flow": PALETTE[5],
+    FITTED_WIDTH: PALETTE[7],
+    **{f"{lower} → {upper}": colour for (lower, upper, _), colour in zip(STEPS, PALETTE, strict=False)},
+}
+"""Of each predictor and each step of the ladder, in every panel, whichever of them it draws."""
 
 
 @dataclass
@@ -39,7 +50,8 @@ class PredictionError(BasePanel):
 
     def draw(self, ax: Axes) -> None:
         """Draw mean and interval over seeds."""
-        for (name, points), colour in zip(self.curves.items(), PALETTE, strict=False):
+        for i, (name, points) in enumerate(self.curves.items()):
+            colour = COLOURS.get(name, PALETTE[i % len(PALETTE)])
             epochs = [epoch for epoch, _ in points]
             means = [e.mean for _, e in points]
             (self.lines_[name],) = ax.plot(epochs, means, "o-", markersize=2.5, color=colour, label=name)
