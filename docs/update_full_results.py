@@ -33,7 +33,7 @@ def gather(settings: Sequence[Setting]) -> dict[str, Any]:
         "commit": provenance["commit"],
         "processor": provenance["processor"],
         "versions": provenance["versions"],
-        "core_minutes": sum(r.provenance["wall_seconds"] for s in settings for r in s.runs) / 60,
+        "core_minutes": sum(r.seconds for s in settings for r in s.runs) / 60,
         "curves": {s.label: [_scores(s, epoch) for epoch in (20, 100, 200, 500, 1000)] for s in settings},
         "cosines": {s.label: [_cosines(s, epoch) for epoch in EPOCHS] for s in settings},
         "predictors": {

@@ -87,6 +87,12 @@ class Observations:
         return self.label if self.path is None else str(self.path)
 
     @property
+    def seconds(self) -> float:
+        """Its share of the training time; what is recorded is that of all runs trained together."""
+        together = self.provenance.get("trained_with", [])
+        return float(self.provenance["wall_seconds"]) / max(1, len(together))
+
+    @property
     def run_folder(self) -> Path | None:
         """The run folder, unless it was read from a kept file or is in no file."""
         return None if self.path is None or self.path.suffix == KEPT_SUFFIX else self.path

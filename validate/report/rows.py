@@ -29,7 +29,7 @@ def summary(settings: Sequence[Setting]) -> str:
     labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
     epochs = sorted({run.epochs[-1] for run in runs})
     length = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]} to {epochs[-1]}"
-    minutes = sum(run.provenance["wall_seconds"] for run in runs) / 60
+    minutes = sum(run.seconds for run in runs) / 60
     return (
         f"{len(runs)} run{'s' * (len(runs) > 1)}: {labels}; {length} epochs; "
         f"{minutes:.1f} minutes of training in all."

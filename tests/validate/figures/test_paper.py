@@ -23,6 +23,7 @@ from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import Sheet, plain
 from validate.groups import group_runs
 from validate.observe import NoRunsError, Observations, find_observations, write_kept
+from validate.report.rows import summary
 from validate.times import common_early
 from validate.times import early_epoch as when_early
 
@@ -330,6 +331,14 @@ def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
     assert texts == [[], ["no finished run"]]
     with pytest.raises(InputError, match="differ in more than γ and learning rate"):
         draw_figure(17, several() + several("no-norm"))
+
+
+def test_the_time_of_runs_that_were_trained_together_counts_once() -> None:
+    runs = several()
+    for run in runs:
+        run.provenance.update(wall_seconds=3600.0, trained_with=["a", "b", "c", "d"])
+    assert runs_behind(5, runs).startswith("4 runs, 1.00 hours of training in all")
+    assert summary(group_runs(runs)).endswith("60.0 minutes of training in all.")
 
 
 def test_costs_come_from_the_provenance() -> None:

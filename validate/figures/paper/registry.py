@@ -155,7 +155,7 @@ def _chosen(figure: PaperFigure, read: Read) -> tuple[dict[str, list[Observation
 
 
 def _cost(runs: Sequence[Observations]) -> str:
-    hours = sum(float(run.provenance["wall_seconds"]) for run in runs) / 3600
+    hours = sum(run.seconds for run in runs) / 3600
     memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
     number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
     return f"{number}, {hours:.2f} hours of training in all, at most {memory:.0f} MiB per process"
