@@ -15,8 +15,8 @@ from matplotlib.text import Text
 OVER_SEEDS = "95 % interval over seeds (Student t)"
 OVER_SEQUENCES = "standard deviation over the probe's sequences, mean over seeds"
 EACH_SEED = "one seed each"
-_BRACKETS = re.compile(r"\[-?[\d.e-]+, -?[\d.e-]+\]")
-"""How an estimate is written with its interval."""
+_BRACKETS = re.compile(r"\d\s\[-?\d[\d.e+-]*, -?\d[\d.e+-]*\]")
+"""How an estimate is written: its mean, then the interval. A list of settings follows no number."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def shade(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: A
 def seed_bars(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], **look: Any) -> Line2D:
     """Draw means with capped bars, the interval over seeds, and return the line; one seed has none."""
     known = bool(np.isfinite(values[1:]).any())
-    bars = np.nan_to_num(np.stack([values[0] - values[1], values[2] - values[0]]))
+    bars = np.stack([values[0] - values[1], values[2] - values[0]])
     drawn = ax.errorbar(np.asarray(x), values[0], bars if known else None, capsize=2, **look)
     if known:
         explain(drawn.lines[2][0], "capped bars", OVER_SEEDS)

@@ -13,7 +13,7 @@ from tests.validate.figures.drawn import drawn, laid_out, runs_for
 from tests.validate.figures.synthetic import make_observations, several
 from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs, new_axes
 from validate.figures.context import about, missing_rates
-from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES
+from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES, marks_of
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.style import seed_bars
 from validate.stats import over_seeds
@@ -60,6 +60,32 @@ def test_a_single_seed_has_no_bars_and_no_caps() -> None:
         line = seed_bars(ax, [0, 1], np.array(values), fmt="o", label="training")
         assert (len(ax.lines), len(ax.collections)) == (parts, parts // 3)
         np.testing.assert_allclose(line.get_ydata(), values[0])
+
+
+def test_a_point_of_a_single_seed_has_no_bar_beside_points_that_have_one() -> None:
+    figure, (ax,) = new_axes()
+    seed_bars(ax, [0, 1], np.array([[1.0, 2.0], [np.nan, 1.5], [np.nan, 2.5]]), fmt="o")
+    figure.draw_without_rendering()
+    bars = [s for c in ax.collections if isinstance(c, LineCollection) for s in c.get_segments()]
+    assert [np.ptp(bar[:, 1]) for bar in bars if bar.size] == [1.0]
+    caps = [line.get_ydata() for line in ax.lines[1:]]
+    np.testing.assert_array_equal(caps, [[np.nan, 1.5], [np.nan, 2.5]])
+
+
+@pytest.mark.parametrize(
+    ("text", "explained"),
+    [
+        (str(over_seeds([0.1, 0.2, 0.4])), True),
+        (str(over_seeds([-1200.0, -1300.0])), True),
+        (str(over_seeds([1e-6, 3e-6])).replace(" [", "\n["), True),
+        ("γ = 0.8, snapshot_epochs = [0, 5]", False),
+        ("γ = 0.8, d_m = 16, held_out = [[11, 13]]", False),
+    ],
+)
+def test_brackets_are_explained_where_they_are_intervals(text: str, explained: bool) -> None:
+    figure, (ax,) = new_axes()
+    ax.set_title(text)
+    assert [mark.kind for mark in marks_of(figure)] == ["brackets"] * explained
 
 
 def test_figures_of_large_weights_name_the_gamma_of_the_paper_that_they_lack() -> None:
