@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.validate.figures.synthetic import RANGES, make_observations, several
+from tests.validate.figures.synthetic import MEMORIES, RANGES, make_observations, several
 from theory import (
     InputError,
     Task,
@@ -18,6 +18,7 @@ from theory import (
     off_diagonal,
     predict_value_growth,
 )
+from theory.task.task import task_from_dict
 from validate.figures import AccuracyCurves, new_axes
 from validate.figures.panels.accuracy import unlearned_levels
 from validate.figures.panels.attention import (
@@ -94,6 +95,20 @@ def test_losses_over_epochs_have_the_level_of_what_memory_anchors_teach(small: S
     assert "memory (train) 3.050 [" in curves.summary()
     with pytest.raises(InputError, match="no loss of nothing"):
         AccuracyCurves.from_runs(small, "loss", parts={"nothing": ("", "k", "-")})
+
+
+def test_the_level_of_a_table_is_the_mean_over_its_anchors() -> None:
+    """The labels of a window spread the wider, the larger its anchors are."""
+    task = task_from_dict(MEMORIES)
+    spreads = [[_entropy(task, s) for s in mapping.anchors] for mapping in task.mappings]
+    assert len(set(spreads[1])) == 3
+    (level,) = unlearned_levels(task).values()
+    assert level == pytest.approx(np.mean(spreads))
+
+
+def _entropy(task: Task, anchor: int) -> float:
+    own = label_distribution(task, anchor, held_out=True)
+    return -sum(float(p) * math.log(p) for p in own if p > 0)
 
 
 def test_losses_that_overflowed_are_gaps() -> None:

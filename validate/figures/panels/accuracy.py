@@ -127,7 +127,7 @@ def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[f
 
 
 def unlearned_levels(task: Task) -> dict[str, float]:
-    """Return the memory loss, in nats, of a model that knows each mapping's labels and no key.
+    """Return the memory loss, in nats, of a model that knows each anchor's P^s and nothing else.
 
     It is the entropy of P^s of a memory anchor, ln N_Z in the paper (eq. 7): all that P^s can teach.
     """
@@ -136,7 +136,7 @@ def unlearned_levels(task: Task) -> dict[str, float]:
         return {}
     return {
         "memory: only the label distribution known": float(
-            np.mean([_entropy(task, m.anchors[0]) for m in tables])
+            np.mean([np.mean([_entropy(task, s) for s in m.anchors]) for m in tables])
         )
     }
 
