@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from sim.config.presets import load_preset
@@ -10,9 +10,8 @@ from validate.figures.selection import KINDS
 from validate.groups import Setting
 from validate.times import common_early, learned_part
 
-PAPER_EARLY, PAPER_LATE = {"emb-mlp": 50}, 900
-OTHER_PAPER_EARLY = 200
-"""The epochs of 1000 that the paper shows."""
+PAPER_LATE = 900
+"""The late epoch of 1000 that the paper shows, where it names one."""
 NORMS = {
     "pre": "pre-norm",
     "pre-queries": "norm on queries",
@@ -52,16 +51,26 @@ def early_and_late(setting: Setting) -> str:
     return f"early, once half of the {part} set is solved, and late"
 
 
-def about(settings: Sequence[Setting], epochs: str = "", of: Setting | None = None) -> str:
+def epoch_text(epochs: Iterable[int]) -> str:
+    """Return the epochs of some settings, each at its own: "epoch 9", "epoch 9 or 20"."""
+    return f"epoch {' or '.join(map(str, sorted(set(epochs))))}"
+
+
+def about(
+    settings: Sequence[Setting], epochs: str = "", of: Setting | None = None, paper: Sequence[int] = ()
+) -> str:
     """Return which runs a figure shows: for each model γ, seeds and epochs.
 
     ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late", for every
-    setting its own or all those ``of`` one setting.
+    setting its own or all those ``of`` one setting. ``paper`` are the epochs at which the paper's figure
+    shows its runs, where it states them.
     """
     by_model: dict[str, list[Setting]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
-    return "; ".join(_about(name, own, epochs, of) for name, own in by_model.items())
+    return "; ".join(
+        f"{name}, γ = {_seeds(own)}; {_length(own, epochs, of, paper)}" for name, own in by_model.items()
+    )
 
 
 def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> str:
@@ -75,47 +84,45 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
 
-def _about(name: str, settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
-    return f"{name}, γ = {_seeds(settings)}; {_length(settings, epochs, of)}"
-
-
 def _seeds(settings: Sequence[Setting]) -> str:
     """Return γ and seeds: "0.3, 0.8, 2 seeds each" or, where they differ, "0.3 (4 seeds), 0.8 (1 seed)"."""
     of_rate: dict[float, list[Setting]] = {}
     for setting in settings:
         of_rate.setdefault(setting.init_rate, []).append(setting)
-    told = {rate: _number(own) for rate, own in of_rate.items()}
+    told = {rate: seed_count(own) for rate, own in of_rate.items()}
     if len(set(told.values())) > 1:
         return ", ".join(f"{rate:g} ({number})" for rate, number in told.items())
     each = " each" if len(settings) > 1 else ""
     return f"{', '.join(f'{rate:g}' for rate in told)}, {next(iter(told.values()))}{each}"
 
 
-def _number(settings: Sequence[Setting]) -> str:
+def seed_count(settings: Sequence[Setting]) -> str:
     """Return how many seeds each of some settings has: "3 seeds", "1 to 3 seeds"."""
     counts = sorted({len(s.runs) for s in settings})
     number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     return f"{number} seed{'s' * (counts[-1] > 1)}"
 
 
-def _length(settings: Sequence[Setting], epochs: str, of: Setting | None) -> str:
+def _length(settings: Sequence[Setting], epochs: str, of: Setting | None, stated: Sequence[int]) -> str:
     lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
     paper = paper_epochs(settings[0].kind)
+    as_long = lengths == [paper]
     if not epochs:
-        return f"{length} epochs" + (
-            ", as in the paper" if lengths == [paper] else f" for {paper} in the paper"
-        )
+        return f"{length} epochs" + (", as in the paper" if as_long else f" for {paper} in the paper")
+    ours, theirs = _shown([of] if of else settings, epochs), " and ".join(map(str, stated))
+    text = f"epoch{'s' * (' ' in ours)} {ours} of {length}"
+    if not stated:
+        return text if as_long else f"{text}; the paper trains for {paper}"
+    same = as_long and ours == theirs
+    return f"{text}, as in the paper" if same else f"{text}; the paper shows {theirs} of {paper}"
+
+
+def _shown(settings: Sequence[Setting], epochs: str) -> str:
+    """Return the shown epochs of each setting that are "both", "early" or "late": "2 and 9 or 2 and 10"."""
     parts: dict[str, slice] = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}
-    chosen = parts[epochs]
-    shown = [" and ".join(str(e) for e in shown_epochs(s)[chosen]) for s in ([of] if of else settings)]
-    pair: Sequence[int] = (PAPER_EARLY.get(settings[0].kind, OTHER_PAPER_EARLY), PAPER_LATE)
-    theirs = " and ".join(str(e) for e in pair[chosen])
-    ours = " or ".join(dict.fromkeys(shown))
-    several = "s" * (" " in ours)
-    if lengths == [paper] and ours == theirs:
-        return f"epoch{several} {ours} of {length}, as in the paper"
-    return f"epoch{several} {ours} of {length}; the paper shows {theirs} of {paper}"
+    each = (" and ".join(map(str, shown_epochs(s)[parts[epochs]])) for s in settings)
+    return " or ".join(dict.fromkeys(each))
 
 
 @cache

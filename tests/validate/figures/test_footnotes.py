@@ -126,21 +126,30 @@ def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
     assert (
         about(ten) == "Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper"
     )
-    assert about(ten[:1], "both").endswith(
+    assert about(ten[:1], "both").endswith("2 seeds; epochs 2 and 9 of 10; the paper trains for 1000")
+    assert about(ten[:1], "both", paper=(200, 900)).endswith(
         "2 seeds; epochs 2 and 9 of 10; the paper shows 200 and 900 of 1000"
     )
     whole = [make_observations("emb-mlp", epochs=1000)]
     for run in whole:
         object.__setattr__(run, "epochs", (0, 50, 900, 1000))
-    assert about(group_runs(whole), "both") == (
+    assert about(group_runs(whole), "both", paper=(50, 900)) == (
         "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper"
     )
+    assert about(group_runs(whole), "both") == "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000"
     assert about(group_runs(whole)).endswith("1000 epochs, as in the paper")
     for run in whole:
         object.__setattr__(run, "epochs", (0, 100, 900, 1000))
-    assert about(group_runs(whole), "both").endswith(
+    assert about(group_runs(whole), "both", paper=(50, 900)).endswith(
         "epochs 100 and 900 of 1000; the paper shows 50 and 900 of 1000"
     )
+
+
+@pytest.mark.parametrize("number", [4, 5, 6, 9, 10, 11, 12, 15])
+def test_only_epochs_that_the_paper_states_are_called_the_papers(number: int) -> None:
+    stated = {4: "50 and 900", 5: "200 and 900", 12: "200"}
+    found = re.findall(r"the paper shows ([\d and]+) of 1000", drawn(number).note)
+    assert found == ([stated[number]] if number in stated else [])
 
 
 def test_fig_16_says_which_of_the_papers_rates_it_lacks() -> None:

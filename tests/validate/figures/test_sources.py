@@ -96,7 +96,7 @@ def test_kept_files_decide_which_setting_is_drawn(tmp_path: Path, monkeypatch: p
     assert runs_behind(15).startswith(f"study {NEXT}: 4 runs, ")
     write(tmp_path, GROUP, at(0.8))
     sheet = FIGURES[15].build(kept_of(FIGURES[15], read)[0])
-    assert re.search(r"γ = 0\.8, 1 seed; epochs 2 and 9 of 10; the paper shows 200 and 900", sheet.about)
+    assert re.search(r"γ = 0\.8, 1 seed; epochs 2 and 9 of 10; the paper trains for 1000", sheet.about)
     told = runs_behind(15)
     assert told.startswith(f"study {GROUP}: 1 run, ")
     assert told.endswith(f"trained again by anchorflow study {GROUP} --run --keep")

@@ -25,6 +25,8 @@ from validate.groups import Setting
 from validate.observe import Observations
 
 BAR = "attention"
+PAPER_EPOCHS = (200,)
+"""At which the paper's Fig. 12 shows its runs; of Figs. 6 and 15 it does not say."""
 
 
 @paper_figure(6, "The first attention and W_V", likeliest(SMALL))
@@ -74,7 +76,9 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
         f"{missing_rates(every)}"
     )
-    return Sheet("fig12_first_attention_large", caption.strip(), about(every, "both", small), rows)
+    return Sheet(
+        "fig12_first_attention_large", caption.strip(), about(every, "both", small, PAPER_EPOCHS), rows
+    )
 
 
 @paper_figure(15, "The second attention", likeliest(SMALL))

@@ -58,7 +58,8 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         "C: the cosines that they predict; each group of anchors has one colour scale, fitted to its values. "
         f"Last: one row of cosines. {MEANS} " + memory_anchors(setting, epochs)
     )
-    return Sheet("fig04_emb_mlp_embedding", caption.strip(), about([setting], "both"), rows)
+    runs = about([setting], "both", paper=(50, 900))
+    return Sheet("fig04_emb_mlp_embedding", caption.strip(), runs, rows)
 
 
 @paper_figure(5, "The Transformer's embedding", likeliest(SMALL))
@@ -84,7 +85,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         f"principal components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. "
         f"{MEANS} " + memory_anchors(setting, epochs)
     )
-    return Sheet("fig05_transformer_embedding", caption.strip(), about([setting], "both"), rows)
+    runs = about([setting], "both", paper=(200, 900))
+    return Sheet("fig05_transformer_embedding", caption.strip(), runs, rows)
 
 
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from theory import InputError
 from validate.claims.statements import LARGE, SMALL
-from validate.figures.context import about, missing_rates, model_name, shown_epochs
+from validate.figures.context import about, epoch_text, missing_rates, model_name, shown_epochs
 from validate.figures.panels.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import likeliest
@@ -51,7 +51,7 @@ def _values(settings: Sequence[Setting], layers: dict[str, list[str]]) -> list[P
     last = list(layers)[-1]
     return [
         PanelRow(
-            f"A  Singular values, {layer}; {model_name(settings[0])}, epoch {epochs[-1]}",
+            f"A  Singular values, {layer}; {model_name(settings[0])}, {epoch_text(epochs)}",
             [SingularValues.from_runs(settings, name, epochs, matrix_name(name)) for name in names],
             height=2.0 if layer == last else 1.7,
             legend=layer == last,
@@ -68,7 +68,7 @@ def _ranks(letter: str, settings: Sequence[Setting]) -> PanelRow:
     panels = [
         EffectiveRank.over_gamma(settings, names, epochs, layer, among) for layer, names in layers.items()
     ]
-    title = f"{letter}  Effective rank over γ; {model_name(settings[0])}, epoch {epochs[-1]}"
+    title = f"{letter}  Effective rank over γ; {model_name(settings[0])}, {epoch_text(epochs)}"
     return PanelRow(title, panels, height=2.2)
 
 
