@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from theory import InputError
 from validate.claims.statements import SMALL
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
@@ -14,6 +15,8 @@ KINDS = {
     "transformer": "Transformer",
     "gpt2": "GPT-2",
 }
+LARGEST = 0.5
+"""The largest γ of large initial weights: the paper calls γ > 1/2 small."""
 
 
 def of_kind(observations: Sequence[Observations], *kinds: str) -> list[Setting]:
@@ -22,12 +25,35 @@ def of_kind(observations: Sequence[Observations], *kinds: str) -> list[Setting]:
     return group_runs(found) if found else []
 
 
+def required(
+    settings: list[Setting], observations: Sequence[Observations], figure: str, about: str
+) -> list[Setting]:
+    """Return the settings of a figure; refuse runs that hold none of what it is ``about``."""
+    if not settings:
+        raise InputError("runs", len(observations), f"{figure} is about {about}", "give such runs")
+    return settings
+
+
+def over_gamma(settings: Sequence[Setting], of: Setting) -> list[Setting]:
+    """Return the settings that equal one in all but γ and seed: only these make a curve over γ."""
+    return [s for s in settings if without_gamma(s) == without_gamma(of)]
+
+
+def without_gamma(setting: Setting) -> str:
+    """Return a setting's configuration without γ and seed, as JSON."""
+    return setting.config.model_dump_json(exclude={"seed", "init_rate"})
+
+
 def small_scale(settings: Sequence[Setting]) -> Setting:
     """Return the setting whose γ is nearest to the paper's small scale, 0.8."""
     return min(settings, key=lambda s: abs(s.init_rate - SMALL))
 
 
 def large_scales(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings of larger initial weights, or the only one there is."""
-    small = small_scale(settings)
-    return [s for s in settings if s.init_rate < small.init_rate] or [small]
+    """Return the settings of large initial weights; refuse settings among which there is none."""
+    found = [s for s in settings if s.init_rate <= LARGEST]
+    if not found:
+        rates = sorted({s.init_rate for s in settings})
+        remedy = f"give runs at γ ≤ {LARGEST:g} too"
+        raise InputError("init_rate", rates, "no large initial weights, which this figure shows", remedy)
+    return found

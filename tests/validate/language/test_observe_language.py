@@ -131,7 +131,7 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
     arrays = late.arrays | {"cosine/prontoqa": late.arrays["cosine/prontoqa"] * [[[1.0]], [[0.5]], [[0.1]]]}
     runs = [soon, dataclasses.replace(late, arrays=arrays)]
-    panel = draw_figure(14, runs).rows[0].panels[-1]
+    panel = draw_figure(14, [*runs, make_language_observations(0.3)]).rows[0].panels[-1]
     assert isinstance(panel, CosineMatrix)
     assert "epoch 1 or 4" in panel.title
     expected = (runs[0].at("cosine/prontoqa", 1) + runs[1].at("cosine/prontoqa", 4)) / 2

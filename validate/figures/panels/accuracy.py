@@ -68,13 +68,13 @@ class AccuracyCurves(BasePanel):
         Raises
         ------
         InputError
-            If no run was evaluated on any of ``parts``.
+            If no run was evaluated on any of ``parts``, or if they end at different epochs.
         """
         lines = [run.metrics for run in setting.runs]
         have = [part for part in parts if part in lines[0][0][measure]]
         if not have:
             raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
-        epochs = np.array([entry["epoch"] for entry in lines[0]], dtype=np.float64)
+        epochs = _shared_epochs(setting)
         within = SHARE if measure == "accuracy" else SIZE
         curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
         return cls(
@@ -121,6 +121,16 @@ class AccuracyCurves(BasePanel):
             )
 
 
+def _shared_epochs(setting: Setting) -> FloatArray:
+    """Return the epochs at which all runs were evaluated; refuse runs that end at different ones."""
+    each = [[line["epoch"] for line in run.metrics] for run in setting.runs]
+    if any(own != each[0] for own in each):
+        ends = ", ".join(f"seed {s} at {own[-1]:g}" for s, own in zip(setting.seeds, each, strict=True))
+        problem = f"end at different epochs ({ends}), as training.patience allows"
+        raise InputError("runs", setting.label, problem, "give runs of one length, or one seed")
+    return np.array(each[0], dtype=np.float64)
+
+
 def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[float]:
     """Return one seed's values; one that overflowed is written as null."""
     return [math.nan if line[measure][part] is None else line[measure][part] for line in metrics]
@@ -129,7 +139,7 @@ def _curve(metrics: Sequence[dict[str, Any]], measure: str, part: str) -> list[f
 def unlearned_levels(task: Task) -> dict[str, float]:
     """Return the memory loss, in nats, of a model that knows each anchor's P^s and nothing else.
 
-    It is the entropy of P^s of a memory anchor, ln N_Z in the paper (eq. 7): all that P^s can teach.
+    It is the entropy of P^s, mean over a mapping's anchors and over mappings: ln N_Z in the paper (eq. 7).
     """
     tables = [m for m in task.mappings if m.is_table]
     if not tables:

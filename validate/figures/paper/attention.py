@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from validate.claims.statements import LARGE, SMALL
 from validate.figures import findings
-from validate.figures.context import about, missing_rates, model_name, shown_epochs
+from validate.figures.context import about, epoch_text, missing_rates, model_name, shown_epochs
 from validate.figures.panels.attention import (
     AttentionMatrix,
     AttentionRows,
@@ -19,7 +19,7 @@ from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import likeliest
 from validate.figures.paper.training import attention_settings
-from validate.figures.selection import large_scales, small_scale
+from validate.figures.selection import large_scales, over_gamma, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
 from validate.groups import Setting
 from validate.observe import Observations
@@ -32,14 +32,13 @@ PAPER_EPOCHS = (200,)
 @paper_figure(6, "The first attention and W_V", likeliest(SMALL))
 def first_attention(observations: Sequence[Observations]) -> Sheet:
     """Fig. 6: the first attention and W_V at small initial weights."""
-    settings = attention_settings(observations, "Fig. 6")
-    setting = small_scale(settings)
-    epochs = shown_epochs(setting)
+    every = attention_settings(observations, "Fig. 6")
+    setting = small_scale(every)
+    settings, epochs = over_gamma(every, setting), shown_epochs(setting)
     title = f"A, B  First attention, {model_name(setting)}, γ = {setting.init_rate:g}"
     rows = [_attention_row(title, setting, (0, *epochs))]
-    values = SingularValues.from_runs(
-        settings, "0.W_V", [s.nearest(epochs[0]) for s in settings], f"C: every γ, epoch {epochs[0]}"
-    )
+    early = [s.nearest(epochs[0]) for s in settings]
+    values = SingularValues.from_runs(settings, "0.W_V", early, f"C: every γ, {epoch_text(early)}")
     alignments = [ValueAlignment.from_runs(setting, e, f"epoch {e}") for e in epochs]
     seen = " ".join(
         (
@@ -69,8 +68,10 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     for letter, setting in zip("ABCDEFGH", large_scales(every), strict=False):
         title = f"{letter}  First attention, {model_name(setting)}, γ = {setting.init_rate:g}"
         rows.append(_attention_row(title, setting, (0, shown[0])))
-    over_gamma = [make(every, [0, *shown]) for make in (AverageOverGamma.error, AverageOverGamma.share)]
-    rows.append(PanelRow("Distance from the average over γ", over_gamma, height=2.3))
+    own = over_gamma(every, small)
+    curves = [make(own, [0, *shown]) for make in (AverageOverGamma.error, AverageOverGamma.share)]
+    of = "" if len(own) == len(every) else f", {model_name(small)}"
+    rows.append(PanelRow(f"Distance from the average over γ{of}", curves, height=2.3))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "

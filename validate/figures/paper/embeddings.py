@@ -18,7 +18,7 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import likeliest
 from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
-from validate.figures.selection import large_scales, of_kind, small_scale
+from validate.figures.selection import large_scales, of_kind, required, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
 from validate.groups import Setting
 from validate.observe import Observations
@@ -92,7 +92,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Fig. 9: cos(s, ·) of every reasoning anchor, theory against training."""
-    setting = small_scale(of_kind(observations, *ATTENTION) or of_kind(observations, "emb-mlp"))
+    found = of_kind(observations, *ATTENTION) or of_kind(observations, "emb-mlp")
+    setting = small_scale(required(found, observations, "Fig. 9", "the Transformer and the Emb-MLP"))
     tokens = reasoning_group(setting.task)
     epoch = shown_epochs(setting)[0]
     rows = CosineRows.from_runs(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
@@ -170,10 +171,7 @@ def reasoning_group(task: Task) -> Tokens:
 
 
 def _emb_mlp(observations: Sequence[Observations], figure: str) -> list[Setting]:
-    settings = of_kind(observations, "emb-mlp")
-    if not settings:
-        raise InputError("runs", len(observations), f"{figure} is about the Emb-MLP", "give such runs")
-    return settings
+    return required(of_kind(observations, "emb-mlp"), observations, figure, "the Emb-MLP")
 
 
 def _matrices(title: str, panels: Sequence[Panel], *, scale: str = "all", legend: bool = False) -> PanelRow:

@@ -11,6 +11,7 @@ from validate.figures.context import about, epoch_text, missing_rates, model_nam
 from validate.figures.panels.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import likeliest
+from validate.figures.selection import without_gamma
 from validate.figures.sheet import PanelRow, Sheet
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
@@ -80,8 +81,7 @@ def _families(observations: Sequence[Observations]) -> list[list[Setting]]:
     """Return settings grouped by all but γ: a scan over γ is one family."""
     found: dict[str, list[Setting]] = defaultdict(list)
     for setting in group_runs(observations):
-        config = setting.config
-        found[config.model_dump_json(exclude={"seed", "init_rate"})].append(setting)
+        found[without_gamma(setting)].append(setting)
     return list(found.values())
 
 

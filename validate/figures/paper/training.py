@@ -12,7 +12,7 @@ from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
 from validate.figures.panels.spikes import LossSpikes, learning_rate
 from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import likeliest
-from validate.figures.selection import of_kind
+from validate.figures.selection import of_kind, required
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.groups import Setting
 from validate.observe import Observations
@@ -24,6 +24,7 @@ ATTENTION = ("transformer", "one-layer")
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Fig. 3: loss and accuracy over epochs, the Transformer above the Emb-MLP."""
     transformer, emb_mlp = of_kind(observations, *ATTENTION), of_kind(observations, "emb-mlp")
+    required([*transformer, *emb_mlp], observations, "Fig. 3", "the Transformer and the Emb-MLP")
     rows, parts = [], []
     if transformer:
         name = model_name(transformer[0])
@@ -87,12 +88,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
 
 def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Setting]:
     """Return the settings of Transformers; refuse runs that hold none."""
-    settings = of_kind(observations, *ATTENTION)
-    if not settings:
-        raise InputError(
-            "runs", len(observations), f"{figure} is about Transformers{which}", "give such runs"
-        )
-    return settings
+    return required(of_kind(observations, *ATTENTION), observations, figure, f"Transformers{which}")
 
 
 def _curves(title: str, settings: Sequence[Setting], measure: str) -> PanelRow:
