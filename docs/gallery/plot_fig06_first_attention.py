@@ -3,7 +3,8 @@ Figure 6: the first attention and W_V
 =====================================
 
 Lemma 1 says that with small initial weights the first attention is nearly the average over all positions so
-far, 1/i in row i (A, B), before any training. Theorem 2 says that W_V then grows along one direction (C).
+far, 1/i in row i, before any training. A shows it from the start on, B its rows at the last epoch of A.
+Theorem 2 says that W_V then grows along one direction (C).
 The paper finds the reasoning anchors aligned with it, and the memory anchors nearly orthogonal to it (D).
 
 D holds Theorem 2's prediction twice: with u as what the model puts out while W_V grows, as in the paper,

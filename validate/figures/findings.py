@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from validate.figures.panels.cosines import CosineMatrix
@@ -9,7 +10,7 @@ from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.predicted import UNIFORM, predictions
 from validate.groups import Setting
 from validate.predict.predictors import Tokens
-from validate.stats import SHARE, band_text, over_seeds
+from validate.stats import SHARE, Estimate, band_text, over_seeds
 
 AVERAGE = 0.1
 """A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""
@@ -20,7 +21,9 @@ STANDS_OUT = 0.5
 
 
 def direction(cosine: float) -> str:
-    """Return a mean cosine in words."""
+    """Return a mean cosine in words; that of embeddings without a direction is NaN."""
+    if math.isnan(cosine):
+        return "without a direction"
     if cosine >= PARALLEL:
         return "nearly parallel"
     if cosine >= ALIGNED:
@@ -63,17 +66,24 @@ def first_attention(setting: Setting, epochs: Sequence[int]) -> str:
     return f"{words} (largest |A_ij − 1/i|: {numbers})."
 
 
-def value_direction(values: SingularValues, label: str, alignments: Sequence[ValueAlignment]) -> str:
-    """Return whether one singular value of W_V stands out, and which anchors point along its direction."""
+def value_direction(
+    values: SingularValues, label: str, epoch: int, alignments: Sequence[ValueAlignment]
+) -> str:
+    """Return whether one singular value of W_V stands out, and which anchors point along its direction.
+
+    ``values`` are those of one epoch, ``alignments`` say theirs in their titles.
+    """
     second = values.curves[label][:, 1]
     stands = "stands out" if second[0] <= STANDS_OUT else "does not stand out"
-    words = [f"The first singular value of W_V {stands} (σ2/σ1 = {band_text(second)})."]
+    words = [f"At epoch {epoch} the first singular value of W_V {stands} (σ2/σ1 = {band_text(second)})."]
     for panel in alignments:
-        sizes = [
-            f"{kind} are {direction(size.mean)} to it (mean |cosine| {size})"
-            if abs(size.mean) < WEAKLY
-            else f"{kind} are {direction(size.mean)} with it (mean |cosine| {size})"
-            for kind, size in panel.sizes.items()
-        ]
+        sizes = [_along(kind, size) for kind, size in panel.sizes.items()]
         words.append(f"At {panel.title} {' and '.join(sizes)}.")
     return " ".join(words)
+
+
+def _along(kind: str, size: Estimate) -> str:
+    """Return how some anchors lie to the first direction of W_V."""
+    words = direction(size.mean)
+    link = "" if math.isnan(size.mean) else " to it" if abs(size.mean) < WEAKLY else " with it"
+    return f"{kind} are {words}{link} (mean |cosine| {size})"

@@ -26,6 +26,7 @@ GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
         (0.1, "nearly orthogonal"),
         (-0.1, "nearly orthogonal"),
         (-0.5, "opposed"),
+        (np.nan, "without a direction"),
     ],
 )
 def test_a_cosine_in_words(cosine: float, words: str) -> None:
@@ -64,7 +65,8 @@ def test_anchors_are_called_aligned_with_w_v_where_they_are(size: float, words: 
     run.arrays["singular/0.W_V"][:, 1] = (0.9 if size < 0.5 else 0.1) * run.arrays["singular/0.W_V"][:, 0]
     (setting,) = group_runs([run])
     values = SingularValues.from_runs([setting], "0.W_V", [9], "")
-    text = value_direction(values, "γ = 0.8", [ValueAlignment.from_runs(setting, 9, "epoch 9")])
+    text = value_direction(values, "γ = 0.8", 9, [ValueAlignment.from_runs(setting, 9, "epoch 9")])
+    assert text.startswith("At epoch 9 the first singular value of W_V")
     assert f"reasoning anchors are {words} (mean |cosine| {size:.3f})" in text
     assert ("does not stand out" in text) == (size < 0.5)
 
@@ -75,6 +77,34 @@ def test_the_gallery_says_of_fig_6_what_the_paper_says_and_not_what_is_seen() ->
     for sentence in claims:
         if re.search(r"align|average|along one direction", sentence):
             assert re.match(r"\s*(The paper|Lemma|Theorem)", sentence), sentence
+
+
+def test_anchors_without_embeddings_lie_in_no_direction() -> None:
+    run = make_observations()
+    run.arrays["wv_direction"] = np.full_like(run.arrays["wv_direction"], np.nan)
+    (setting,) = group_runs([run])
+    values = SingularValues.from_runs([setting], "0.W_V", [9], "")
+    text = value_direction(values, "γ = 0.8", 9, [ValueAlignment.from_runs(setting, 9, "epoch 9")])
+    assert "memory anchors are without a direction (mean |cosine| –)" in text
+    assert "opposed" not in text
+
+
+def test_the_gallery_says_at_which_epochs_fig_6_shows_the_first_attention() -> None:
+    *matrices, rows = (panel.title for panel in drawn(6).rows[0].panels)  # type: ignore[attr-defined]
+    assert matrices == ["epoch 0", "epoch 2", "epoch 9"]
+    assert rows == "rows, epoch 9"
+    (script,) = GALLERY.glob("plot_fig06_*.py")
+    text = " ".join(script.read_text().split())
+    assert "A shows it from the start on, B its rows at the last epoch of A." in text
+    assert "At epoch 2 the first singular value of W_V" in drawn(6).caption
+
+
+def test_the_gallery_says_what_the_dotted_line_of_fig_3_is() -> None:
+    """No bound: a model that knows the anchors of a finite table can do better than eq. 7 by chance."""
+    (script,) = GALLERY.glob("plot_fig03_*.py")
+    text = " ".join(script.read_text().split())
+    assert "a model that knows eq. 7 and nothing else has this memory loss" in text
+    assert "cannot have a lower" not in text
 
 
 def test_the_caption_of_fig_6_says_what_the_kept_runs_show() -> None:

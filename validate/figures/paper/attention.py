@@ -43,7 +43,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     seen = " ".join(
         (
             findings.first_attention(setting, (0, *epochs)),
-            findings.value_direction(values, f"γ = {setting.init_rate:g}", alignments),
+            findings.value_direction(values, f"γ = {setting.init_rate:g}", epochs[0], alignments),
         )
     )
     for panel in alignments:
