@@ -17,8 +17,9 @@ from validate.claims.entries.language import claims_on
 from validate.claims.measures import language
 from validate.claims.statements import Needs, Sample
 from validate.figures.panels.cosines import CosineMatrix
-from validate.figures.paper import draw_figure
+from validate.figures.paper import FIGURES, draw_figure
 from validate.observe import Observations, observe_path, write_kept
+from validate.stats import over_seeds
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(
@@ -136,6 +137,24 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     assert "epoch 1 or 4" in panel.title
     expected = (runs[0].at("cosine/prontoqa", 1) + runs[1].at("cosine/prontoqa", 4)) / 2
     np.testing.assert_allclose(panel.matrix, expected)
+
+
+def test_the_means_of_fig_7_are_those_of_each_seed_s_own_early_snapshot() -> None:
+    """The mean cosines are 0, 0.1 and 0.2 at epochs 0, 1 and 4, and more by 0.01 for the second seed."""
+    first, second = (make_language_observations(seed=seed) for seed in (0, 1))
+    soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
+    late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
+    caption = FIGURES[7].build([soon, late]).caption
+    assert f"at that snapshot: prontoqa {over_seeds([0.1, 0.21], (-1, 1))}, " in caption
+    assert "below their tokens' entropy. " in caption
+
+
+@pytest.mark.parametrize("number", [7, 14])
+def test_captions_say_where_losses_never_fall_below_their_entropies(number: int) -> None:
+    runs = [make_language_observations(0.3), *(make_language_observations(seed=seed) for seed in (0, 1))]
+    runs[-1] = with_losses(runs[-1], [4.0] * 5, [4.0] * 5)
+    caption = FIGURES[number].build(runs).caption
+    assert "entropy, or at the last where there is none (1 of 2 seeds at γ = 0.8). " in caption
 
 
 def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:

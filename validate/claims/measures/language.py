@@ -70,6 +70,12 @@ def entropy(run: Observations, corpus: str, known: str) -> float:
 
 def early_epoch(run: Observations) -> int:
     """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last."""
+    learned = learned_epoch(run)
+    return run.epochs[-1] if learned is None else learned
+
+
+def learned_epoch(run: Observations) -> int | None:
+    """Return the first snapshot at which no corpus's loss is above its tokens' entropy, if there is one."""
     names = two_corpora(run)
     levels = {name: entropy(run, name, "frequencies") for name in names}
     learned = {
@@ -77,7 +83,7 @@ def early_epoch(run: Observations) -> int:
         for line in run.metrics
         if all(line["loss"][name] <= level for name, level in levels.items())
     }
-    return next((epoch for epoch in run.epochs if epoch in learned), run.epochs[-1])
+    return next((epoch for epoch in run.epochs if epoch in learned), None)
 
 
 def cosine_correlation(

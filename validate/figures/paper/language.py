@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theory import InputError
-from validate.claims.measures.language import early_epoch, entropy, two_corpora
+from validate.claims.measures.language import early_epoch, entropy, learned_epoch, two_corpora
 from validate.figures.context import about, missing_rates
 from validate.figures.panels.accuracy import AccuracyCurves, Look
 from validate.figures.panels.cosines import CosineMatrix
 from validate.figures.panels.loss_gap import LossGaps
 from validate.figures.paper.registry import paper_figure
-from validate.figures.selection import large_scales, of_kind, small_scale
+from validate.figures.selection import large_scales, of_kind, required, small_scale
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
 from validate.groups import Setting
@@ -54,9 +53,8 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     caption = (
         "A: how far the losses of the two corpora lie apart, relative as in the paper, and in nats above "
         "what their entropies allow. B: cosines of each corpus's most frequent words, predicted from the "
-        "counts before training (rows of C + C^T, and the same from shuffled text) and observed early, at "
-        "the first snapshot by which both losses are below their tokens' entropy. "
-        f"{_means(small)} {missing_rates(settings)}"
+        "counts before training (rows of C + C^T, and the same from shuffled text) and observed early, "
+        f"{_when([small])}. {_means(small)} {missing_rates(settings)}"
     )
     return Sheet("fig07_language", caption.strip(), about(settings), rows)
 
@@ -77,18 +75,14 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
         for name in two_corpora(shown[0].runs[0])
     ]
     caption = (
-        "Cosines of each corpus's most frequent words, early, at the first snapshot by which both losses are "
-        f"below their tokens' entropy. {missing_rates(settings)}"
+        f"Cosines of each corpus's most frequent words, early, {_when(shown)}. {missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption.strip(), about(shown), rows)
 
 
 def language_settings(observations: Sequence[Observations], figure: str) -> list[Setting]:
     """Return the settings of language models; refuse runs that hold none."""
-    settings = of_kind(observations, "gpt2")
-    if not settings:
-        raise InputError("runs", len(observations), f"{figure} is about GPT-2", "give such runs")
-    return settings
+    return required(of_kind(observations, "gpt2"), observations, figure, "GPT-2")
 
 
 def _curves(setting: Setting) -> AccuracyCurves:
@@ -127,19 +121,27 @@ def _control(setting: Setting, name: str) -> CosineMatrix:
     return CosineMatrix.of("the same from\nshuffled text", _tokens(setting, name), matrices)
 
 
+def _when(settings: Sequence[Setting]) -> str:
+    """Return which snapshot of each run is shown."""
+    text = "at the first snapshot by which both losses are below their tokens' entropy"
+    never = [(sum(learned_epoch(run) is None for run in s.runs), s) for s in settings]
+    parts = [f"{count} of {s.seeds_text} at γ = {s.init_rate:g}" for count, s in never if count]
+    return f"{text}, or at the last where there is none ({', '.join(parts)})" if parts else text
+
+
 def _means(setting: Setting) -> str:
     """Return the mean cosines of each corpus's tokens, in words: of all, centred, and of equal frequency."""
-    epoch = min(early_epoch(run) for run in setting.runs)
     parts = []
     for name in two_corpora(setting.runs[0]):
-        said = [f"{name} {_over(setting, f'mean_cosine/{name}', epoch)}"]
-        said.append(f"{_over(setting, f'mean_cosine_centred/{name}', epoch)} with the common mean removed")
+        said = [f"{name} {_over(setting, f'mean_cosine/{name}')}"]
+        said.append(f"{_over(setting, f'mean_cosine_centred/{name}')} with the common mean removed")
         if all(f"matched/{name}" in run.arrays for run in setting.runs):
-            matched = _over(setting, f"mean_cosine_matched/{name}", epoch)
+            matched = _over(setting, f"mean_cosine_matched/{name}")
             said.append(f"{matched} over tokens that the other corpus lacks, in pairs of equal frequency")
         parts.append(", ".join(said))
     return f"Mean cosine of all tokens at that snapshot: {'; '.join(parts)}."
 
 
-def _over(setting: Setting, array: str, epoch: int) -> Estimate:
-    return over_seeds(setting.array(array, epoch), (-1.0, 1.0))
+def _over(setting: Setting, array: str) -> Estimate:
+    """Return an estimate from each seed's own early snapshot, as the panels show it."""
+    return over_seeds([float(run.at(array, early_epoch(run))) for run in setting.runs], (-1.0, 1.0))
