@@ -14,12 +14,11 @@ import pytest
 from sim import Run, train
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures.drawn import drawn, runs_for
-from tests.validate.figures.synthetic import RANGES, make_observations, several
+from tests.validate.figures.synthetic import make_observations, several
 from theory import InputError
 from validate.cli import main
 from validate.figures.context import shown_epochs
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
-from validate.figures.paper.distributions import early_epoch
 from validate.figures.sheet import Sheet, plain
 from validate.groups import group_runs
 from validate.observe import NoRunsError, Observations, find_observations, write_kept
@@ -156,14 +155,6 @@ def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(num
     assert re.search(r"epoch 10 of 10; the paper (shows|trains)", sheet.about)
     titles = [getattr(panel, "title", "") for row in sheet.rows for panel in row.panels]
     assert not re.search(r"epoch [1-9]\b", " ".join(titles))
-
-
-def test_fig_8_right_is_early() -> None:
-    (setting,) = group_runs([make_observations("emb-mlp", task=RANGES)])
-    assert early_epoch(setting) == 2  # Accuracy is epoch/20: 0.1 at 2, 0.45 at 9.
-    for line in setting.runs[0].metrics:
-        line["accuracy"]["mem"] = 0.9
-    assert early_epoch(setting) == 2  # Never before the first snapshot after the start.
 
 
 def _titles(sheet: Sheet) -> list[str]:

@@ -16,7 +16,7 @@ from validate.groups import Setting
 from validate.observe import Observations
 
 EARLY_ACCURACY = 0.3
-"""Fig. 8 right is early: the last snapshot before the accuracy of any memory mapping passes this."""
+"""Fig. 8 right is early: the last snapshot before any seed's memory accuracy passes this."""
 
 
 @paper_figure(8, "The effect of the label distribution", "fig8-memory", "fig8-ranges")
@@ -36,19 +36,35 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
             "runs", len(observations), "none has several memory mappings", "give runs of Fig. 8's tasks"
         )
     left = "Left: loss and accuracy of memory mappings whose label distributions differ. "
-    right = (
-        "Right: the mean output for each memory mapping beside its label distribution, at the last snapshot "
-        f"before memory accuracy passes {EARLY_ACCURACY:g}. "
-    )
+    right = f"Right: the mean output for each memory mapping beside its label distribution, {_when(ranges)}."
     caption = (left if compared else "") + (right if ranges else "")
     return Sheet("fig08_label_distributions", caption.strip(), about([*compared, *ranges]), rows, width=1.7)
 
 
 def early_epoch(setting: Setting) -> int:
     """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
+    return _early(setting)[0]
+
+
+def _early(setting: Setting) -> tuple[int, str]:
+    """Return the early epoch, and in words when it is."""
     after = [e for e in setting.epochs() if e > 0]
-    early = [e for e in after if _accuracy(setting, e) < EARLY_ACCURACY]
-    return early[-1] if early else after[0]
+    passed = next((i for i, e in enumerate(after) if _accuracy(setting, e) >= EARLY_ACCURACY), None)
+    if passed is None:
+        return after[-1], f"at the end, as memory accuracy stays below {EARLY_ACCURACY:g}"
+    if passed == 0:
+        return after[0], f"at the first snapshot, where memory accuracy is already above {EARLY_ACCURACY:g}"
+    return after[passed - 1], f"at the last snapshot before memory accuracy passes {EARLY_ACCURACY:g}"
+
+
+def _when(settings: Sequence[Setting]) -> str:
+    """Return when outputs are shown, for each model where that differs."""
+    names: dict[str, list[str]] = {}
+    for setting in settings:
+        names.setdefault(_early(setting)[1], []).append(_name(setting))
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"for {' and '.join(own)} {when}" for when, own in names.items())
 
 
 def _accuracy(setting: Setting, epoch: int) -> float:

@@ -22,7 +22,7 @@ from validate.figures.selection import large_scales, of_kind, required, small_sc
 from validate.figures.sheet import Panel, PanelRow, Sheet
 from validate.groups import Setting
 from validate.observe import Observations
-from validate.predict.predictors import Tokens
+from validate.predict.predictors import Tokens, are_summed
 
 BAR = "cosine similarity"
 LARGER = (LARGE, 0.5)
@@ -69,7 +69,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     epochs = shown_epochs(setting)
     task, tokens = setting.task, reasoning_group(setting.task)
     middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
-    eq14 = CosineMatrix.of("eq. 14,\nwidth 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
+    summed = are_summed(task, tokens)  # Eq. 14 knows no other rule.
     rows = [
         _matrices("A  Training", _observed(setting, mapping_groups(task), epochs)),
         PanelRow(
@@ -77,12 +77,12 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
             [EmbeddingMap.from_runs(setting, epoch, f"epoch {epoch}") for epoch in epochs],
             height=2.4,
         ),
-        _matrices("C  Theory: eq. 14's cosines, and one row against training", [eq14, *middle], legend=True),
-        PanelRow("D  Components of $\\tilde w$ (eq. 14)", _eq14_panels(task, tokens)),
+        *(_eq14_rows(task, tokens, middle) if summed else [_one_row(middle)]),
     ]
+    eq14 = "cosines of eq. 14, and one row against training. D: components of eq. 14."
     caption = (
         f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
-        f"principal components. C: cosines of eq. 14, and one row against training. D: components of eq. 14. "
+        f"principal components. C: {eq14 if summed else 'one row of cosines against training.'} "
         f"{MEANS} " + memory_anchors(setting, epochs)
     )
     runs = about([setting], "both", paper=(200, 900))
@@ -144,7 +144,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
         late = shown_epochs(setting)[-1]
         panels: list[Panel] = [
             *_observed(setting, mapping_groups(setting.task), (late,)),
-            EmbeddingMap.from_runs(setting, late, f"components, epoch {late}"),
+            EmbeddingMap.from_runs(setting, late, f"components (first seed),\nepoch {late}"),
         ]
         title = f"{letter}  {model_name(setting)}, γ = {setting.init_rate:g}"
         rows.append(_matrices(title, panels, legend=True))
@@ -197,6 +197,17 @@ def _middle_rows(
     return found
 
 
-def _eq14_panels(task: Task, tokens: Tokens) -> list[Panel]:
+def _one_row(middle: Sequence[CosineRows]) -> PanelRow:
+    return _matrices("C  One row of cosines against training", middle, legend=True)
+
+
+def _eq14_rows(task: Task, tokens: Tokens, middle: Sequence[CosineRows]) -> list[PanelRow]:
+    """Return what eq. 14 says of anchors that are summed and of keys, the cosines beside one row."""
+    cosines = CosineMatrix.of("eq. 14,\nwidth 12", tokens, cosine_matrix(eq14_embedding(task, tokens))[None])
     shown = {"keys": task.keys, "reasoning anchors": tokens}
-    return [EmbeddingPCA.from_task(task, group, name) for name, group in shown.items()]
+    components = [EmbeddingPCA.from_task(task, group, name) for name, group in shown.items()]
+    title = "C  Theory: eq. 14's cosines, and one row against training"
+    return [
+        _matrices(title, [cosines, *middle], legend=True),
+        PanelRow("D  Components of $\\tilde w$ (eq. 14)", components),
+    ]
