@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
+from tests.validate.figures.synthetic import make_observations
 from tests.validate.page import Page
 from validate.claims import Condition, judge_claims, ledger
 from validate.claims.demo import judge
-from validate.groups import Setting
+from validate.commands.compare import print_comparison
+from validate.groups import Setting, group_runs
 from validate.report import Report
 from validate.report.figure import NotDrawn
-from validate.report.figures import draw_cosines, heat_maps
-from validate.report.page import SECTIONS, render
+from validate.report.figures import _accuracy_figure, draw_cosines, heat_maps
+from validate.report.page import SECTIONS, page, render
 from validate.report.paper import draw_paper_figures
 
 MARKUP = '<script>alert("x")</script> & <b>'
@@ -120,6 +122,23 @@ def _luminance(colour: str) -> float:
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its rows have each run at its own; the largest of them is not that of all."""
+    runs = [make_observations("emb-mlp", seed=seed) for seed in (0, 1)]
+    for line in runs[1].metrics:
+        line["accuracy"]["rsn_train"] = line["epoch"] / 14
+    report = _bare(group_runs(runs))
+    assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
+    print_comparison(report)
+    assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out
+
+
+def test_the_caption_of_accuracies_counts_the_seeds_of_every_setting() -> None:
+    runs = [make_observations("emb-mlp", 0.3), *(make_observations("emb-mlp", seed=seed) for seed in (0, 1))]
+    assert "mean of 1 to 2 seeds, shaded: 95 % interval" in _accuracy_figure(group_runs(runs)).caption
+    assert _accuracy_figure(group_runs(runs[:1])).caption.endswith("mean of 1 seed.")
 
 
 def test_a_phone_shows_every_column_of_the_ranked_predictors(written: Path) -> None:

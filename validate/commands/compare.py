@@ -99,11 +99,10 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 def print_comparison(report: Report) -> None:
     """Print the early comparison over all pairs, one table per setting."""
     from validate.terminal.tables import print_table
+    from validate.times import early_text
 
     for setting in report.settings:
-        title = (
-            f"{setting.label}, epoch {report.early_epoch(setting.label)}, {setting.seeds_text}, mean [95 %]"
-        )
+        title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
         print_table(title, header, report.early_table(setting.label))
 

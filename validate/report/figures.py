@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from theory.arrays import FloatArray
 from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, new_axes
+from validate.figures.context import seed_count
 from validate.groups import Setting
 from validate.report.errors import draw_errors
 from validate.report.figure import ReportFigure, slug
@@ -77,10 +78,10 @@ def _accuracy_figure(settings: Sequence[Setting]) -> ReportFigure:
     for ax, setting in zip(axes, settings, strict=True):
         AccuracyCurves.from_runs(setting).plot(ax)
     axes[0].legend(fontsize=7, frameon=False)
-    seeds = len(settings[0].runs)
+    shaded = any(len(setting.runs) > 1 for setting in settings)
     caption = (
-        f"Fig. 3B. Accuracy over epochs; mean of {seeds} seed{'s' * (seeds > 1)}"
-        f"{', shaded: 95 % interval (Student t)' * (seeds > 1)}."
+        f"Fig. 3B. Accuracy over epochs; mean of {seed_count(settings)}"
+        f"{', shaded: 95 % interval (Student t)' * shaded}."
     )
     return ReportFigure("fig3b_accuracy", caption, figure)
 
