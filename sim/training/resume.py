@@ -35,9 +35,9 @@ def newest_checkpoint(trainer: Trainer, folders: Sequence[RunFolder]) -> list[Ch
     kept = [set(folder.checkpoint_steps()) for folder in folders]
     steps = set.intersection(*kept)
     if any(kept) and not steps:
-        found = {folder.path.name: max(own, default=None) for folder, own in zip(folders, kept, strict=True)}
+        newest = {folder.path.name: max(own, default=None) for folder, own in zip(folders, kept, strict=True)}
         problem = "these runs have no checkpoint in common, and their progress would be lost"
-        raise InputError("resume", found, problem, "continue runs of different steps apart")
+        raise InputError("resume", newest, problem, "continue runs of different steps apart")
     for step in sorted(steps, reverse=True):
         found = [_checked(trainer, folder, step) for folder in folders]
         whole = [checkpoint for checkpoint in found if checkpoint is not None]
