@@ -18,6 +18,7 @@ from theory import (
     Expression,
     InputError,
     Mapping,
+    Shift,
     Sum,
     Task,
     count_population,
@@ -244,6 +245,16 @@ def test_theorem_1_and_eq_14_say_nothing_of_a_rule_that_does_not_add() -> None:
     with pytest.raises(InputError, match=r"eq\. 14 says nothing"):
         eq14_embedding(task, [1, 2])
     assert eq14_embedding(task, list(task.keys)).shape == (4, 130)
+
+
+def test_eq_14_says_nothing_of_shifts_whatever_the_tokens_are_called() -> None:
+    """Renumbering the anchors of a shift table changes no label, and would change eq. 14."""
+    mapping = Mapping([1, 2, 3, 4], Shift({1: 5, 2: 1, 3: -2, 4: -8}), "shift")
+    task = Task(keys=range(20, 30), n_anchors=2, length=3, vocab_size=60, mappings=[mapping])
+    assert task.additive_anchors == (1, 2, 3, 4)
+    with pytest.raises(InputError, match=r"an anchor that is added itself, so eq\. 14 says nothing"):
+        eq14_embedding(task, [20, 1])
+    assert gaussian_shape(task, 1).sigma_P > 0
 
 
 @pytest.mark.parametrize("token", [-1, 99, 200, 6])

@@ -10,6 +10,7 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Positive, Size, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.cosines import unit_rows
+from theory.task.additive import Sum
 from theory.task.task import Task
 
 PAPER_WIDTH = 12.0
@@ -43,7 +44,8 @@ def eq14_embedding(
     Raises
     ------
     InputError
-        If a token is neither a key nor an anchor of a rule that adds (``Sum`` or ``Shift``).
+        If a token is neither a key nor an anchor of a ``Sum``. Eq. 14 is about the token's number, which says
+        nothing of what a ``Shift`` adds.
     """
     distances, constant = _distances(task, check_tokens("tokens", tokens, task.vocab_size), d_m)
     return _shape(distances, constant, width)
@@ -63,13 +65,14 @@ def _shape(distances: FloatArray, constant: FloatArray, width: float) -> FloatAr
 
 
 def _check_meaning(task: Task, tokens: npt.NDArray[np.int64]) -> None:
-    foreign = tokens[~np.isin(tokens, [*task.keys, *task.additive_anchors])]
+    summed = [a for m in task.mappings if isinstance(m.rule, Sum) for a in m.anchors]
+    foreign = tokens[~np.isin(tokens, [*task.keys, *summed])]
     if foreign.size:
         raise InputError(
             "tokens",
             int(foreign.flat[0]),
-            "neither a key nor an anchor whose rule adds to the key, so eq. 14 says nothing of it",
-            f"choose keys or anchors from {list(task.additive_anchors)}",
+            "neither a key nor an anchor that is added itself, so eq. 14 says nothing of it",
+            f"choose keys or anchors from {sorted(summed)}",
         )
 
 

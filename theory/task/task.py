@@ -184,7 +184,7 @@ class Task:
     def additive_anchors(self) -> tuple[int, ...]:
         """The anchors of mappings that add a shift for each anchor to the key, sorted.
 
-        Theorem 1 and eq. 14 are about these alone.
+        Theorem 1 is about these alone, and eq. 14 about those that are added themselves.
         """
         return tuple(sorted(a for m in self.mappings if isinstance(m.rule, Additive) for a in m.anchors))
 
