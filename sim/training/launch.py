@@ -204,9 +204,9 @@ def _check(members: Sequence[MemberConfig]) -> None:
     for member in members:
         sizes = (member.model, member.data, member.training, member.task)
         if sizes != before:
+            check_size(member)
             check_data(member)
             check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
-            check_size(member)
         before = sizes
 
 
