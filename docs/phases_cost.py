@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from marked import replaced
 from phases_runs import DOCS, FOLDER
-from update_settings_map import replaced
 
 from sim.config.run import Kernels, MemberConfig, steps_in_epoch
 from sim.fast.matmul import matmul_route

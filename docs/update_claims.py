@@ -9,13 +9,14 @@ kept files come from a tree that nobody recorded into docs/studies.md.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from marked import replaced
 
 from sim.config.run import make_member_config
 from validate.claims import Claim, Condition, judge_claims, ledger
@@ -36,15 +37,6 @@ LIMITS = ROOT / "docs" / "limits.md"
 STUDIES = ROOT / "docs" / "studies.md"
 VERDICTS, MATCHED, THRESHOLDS = "claims table", "matched accuracy", "thresholds"
 LIKELIEST, UNRECORDED = "likeliest setting", "unrecorded"
-
-
-def replaced(text: str, name: str, new: str) -> str:
-    """Return a text with what stands between two markers replaced."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    if not pattern.search(text):
-        raise SystemExit(f"no place for the {name}: put {begin} and {end} where it shall stand")
-    return pattern.sub(lambda _: f"{begin}\n{new.rstrip()}\n{end}", text)
 
 
 def thresholds(claims: Sequence[Claim]) -> str:

@@ -6,16 +6,17 @@ Every number of the README's results comes from the report.json that ``make demo
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from marked import replaced
+
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "docs" / "results" / "demo.json"
 PICTURE = ROOT / "docs" / "images" / "demo_overview.png"
-BEGIN, END = "<!-- demo table: begin -->", "<!-- demo table: end -->"
+TABLE = "demo table"
 
 
 def keep(report: dict[str, Any]) -> dict[str, Any]:
@@ -55,12 +56,6 @@ def table(kept: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n" + source
 
 
-def replaced(readme: str, new: str) -> str:
-    """Return the README with what stands between the markers replaced."""
-    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-    return pattern.sub(lambda _: f"{BEGIN}\n{new}\n{END}", readme)
-
-
 def main(demo: Path) -> None:
     """Renew the kept numbers, the picture and the README."""
     kept = keep(json.loads((demo / "report.json").read_text()))
@@ -68,7 +63,7 @@ def main(demo: Path) -> None:
     PICTURE.parent.mkdir(exist_ok=True)
     shutil.copyfile(demo / "figures" / "overview.png", PICTURE)
     readme = ROOT / "README.md"
-    readme.write_text(replaced(readme.read_text(), table(kept)))
+    readme.write_text(replaced(readme.read_text(), TABLE, table(kept)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Write docs/results/settings_map.md from the kept runs: python docs/update_settings_map.py [KEPT].
 
 The map over norm placement, learning rate and γ, where Fig. 3A's picture at γ = 0.3 was looked for, and what
-the search for it shows.
+the searches for it show.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from marked import counted, replaced, table_row
+from search_text import SEARCH, SMALL_SEARCH, search_text, sizes_text
 
 from sim.config.model import TransformerConfig
 from theory import InputError
@@ -22,13 +24,12 @@ from validate.claims.measures.learning import best_test_accuracy, unlike_range
 from validate.claims.statements import LARGE
 from validate.observe import KEPT, Observations, kept
 from validate.observe.store import kept_files, read_header, read_kept
-from validate.search import WANTED, Finding, State, Wanted, checks, findings, ruled_out, value_text
+from validate.search import State, Wanted, value_text
 from validate.stats import SHARE
-from validate.studies import load_study
 from validate.times import DATA_SETS, is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
-MAP, PICTURE, SEARCH = "map", "fig 3a", "search"
+MAP, PICTURE, SIZES = "map", "fig 3a", "sizes"
 STUDIES = ("learning-rates", "norms", "no-norm", "no-norm-all", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
 """An accuracy that counts as learned, and one that counts as not: half of all, and a tenth."""
@@ -153,10 +154,15 @@ class Looked:
 def looked(folder: Path = KEPT) -> list[Looked]:
     """Return every setting of a Transformer that is kept at γ = 0.3, the longest runs first.
 
-    Those of the search have a table of their own.
+    Those of the searches have tables of their own.
     """
     found: dict[str, list[Observations]] = defaultdict(list)
-    for file in (file for study in study_names() if study != SEARCH for file in kept_files(study, folder)):
+    for file in (
+        file
+        for study in study_names()
+        if study not in (SEARCH, SMALL_SEARCH)
+        for file in kept_files(study, folder)
+    ):
         config = read_header(file).config
         if config["model"]["kind"] == "transformer" and config["init_rate"] == LARGE:
             variant = file.stem.rpartition("__")[0]
@@ -171,64 +177,7 @@ def picture_text(settings: Sequence[Looked]) -> str:
     names = [f"{w.name} (≤ {w.threshold:g})" for w in ASKED]
     header = ["study", "norm, activation", "learning rate", "epochs", "seeds", *names, "picture"]
     lines = [header, ["---"] * len(header), *map(_looked_row, told)]
-    return "\n".join([*_summary(settings), "", *map(_markdown, lines)])
-
-
-def _markdown(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def search_text(folder: Path = KEPT) -> str:
-    """Return what the search shows: how often the picture was found, and which settings have a run."""
-    study = load_study(SEARCH)
-    found = findings(study, None, folder)
-    n_ruled_out = len(ruled_out(study, found))
-    shown = [finding for finding in found if finding.runs]
-    told = f"{len(shown)} of {_number(len(found), 'setting')} have a run."
-    if n_ruled_out:
-        need, them = ("needs", "it") if n_ruled_out == 1 else ("need", "them")
-        told += f" {n_ruled_out} more {need} none, since a weaker weight decay rules {them} out."
-    if not shown:
-        return told
-    counts = Counter(finding.verdict for finding in shown)
-    there, absent, undecided = (counts[verdict] for verdict in ("found", "no", "open"))
-    told += f"\nThe picture was found at {there}, is not there at {absent}, and is open at {undecided}."
-    checked = checks(study, found)
-    told += _checks_text([finding for finding in shown if finding.setting in checked])
-    told += f"\n\n{_norms_text(shown)}"
-    names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
-    header = ["setting", *names, "picture"]
-    rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
-    return "\n".join([told, "", *map(_markdown, [header, ["---"] * len(header), *rows])])
-
-
-def _norms_text(shown: Sequence[Finding]) -> str:
-    """Return how the settings that have a run went, for each placement of the norm, as a table."""
-    header = [
-        "norm",
-        "settings with a run",
-        "found",
-        "not there",
-        "open",
-        "open since the training sums are not fitted",
-    ]
-    lines = [header, ["---"] * len(header)]
-    norms = {f.setting: transformer_of(f.runs[LARGE]).norm for f in shown}
-    for norm in dict.fromkeys(norms.values()):
-        those = [f for f in shown if norms[f.setting] == norm]
-        counts = Counter(f.verdict for f in those)
-        unfitted = sum(f.verdict == "open" and not is_fitted(f.runs[LARGE], "rsn_train") for f in those)
-        numbers = (len(those), *(counts[verdict] for verdict in ("found", "no", "open")), unfitted)
-        lines.append([norm, *map(str, numbers)])
-    return "\n".join(map(_markdown, lines))
-
-
-def _checks_text(checked: Sequence[Finding]) -> str:
-    """Return what became of the settings that were trained although a weaker weight decay rules them out."""
-    if not checked:
-        return ""
-    verdicts = ", ".join(f"`{finding.setting}`: {finding.verdict}" for finding in checked)
-    return f"\nTrained although a weaker weight decay rules them out, to check that it does: {verdicts}."
+    return "\n".join([*_summary(settings), "", *map(table_row, lines)])
 
 
 def _summary(settings: Sequence[Looked]) -> list[str]:
@@ -236,7 +185,7 @@ def _summary(settings: Sequence[Looked]) -> list[str]:
     far = [each for each in settings if each.epochs >= FAR]
     there, absent, undecided = (counts[verdict] for verdict in ("yes", "no", "open"))
     return [
-        f"Of {_number(len(settings), 'setting')} of the Transformer that are kept at γ = {LARGE:g},",
+        f"Of {counted(len(settings), 'setting')} of the Transformer that are kept at γ = {LARGE:g},",
         f"the picture is there at {there}, not there at {absent}, and open at {undecided}.",
         f"Of all of them {len(far) or 'none'} had {FAR} epochs or more.",
         *map(_finding_text, far),
@@ -248,7 +197,7 @@ def _finding_text(setting: Looked) -> str:
     but = {asked: setting.state(asked) for asked in ASKED if setting.state(asked) != "met"}
     told = [f"{a.name} {_values_text(setting.values(a))}, {state}" for a, state in but.items()]
     why = f": {'; '.join(told)}" if told else ""
-    seeds = _number(len(setting.runs), "seed")
+    seeds = counted(len(setting.runs), "seed")
     return f"`{setting.name}`, {setting.epochs} epochs, {seeds}: the picture {words[setting.verdict]}{why}."
 
 
@@ -268,24 +217,20 @@ def _values_text(values: Sequence[Value]) -> str:
     return value_text(between(float(np.fmin.reduce(lows)), float(np.fmax.reduce(highs))))
 
 
-def _number(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
-
-
-def replaced(page: str, name: str, new: str) -> str:
-    """Return a page with what stands between two markers replaced."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}\n{new}\n{end}{after}"
-
-
 def main() -> None:
     """Renew the page between its markers."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
-    page = replaced(PAGE.read_text(), MAP, table(folder))
-    page = replaced(page, PICTURE, picture_text(looked(folder)))
-    PAGE.write_text(replaced(page, SEARCH, search_text(folder)))
+    texts = {
+        MAP: table(folder),
+        PICTURE: picture_text(looked(folder)),
+        SEARCH: search_text(SEARCH, folder),
+        SMALL_SEARCH: search_text(SMALL_SEARCH, folder),
+        SIZES: sizes_text(folder),
+    }
+    page = PAGE.read_text()
+    for name, text in texts.items():
+        page = replaced(page, name, text)
+    PAGE.write_text(page)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
 def test_the_table_is_the_one_that_the_demo_made() -> None:
     module = load_script("update_readme")
     kept = json.loads(module.KEPT.read_text())
-    assert module.replaced(README, module.table(kept)) == README
+    assert module.replaced(README, module.TABLE, module.table(kept)) == README
     assert module.PICTURE.exists()
 
 

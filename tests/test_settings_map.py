@@ -11,6 +11,7 @@ from tests.docs_script import load_script
 from tests.validate.figures.synthetic import make_observations
 from validate.observe import Observations
 from validate.observe.store import kept_file, write_kept
+from validate.studies import load_study
 
 module: Any = load_script("update_settings_map")
 STEPS = list(range(11))
@@ -81,17 +82,18 @@ def test_seeds_that_disagree_leave_it_open_and_show_their_range(tmp_path: Path) 
 
 def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "settings_map.md"
-    names = (module.MAP, module.PICTURE, module.SEARCH)
+    names = (module.MAP, module.PICTURE, module.SEARCH, module.SMALL_SEARCH, module.SIZES)
     page.write_text("".join(f"a\n<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\nz\n" for n in names))
     keep(tmp_path, "long", run(*APART), variant="pre-1e-4")
     keep(tmp_path, "search", run(*APART), variant="post-relu-group-5e-5-wd0.01")
+    keep(tmp_path, "search-small", run(*TOGETHER), variant="post-relu-group-2e-4-wd0.01")
     monkeypatch.setattr(module, "PAGE", page)
     monkeypatch.setattr("sys.argv", ["update_settings_map.py", str(tmp_path)])
     module.main()
     assert "stale" not in page.read_text()
     assert "`long/pre-1e-4`" in page.read_text()
-    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 3
-    assert "1 of 96 settings have a run.\nThe picture was" in page.read_text()
+    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 5
+    assert page.read_text().count("1 of 96 settings have a run.\nThe picture was") == 2
     assert " found at 0, is not there at 1, and is open at 0" in page.read_text()
     assert "| `post-relu-group-5e-5-wd0.01` | 0.00 | 2.00 | – | – | no |" in page.read_text()
 
@@ -104,7 +106,7 @@ def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path
     ]
     for name in names[:3]:
         keep(tmp_path, "search", run(*APART), variant=name)
-    told, _, _ = module.search_text(tmp_path).partition("\n\n")
+    told, _, _ = module.search_text(folder=tmp_path).partition("\n\n")
     assert "1 more needs none, since a weaker weight decay rules it out." in told
     assert told.endswith(f"to check that it does: `{names[2]}`: no.")
 
@@ -116,16 +118,52 @@ def test_the_search_counts_its_settings_by_norm(tmp_path: Path) -> None:
         made = run(*accuracies, model="no-norm")
         keep(tmp_path, "search", made, variant=f"none-{activation}-constant-5e-5-wd0.01")
     rows = [
-        line for line in module.search_text(tmp_path).splitlines() if line.startswith(("| post", "| none"))
+        line
+        for line in module.search_text(folder=tmp_path).splitlines()
+        if line.startswith(("| post", "| none"))
     ]
     assert rows == ["| post | 1 | 0 | 1 | 0 | 0 |", "| none | 2 | 0 | 0 | 2 | 1 |"]
 
 
 def test_the_search_says_that_it_has_not_begun(tmp_path: Path) -> None:
-    assert module.search_text(tmp_path) == "0 of 96 settings have a run."
+    assert module.search_text(folder=tmp_path) == "0 of 96 settings have a run."
 
 
 def test_the_page_says_what_the_kept_runs_show() -> None:
     page = module.PAGE.read_text()
     assert module.replaced(page, module.PICTURE, module.picture_text(module.looked())) == page
     assert module.replaced(page, module.SEARCH, module.search_text()) == page
+    assert module.replaced(page, module.SMALL_SEARCH, module.search_text(module.SMALL_SEARCH)) == page
+    assert module.replaced(page, module.SIZES, module.sizes_text()) == page
+
+
+def test_the_small_search_has_the_settings_of_the_full_one_with_four_times_the_rate() -> None:
+    full, small = (load_study(name) for name in (module.SEARCH, module.SMALL_SEARCH))
+    for one, quarter in zip(full.variants, small.variants, strict=True):
+        ours, theirs = full.configs[one], small.configs[quarter]
+        assert theirs.training.learning_rate == pytest.approx(4 * ours.training.learning_rate)
+        kept_alike = ("schedule", "weight_decay", "warmup_factor", "batch_size", "clip_norm", "patience")
+        assert all(getattr(ours.training, k) == getattr(theirs.training, k) for k in kept_alike)
+        assert ours.model.model_dump(exclude={"d_m", "d_f", "d_k"}) == theirs.model.model_dump(
+            exclude={"d_m", "d_f", "d_k"}
+        )
+        assert theirs.training.epochs == 200
+
+
+def test_two_sizes_are_compared_where_both_decide(tmp_path: Path) -> None:
+    unfitted = (ramp(60), ramp(60), NEVER)
+    for activation, full, quarter in (
+        ("relu", APART, APART),
+        ("gelu", APART, TOGETHER),
+    ):
+        for study, rate, accuracies in (("search", "5e-5", full), ("search-small", "2e-4", quarter)):
+            keep(tmp_path, study, run(*accuracies), variant=f"post-{activation}-constant-{rate}-wd0.01")
+    keep(tmp_path, "search", run(*APART), variant="post-relu-constant-2e-4-wd0.01")
+    keep(tmp_path, "search-small", run(*unfitted), variant="post-relu-constant-8e-4-wd0.01")
+    rows = [line.split(" | ") for line in module.sizes_text(tmp_path).splitlines()[2:]]
+    unlike = "`post-gelu-constant-5e-5-wd0.01` (not met, met) |"
+    assert rows[:2] == [
+        ["| test behind", "2", "0", "1", unlike],
+        ["| memory delay", "2", "0", "1", unlike],
+    ]
+    assert rows[2][1:] == ["0", "0", "0", "none |"]
