@@ -12,7 +12,7 @@ import json
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,17 @@ def shared(folder: Path = KEPT) -> str:
     distinct = {identity(make_member_config(read_header(file).config)) for file in files}
     lines = [f"The {len(files)} kept files are {len(distinct)} distinct runs.", ""]
     lines += ["| shared by | runs |", "| --- | --- |"]
-    return "\n".join([*lines, *(f"| {', '.join(names)} | {n} |" for names, n in shared_runs())])
+    return "\n".join([*lines, *(f"| {names} | {n} |" for names, n in _together(shared_runs()).items())])
+
+
+def _together(shared: Iterable[tuple[tuple[str, ...], int]]) -> Counter[str]:
+    """Return who shares how many runs; variants of one name in several studies are counted together."""
+    rows: Counter[str] = Counter()
+    for names, n in shared:
+        studies, _, variants = zip(*(name.partition("/") for name in names), strict=True)
+        alike = variants[0] and len(set(variants)) == 1
+        rows[", ".join(studies) + " (variants of the same name)" if alike else ", ".join(names)] += n
+    return rows
 
 
 def unrecorded(folder: Path = KEPT) -> str:

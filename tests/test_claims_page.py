@@ -24,6 +24,19 @@ def test_the_tables_on_the_page_are_the_ledgers() -> None:
     assert module.replaced(studies, module.UNRECORDED, module.unrecorded()) == studies
 
 
+def test_variants_of_one_name_are_counted_together() -> None:
+    module = load_script("update_claims")
+    shared = [
+        (("a/x", "b/x"), 2),
+        (("a/y", "b/y"), 1),
+        (("a", "b/x"), 4),
+        (("a/x", "b/y"), 5),
+        (("a", "b"), 6),
+    ]
+    found = {"a, b (variants of the same name)": 3, "a, b/x": 4, "a/x, b/y": 5, "a, b": 6}
+    assert module._together(shared) == found
+
+
 def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = load_script("update_claims")
 
