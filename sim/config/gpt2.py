@@ -10,6 +10,9 @@ from sim.config.model_section import Loss, ModelSection, Norm, Positions, Source
 from sim.config.section import Width, tagged
 from theory import InputError
 
+OWN_SCALED = ("W_E", "W_pos", "W_O", "W_out")
+"""The matrices that ``own_scales`` keeps at GPT-2's own initial scale."""
+
 
 class GPT2Config(ModelSection):
     """GPT-2: pre-norm, tied read-out, GELU (tanh form), learned positions, biases, next-token loss.
@@ -43,6 +46,14 @@ class GPT2Config(ModelSection):
         if self.d_m % self.n_heads:
             problem = f"not divisible by n_heads = {self.n_heads}"
             raise InputError("d_m", self.d_m, problem, "give a multiple of it")
+        return self
+
+    @model_validator(mode="after")
+    def _own_scales_have_no_rate(self) -> GPT2Config:
+        fixed = [name for name in self.tensor_init_rates if name.rpartition(".")[2] in OWN_SCALED]
+        if self.own_scales and fixed:
+            problem = f"gives {fixed[0]} a γ, which own_scales keeps at GPT-2's scale"
+            raise InputError("tensor_init_rates", self.tensor_init_rates, problem, "leave one of the two out")
         return self
 
     def matrix_names(self) -> list[str]:

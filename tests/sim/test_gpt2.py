@@ -114,6 +114,14 @@ def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str,
     assert drawn == (vocab_size + length) * d_m + 2 * 12 * d_m**2
 
 
+@pytest.mark.parametrize("name", ["W_E", "W_out", "1.W_O"])
+def test_a_matrix_at_its_own_scale_has_no_rate(name: str) -> None:
+    with pytest.raises(InputError, match=f"tensor_init_rates.*{name}.*own_scales"):
+        GPT2Config(own_scales=True, tensor_init_rates={name: 0.5})
+    assert GPT2Config(own_scales=True, tensor_init_rates={"W_V": 0.5}).own_scales
+    assert GPT2Config(tensor_init_rates={name: 0.5}).tensor_init_rates
+
+
 def test_padding_changes_nothing() -> None:
     """A padded sequence's loss is that of its own tokens, whatever is beside it in the batch."""
     model = _model()
