@@ -19,6 +19,7 @@ from theory import InputError
 from validate.cli import main
 from validate.commands.study import _summary
 from validate.observe import kept
+from validate.observe.store import read_kept
 from validate.studies import (
     MemberState,
     Study,
@@ -139,6 +140,8 @@ def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ('purpose = "Two models on a tiny task."', "", "has no purpose"),
         ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
+        ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.8" = "gram" }', "not a list of names"),
+        ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),
@@ -251,6 +254,15 @@ def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
         "attn-1e-2__gamma0.3_seed0.safetensors",
         "attn-1e-2__gamma0.8_seed0.safetensors",
     ]
+
+
+def test_what_is_kept_may_depend_on_gamma(trained: Path, tmp_path: Path) -> None:
+    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.3" = ["norms"] }'))
+    files = {file.stem: read_kept(file) for file in keep(study, trained, tmp_path)}
+    assert {name for name, run in files.items() if set(run.arrays) == {"norms"}} == {
+        name for name in files if "gamma0.3" in name
+    }
+    assert all({"norms", "gram"} < set(run.arrays) for name, run in files.items() if "gamma0.8" in name)
 
 
 def test_a_folder_of_another_configuration_is_refused_before_any_work(trained: Path, tmp_path: Path) -> None:

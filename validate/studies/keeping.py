@@ -58,7 +58,7 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
 def _kept(study: Study, member: StudyMember, folder: Path) -> Path:
     """Observe a run and keep what it shows; return the file."""
     file = kept_file(study.name, member.variant, member.config, folder)
-    write_kept(_chosen(observe(Run.open(member.path)), study.keep), file)
+    write_kept(_chosen(observe(Run.open(member.path)), study.kept_at(member.config.init_rate)), file)
     return file
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,19 +38,23 @@ class Study:
         One sentence for the list of studies.
     configs : mapping of str or None to RunConfig
         A configuration for each variant; the key None where there are no variants.
-    keep : tuple of str
-        Patterns of the observables that are kept, ``"singular/*"`` for instance.
+    keep : tuple of str, or mapping of float to tuple of str
+        Patterns of the observables that are kept, ``"singular/*"`` for instance, or such patterns by γ.
     """
 
     name: str
     purpose: str
     configs: Mapping[str | None, RunConfig]
-    keep: tuple[str, ...] = ("*",)
+    keep: tuple[str, ...] | Mapping[float, tuple[str, ...]] = ("*",)
 
     @property
     def variants(self) -> tuple[str, ...]:
         """The names of the variants; none if the study is a single configuration."""
         return tuple(name for name in self.configs if name is not None)
+
+    def kept_at(self, init_rate: float) -> tuple[str, ...]:
+        """Return the patterns of the observables that are kept of runs at one γ; all where γ is not named."""
+        return self.keep.get(init_rate, ("*",)) if isinstance(self.keep, Mapping) else self.keep
 
 
 class StudyMember(NamedTuple):
@@ -105,18 +109,35 @@ def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
 
 def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     """Return the study in a file; with ``origin``, its settings are marked as coming from there."""
-    purpose, keep = data.get("purpose"), data.get("keep", ["*"])
+    purpose = data.get("purpose")
     if not isinstance(purpose, str):
         raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
-    if not isinstance(keep, list) or not all(isinstance(pattern, str) for pattern in keep):
-        raise InputError("keep", keep, "not a list of names of observables", 'write e.g. ["singular/*"]')
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
     own = with_source(own, origin) if origin else own
     base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
     variants = variants_of(data, base)
     if origin:
         variants = {point: with_source(over, origin) for point, over in variants.items()}
-    return Study(name, purpose, dict(_configs(name, base, variants)), tuple(keep))
+    configs = dict(_configs(name, base, variants))
+    rates = {rate for config in configs.values() for rate in config.init_rates}
+    return Study(name, purpose, configs, _keep(data.get("keep", ["*"]), rates))
+
+
+def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float, tuple[str, ...]]:
+    """Return the patterns of a study's file, for all runs or by γ."""
+    if not isinstance(given, dict):
+        return _patterns(given)
+    by_text = {f"{rate:g}": rate for rate in rates}
+    for text in given:
+        if text not in by_text:
+            raise unknown_name("γ", text, sorted(by_text), "keep")
+    return {by_text[text]: _patterns(patterns) for text, patterns in given.items()}
+
+
+def _patterns(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(pattern, str) for pattern in given):
+        raise InputError("keep", given, "not a list of names of observables", 'write e.g. ["singular/*"]')
+    return tuple(given)
 
 
 def _configs(

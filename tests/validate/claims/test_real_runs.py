@@ -47,7 +47,9 @@ def observed(out: Path, task: dict[str, Any], model: dict[str, Any], **data: Any
 
 @cache
 def kept_patterns(study: str) -> tuple[str, ...]:
-    return tuple(load_study(study).keep)
+    own = load_study(study).keep
+    assert isinstance(own, tuple)
+    return own
 
 
 def as_kept(study: str, arrays: dict[str, Any]) -> dict[str, Any]:
