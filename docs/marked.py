@@ -1,9 +1,21 @@
-"""What the scripts that write pages share: text between markers, rows of a table, counted nouns."""
+"""What the scripts that write pages share: their argument, text between markers, rows, counted nouns."""
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterable
+from pathlib import Path
+
+
+def folder_of(description: str | None, default: Path, arguments: list[str] | None = None) -> Path:
+    """Return the folder of kept runs that the command line names; refuse one that holds none."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("kept", nargs="?", type=Path, default=default, help="the folder of kept runs")
+    folder: Path = parser.parse_args(arguments).kept
+    if not any(folder.glob("*/*.safetensors")):
+        parser.error(f"{folder} holds no kept runs: nothing was written")
+    return folder
 
 
 def replaced(text: str, name: str, new: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from marked import replaced
+from marked import folder_of, replaced
 
 from sim.config.run import make_member_config
 from validate.claims import Claim, Condition, judge_claims, ledger
@@ -210,4 +210,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--thresholds"]:
         renew_page()
     else:
-        main(Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT)
+        main(folder_of(__doc__, KEPT))

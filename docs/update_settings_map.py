@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from marked import counted, replaced, table_row
-from search_text import SEARCH, SMALL_SEARCH, search_text, sizes_text
+from marked import counted, folder_of, replaced, table_row
+from search_text import SEARCH, SMALL_SEARCHES, search_text, sizes_text
 
 from sim.config.model import TransformerConfig
 from theory import InputError
@@ -160,7 +160,7 @@ def looked(folder: Path = KEPT) -> list[Looked]:
     for file in (
         file
         for study in study_names()
-        if study not in (SEARCH, SMALL_SEARCH)
+        if study not in (SEARCH, *SMALL_SEARCHES)
         for file in kept_files(study, folder)
     ):
         config = read_header(file).config
@@ -219,12 +219,12 @@ def _values_text(values: Sequence[Value]) -> str:
 
 def main() -> None:
     """Renew the page between its markers."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT
+    folder = folder_of(__doc__, KEPT)
     texts = {
         MAP: table(folder),
         PICTURE: picture_text(looked(folder)),
         SEARCH: search_text(SEARCH, folder),
-        SMALL_SEARCH: search_text(SMALL_SEARCH, folder),
+        **{name: search_text(name, folder) for name in SMALL_SEARCHES},
         SIZES: sizes_text(folder),
     }
     page = PAGE.read_text()

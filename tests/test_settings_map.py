@@ -10,7 +10,7 @@ import pytest
 from tests.docs_script import load_script
 from tests.validate.figures.synthetic import make_observations
 from validate.observe import Observations
-from validate.observe.store import kept_file, write_kept
+from validate.observe.store import KEPT, kept_file, write_kept
 from validate.studies import load_study
 
 module: Any = load_script("update_settings_map")
@@ -49,6 +49,8 @@ def test_the_picture_is_found_excluded_and_left_open_as_the_runs_say(tmp_path: P
     keep(tmp_path, "norms", run(ramp(60), ramp(60), NEVER), variant="post-1e-4")
     keep(tmp_path, "transformer", make_observations(gamma=0.8))
     keep(tmp_path, "emb-mlp", make_observations("emb-mlp", gamma=0.3))
+    for search, rate in (("search", "5e-5"), ("search-small", "2e-4"), ("search-small-long", "2e-4")):
+        keep(tmp_path, search, run(*APART), variant=f"post-relu-constant-{rate}-wd0.01")
     settings = module.looked(tmp_path)
     assert [(s.name, s.epochs, s.verdict) for s in settings] == [
         ("group-2024", 200, "no"),
@@ -82,7 +84,7 @@ def test_seeds_that_disagree_leave_it_open_and_show_their_range(tmp_path: Path) 
 
 def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "settings_map.md"
-    names = (module.MAP, module.PICTURE, module.SEARCH, module.SMALL_SEARCH, module.SIZES)
+    names = (module.MAP, module.PICTURE, module.SEARCH, *module.SMALL_SEARCHES, module.SIZES)
     page.write_text("".join(f"a\n<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\nz\n" for n in names))
     keep(tmp_path, "long", run(*APART), variant="pre-1e-4")
     keep(tmp_path, "search", run(*APART), variant="post-relu-group-5e-5-wd0.01")
@@ -92,10 +94,10 @@ def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: py
     module.main()
     assert "stale" not in page.read_text()
     assert "`long/pre-1e-4`" in page.read_text()
-    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 5
+    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 7
     assert page.read_text().count("1 of 96 settings have a run.\nThe picture was") == 2
     assert " found at 0, is not there at 1, and is open at 0" in page.read_text()
-    assert "| `post-relu-group-5e-5-wd0.01` | 0.00 | 2.00 | – | – | no |" in page.read_text()
+    assert "| `post-relu-group-5e-5-wd0.01` | 0 to 1 | 1.81 to 3 | – | – | no |" in page.read_text()
 
 
 def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path: Path) -> None:
@@ -104,11 +106,14 @@ def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path
         for decay in ("0.01", "1")
         for activation in ("relu", "gelu")
     ]
-    for name in names[:3]:
+    for name in names[:2]:
         keep(tmp_path, "search", run(*APART), variant=name)
     told, _, _ = module.search_text(folder=tmp_path).partition("\n\n")
-    assert "1 more needs none, since a weaker weight decay rules it out." in told
-    assert told.endswith(f"to check that it does: `{names[2]}`: no.")
+    assert "1 more are left out: a weaker weight decay fails there, and we assume" in told
+    assert told.endswith("Of 1 check of this assumption 0 has a run.")
+    keep(tmp_path, "search", run(*APART), variant=names[2])
+    told, _, _ = module.search_text(folder=tmp_path).partition("\n\n")
+    assert told.endswith(f"Of 1 check of this assumption 1 has a run: `{names[2]}`: no.")
 
 
 def test_the_search_counts_its_settings_by_norm(tmp_path: Path) -> None:
@@ -133,12 +138,13 @@ def test_the_page_says_what_the_kept_runs_show() -> None:
     page = module.PAGE.read_text()
     assert module.replaced(page, module.PICTURE, module.picture_text(module.looked())) == page
     assert module.replaced(page, module.SEARCH, module.search_text()) == page
-    assert module.replaced(page, module.SMALL_SEARCH, module.search_text(module.SMALL_SEARCH)) == page
+    for name in module.SMALL_SEARCHES:
+        assert module.replaced(page, name, module.search_text(name)) == page
     assert module.replaced(page, module.SIZES, module.sizes_text()) == page
 
 
 def test_the_small_search_has_the_settings_of_the_full_one_with_four_times_the_rate() -> None:
-    full, small = (load_study(name) for name in (module.SEARCH, module.SMALL_SEARCH))
+    full, small = (load_study(name) for name in (module.SEARCH, module.SMALL_SEARCHES[0]))
     for one, quarter in zip(full.variants, small.variants, strict=True):
         ours, theirs = full.configs[one], small.configs[quarter]
         assert theirs.training.learning_rate == pytest.approx(4 * ours.training.learning_rate)
@@ -161,9 +167,20 @@ def test_two_sizes_are_compared_where_both_decide(tmp_path: Path) -> None:
     keep(tmp_path, "search", run(*APART), variant="post-relu-constant-2e-4-wd0.01")
     keep(tmp_path, "search-small", run(*unfitted), variant="post-relu-constant-8e-4-wd0.01")
     rows = [line.split(" | ") for line in module.sizes_text(tmp_path).splitlines()[2:]]
-    unlike = "`post-gelu-constant-5e-5-wd0.01` (not met, met) |"
-    assert rows[:2] == [
-        ["| test behind", "2", "0", "1", unlike],
-        ["| memory delay", "2", "0", "1", unlike],
+    assert rows[:3] == [
+        ["| training sums fitted", "3", "2", "0", "1", "0 |"],
+        ["| test behind", "0", "0", "0", "0", "0 |"],
+        ["| memory delay", "2", "0", "1", "0", "1 |"],
     ]
-    assert rows[2][1:] == ["0", "0", "0", "none |"]
+    assert rows[3][1:] == ["0", "0", "0", "0", "0 |"]
+
+
+def test_a_folder_without_kept_runs_changes_no_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked: Any = load_script("marked")
+    assert marked.folder_of("", KEPT, []) == KEPT
+    for arguments in ([str(tmp_path)], ["--help"], ["--thresh"]):
+        with pytest.raises(SystemExit):
+            marked.folder_of("", KEPT, arguments)
+    assert "holds no kept runs: nothing was written" in capsys.readouterr().err
