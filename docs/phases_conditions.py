@@ -50,6 +50,11 @@ class Interval:
             return "none"
         return "above" if self.low > 0 else "below" if self.high < 0 else "neither"
 
+    @property
+    def mirrored(self) -> Interval:
+        """The interval reflected about the value: the basic bootstrap's, if this is the percentiles'."""
+        return Interval(self.value, 2 * self.value - self.high, 2 * self.value - self.low)
+
     def __str__(self) -> str:
         none = math.isnan(self.low)
         return "–" if none else f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"

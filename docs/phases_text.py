@@ -38,7 +38,9 @@ RIVALS = """## Is it γ, or the rate, or the norm?
 
 The share of the variance of that accuracy that the means over one axis explain by themselves (adjusted R²),
 and by how much γ's share is larger than a rival's, with the 95 % interval over 2000 bootstrap samples of
-cells. All runs with a value count, whatever their other settings."""
+cells: the percentiles decide. Doubled cells favour the axis with more levels, so the basic bootstrap's
+interval stands beside them; where it says something else, the row is borderline. All runs with a value
+count, whatever their other settings."""
 
 DIAGRAMS = """## The diagrams
 

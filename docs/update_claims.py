@@ -73,7 +73,7 @@ def shared(folder: Path = KEPT) -> str:
     files = sorted(folder.glob("*/*.safetensors"))
     distinct = {identity(make_member_config(read_header(file).config)) for file in files}
     lines = [f"The {len(files)} kept files are {len(distinct)} distinct runs.", ""]
-    lines += ["| shared by | runs |", "| --- | --- |"]
+    lines += ["| shared by | runs, kept or planned |", "| --- | --- |"]
     return "\n".join([*lines, *(f"| {names} | {n} |" for names, n in _together(shared_runs()).items())])
 
 

@@ -126,16 +126,26 @@ def rivals_text(runs: dict[str, list[Valued]]) -> str:
             if len({AXES[rival](config) for config, _ in own}) < 2:
                 continue
             less = advantage(own, rival)
-            numbers = [f"{parts['γ']:.2f}", f"{parts[rival]:.2f}", str(less), _explains(less, rival)]
-            rows.append([SWEEPS[name], rival, str(len(own)), *numbers])
+            numbers = [f"{parts['γ']:.2f}", f"{parts[rival]:.2f}", str(less), str(less.mirrored)]
+            rows.append([SWEEPS[name], rival, str(len(own)), *numbers, _explains(less, rival)])
             if less.side != "above":
                 open_.append(f"{SWEEPS[name]}: that γ explains more than the {rival} alone is not shown.")
-    header = ["model", "rival", "runs", "γ alone", "rival alone", "difference", "explains more"]
+    header = [
+        "model",
+        "rival",
+        "runs",
+        "γ alone",
+        "rival alone",
+        "difference",
+        "basic interval",
+        "explains more",
+    ]
     return "\n\n".join([table(header, rows), *open_])
 
 
 def _explains(less: Interval, rival: str) -> str:
-    return {"above": "γ", "below": f"the {rival}"}.get(less.side, "undecided")
+    found = {"above": "γ", "below": f"the {rival}"}.get(less.side, "undecided")
+    return found if less.side == less.mirrored.side else f"{found}, borderline"
 
 
 def diagram(kept: Kept, norm: str | None) -> list[Evaluated]:

@@ -122,3 +122,11 @@ def test_the_cost_on_the_page_is_worked_out_from_the_kept_rates() -> None:
     assert (found["runs"], found["steps"]) == (168, 3_991_680)
     assert found["core_seconds"] == pytest.approx(seconds)
     assert found["core_seconds"] / cost.CORES < found["on_cores"] < 1.3 * found["core_seconds"] / cost.CORES
+
+
+def test_a_row_whose_basic_interval_says_something_else_is_borderline() -> None:
+    near = conditions.Interval(0.16, 0.01, 0.36)
+    assert (near.mirrored.low, near.mirrored.high) == pytest.approx((-0.04, 0.31))
+    assert script._explains(near, "norm") == "γ, borderline"
+    assert script._explains(conditions.Interval(0.76, 0.36, 0.91), "norm") == "γ"
+    assert script._explains(conditions.Interval(0.1, -0.2, 0.3), "norm") == "undecided"
