@@ -123,9 +123,11 @@ def likeliest(folder: Path = KEPT) -> str:
     seeds = Counter(run.init_rate for run in runs)
     each = [f"{n} seed{'s' * (n > 1)} at γ = {rate:g}" for rate, n in sorted(seeds.items())]
     rates = ", ".join(f"{rate:g}" for rate in config.init_rates)
+    whole = all(seeds[rate] == len(config.seeds) for rate in config.init_rates)
+    told = "all are kept" if whole else f"kept so far: {', '.join(each) or 'none'}"
     sentence = (
         f"The likeliest setting of the paper, *{GROUP.label}*, is study `{GROUP.study}`: {GROUP.meaning}. "
-        f"Of its {len(config.seeds)} seeds at each of γ = {rates}, kept so far: {', '.join(each) or 'none'}."
+        f"Of its {len(config.seeds)} seeds at each of γ = {rates}, {told}."
     )
     text = " ".join([sentence, *_learned(folder)])
     return "\n".join(textwrap.wrap(text, 110, break_on_hyphens=False))

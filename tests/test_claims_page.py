@@ -93,6 +93,12 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
             "kept so far: 2 seeds at γ = 0.8. Right at the end (table, training sums, held-out sums): "
             "γ = 0.8: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], 0.700 [0.700, 0.700].",
         ),
+        (
+            [(rate, seed, 0.2) for rate in (0.3, 0.5, 0.8) for seed in (0, 1)],
+            "all are kept. Right at the end (table, training sums, held-out sums): γ = 0.3: 0.200 [0.200, 0.200], "
+            "0.900 [0.900, 0.900], 0.700 [0.700, 0.700]; γ = 0.5: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], "
+            "0.700 [0.700, 0.700]; γ = 0.8: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], 0.700 [0.700, 0.700].",
+        ),
     ],
 )
 def test_what_is_kept_of_the_likeliest_setting_is_counted(
