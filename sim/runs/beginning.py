@@ -17,7 +17,7 @@ from theory.checked import checked
 def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
     """Make a run folder, or refuse one that exists unless asked to overwrite a run."""
     check_free(path, overwrite=overwrite)
-    with writing(path):
+    with writing(path, trains=True):
         if path.exists():
             _remove(path)
         path.mkdir(parents=True)
@@ -31,7 +31,7 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
     """Return a folder to continue in, without half-written files; refuse another configuration."""
     check_resumable(path, member)
     folder = RunFolder(path)
-    with writing(path):
+    with writing(path, trains=True):
         for file in [file for file in entries(path) if is_leftover(file)]:
             file.unlink()
         if not folder.manifest.exists:
@@ -41,7 +41,7 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
 
 def is_begun(path: Path) -> bool:
     """Return whether a folder has a run's configuration, so that the run can be continued."""
-    with writing(path):
+    with writing(path, trains=True):
         return (path / "config.json").exists()
 
 
@@ -60,7 +60,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     A folder of version 1 has no manifest: it is overwritten if it is a complete run in which every file has
     a name that this program gives.
     """
-    with writing(path):
+    with writing(path, trains=True):
         _check_no_link(path)
         if not path.exists():
             return
@@ -71,7 +71,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise InputError(
             "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"
         )
-    with writing(path):
+    with writing(path, trains=True):
         _check_own(path)
 
 

@@ -20,18 +20,47 @@ _LEFTOVER = re.compile(r"\..+\.(json|jsonl|safetensors)\.\w{8}")
 """How the temporary names of ``write_atomically`` look."""
 
 
+_WRONG_PATH = (
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.ENOENT,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+)
+_REMEDIES = (
+    dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room for it, or choose another place")
+    | dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a place that you may write to")
+    | dict.fromkeys(_WRONG_PATH, "name another path")
+    | {errno.EFBIG: "raise the limit on the size of files (ulimit -f), or choose another place"}
+)
+"""What to do about the system's errors; about any other, choose another place."""
+
+
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the system says of a full disk or a read-only folder into one clear sentence."""
+def writing(path: Path, argument: str = "out", *, trains: bool = False) -> Iterator[None]:
+    """Turn what the system says of a full disk or a read-only folder into one clear sentence.
+
+    Parameters
+    ----------
+    path : Path
+    argument : str, optional
+        Which argument named the path.
+    trains : bool, optional
+        Whether training writes there, so that --resume continues.
+    """
     try:
         yield
     except OSError as error:
-        raise UnwritableError(
-            "out",
-            str(path),
-            f"cannot be written ({error.strerror or error})",
-            "make room for it or choose another folder; --resume continues the runs that are there",
-        ) from error
+        problem = f"cannot be written ({error.strerror or error})"
+        raise UnwritableError(argument, str(path), problem, _remedy(error.errno, trains=trains)) from error
+
+
+def _remedy(number: int | None, *, trains: bool) -> str:
+    remedy = _REMEDIES.get(number or 0, "choose another place")
+    # Where the path itself is wrong, no run is there.
+    resumes = trains and number not in _WRONG_PATH
+    return f"{remedy}; --resume continues the runs that are there" if resumes else remedy
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:

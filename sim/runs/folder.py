@@ -76,7 +76,7 @@ class RunFolder:
     def drop_checkpoint(self, step: int) -> None:
         """Delete a checkpoint, or set it aside if it is not as it was written."""
         name = checkpoint_name(step)
-        with writing(self.path):
+        with writing(self.path, trains=True):
             try:
                 self.manifest.remove(name)
             except InputError:
@@ -86,7 +86,7 @@ class RunFolder:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
         names = (file.with_name(f"{file.name}.damaged{number or ''}") for number in itertools.count())
-        with writing(self.path):
+        with writing(self.path, trains=True):
             aside = next(name for name in names if not os.path.lexists(name))
             file.rename(aside)
             self.manifest.forget(checkpoint_name(step))
@@ -94,7 +94,7 @@ class RunFolder:
 
     def settle(self) -> None:
         """Forget the checksums of what was replaced, once all is written."""
-        with writing(self.path):
+        with writing(self.path, trains=True):
             self.manifest.settle()
 
     def checkpoint_steps(self) -> list[int]:
@@ -195,7 +195,7 @@ class RunFolder:
 
     def write(self, name: str, content: bytes | str) -> None:
         """Write one of its files, or replace it, and list its checksum."""
-        with writing(self.path):
+        with writing(self.path, trains=True):
             self.manifest.write(name, content)
 
     def _verified(self, name: str) -> bytes:

@@ -17,11 +17,17 @@ from theory import InputError
 
 
 @contextmanager
-def only_writer(path: Path) -> Iterator[None]:
+def only_writer(path: Path, *, trains: bool = True) -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block.
 
     The lock file is beside it, because what it stands for may be replaced; it is removed at the
     end, and one that was left by a killed process is reused.
+
+    Parameters
+    ----------
+    path : Path
+    trains : bool, optional
+        Whether what is written there is a run, as for ``sim.runs.files.writing``.
 
     Raises
     ------
@@ -29,7 +35,7 @@ def only_writer(path: Path) -> Iterator[None]:
         If another process holds the lock.
     """
     file = path.with_name(f".{path.name}.lock")
-    with writing(path):
+    with writing(path, trains=trains):
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _acquire(file, path)
     try:

@@ -109,7 +109,10 @@ def _train_until_full(config: RunConfig, out: Path, room: int, patched: pytest.M
     try:
         train(config, out)
     except InputError as error:
-        return "cannot be written (No space left on device)" in str(error) and "--resume" in str(error)
+        said = (
+            "cannot be written (No space left on device); make room for it, or choose another place; --resume"
+        )
+        return said in str(error)
     finally:
         patched.undo()
     return False
@@ -149,13 +152,16 @@ def test_the_systems_own_limit_is_reported(forked: Any, small: Make, tmp_path: P
     process.start()
     process.join(60)
     assert process.exitcode == 0
-    assert "cannot be written (File too large); make room" in (tmp_path / "said").read_text()
+    assert (
+        "cannot be written (File too large); raise the limit on the size of files"
+        in (tmp_path / "said").read_text()
+    )
     assert not [p for p in tmp_path.rglob(".*") if p.is_file()]
 
 
 def test_a_path_that_cannot_be_a_folder_is_reported(small: Make, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot be written \(Not a directory\)"):
+    with pytest.raises(InputError, match=r"cannot be written \(Not a directory\); name another path\.$"):
         train(small(), tmp_path / "file" / "runs")
 
 
@@ -182,4 +188,5 @@ def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked
         process.join(60)
         assert process.exitcode == 0
         assert not said.empty()
-        assert "cannot be written (Permission denied)" in said.get()
+        remedy = "choose a place that you may write to; --resume continues"
+        assert f"cannot be written (Permission denied); {remedy}" in said.get()

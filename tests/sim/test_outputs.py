@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.errors import UnwritableError
+from sim.runs.files import writing
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError
 from validate.cli import main
@@ -141,6 +144,25 @@ def test_a_statement_is_written_to_a_new_file_only(
     assert main(["derive", "prop 1", "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert out.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "make room for it, or choose another place"),
+        (errno.EROFS, "choose a place that you may write to"),
+        (errno.EISDIR, "name another path"),
+        (errno.EIO, "choose another place"),
+    ],
+)
+def test_the_remedy_is_that_of_the_systems_error(number: int, remedy: str) -> None:
+    """Only where training writes is there anything to resume, and only where the path can be."""
+    resume = "" if number == errno.EISDIR else "; --resume continues the runs that are there"
+    for options, end in ({}, ""), ({"trains": True}, resume):
+        with pytest.raises(UnwritableError) as said, writing(Path("a.csv"), "csv", **options):
+            raise OSError(number, os.strerror(number))
+        assert said.value.argument == "csv"
+        assert said.value.remedy == remedy + end
 
 
 def test_a_check_leaves_no_trace(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     others = _others(study, folder)
     if not complete and not others:
         return []
-    with only_writer(folder / CHECKSUMS):  # All studies share the list.
+    with only_writer(folder / CHECKSUMS, trains=False):  # All studies share the list.
         for file in others:
             drop_kept(file)
         return [_kept(study, m, folder) for m in track(complete, f"observing runs of {study.name}")]

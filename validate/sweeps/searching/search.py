@@ -64,7 +64,7 @@ def search_sweep(
     for member in tasks.values():
         measure.check(member)
     searcher = _Searcher(sweep, as_path("out", out), measure, space, budget_steps)
-    with only_writer(searcher.out / JOURNAL):
+    with only_writer(searcher.out / JOURNAL, trains=False):
         searcher.run(execution or Execution())
     return searcher.found
 
