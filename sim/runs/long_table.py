@@ -60,6 +60,11 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
+def is_long(columns: Sequence[str]) -> bool:
+    """Return whether these are the columns of a long table, whatever its axes."""
+    return tuple(columns[:1]) == ("run",) and tuple(columns[-len(MEASURED) :]) == MEASURED
+
+
 def _rows(run: NamedRun, axes: Sequence[str]) -> Iterable[dict[str, Any]]:
     name, config, metrics = run
     settings = settings_of(config)

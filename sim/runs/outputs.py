@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,88 @@ class OutputFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             Manifest(self.path).write(name, content)
         return self.path / name
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A file that a command writes; one that is there is replaced only if such a command wrote it.
+
+    A link stays, and the file that it leads to is written. A pipe or a device is written to as it is.
+
+    Parameters
+    ----------
+    path : Path
+    argument : str
+        Which argument named it.
+    is_own : callable
+        From a file to whether such a command wrote it.
+    """
+
+    path: Path
+    argument: str
+    is_own: Callable[[Path], bool]
+
+    def check(self) -> None:
+        """Refuse a folder, a file of others, and any file in a run folder.
+
+        Raises
+        ------
+        InputError
+        """
+        with writing(self.path, self.argument):
+            self._check()
+
+    def write(self, content: bytes | str) -> None:
+        """Write it whole, or leave what is there.
+
+        Raises
+        ------
+        InputError
+            If it is refused, or cannot be written.
+        """
+        data = content.encode() if isinstance(content, str) else content
+        with writing(self.path, self.argument):
+            self._check()
+            if self._is_stream():
+                # Not made, should it be gone by now: then the system says so.
+                with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CLOEXEC), "wb") as stream:
+                    stream.write(data)
+                return
+            target = self._target
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, data)
+
+    @property
+    def _target(self) -> Path:
+        return Path(os.path.realpath(self.path))
+
+    def _is_stream(self) -> bool:
+        """Return whether it is there and neither a file nor a folder."""
+        return self.path.exists() and not (self.path.is_file() or self.path.is_dir())
+
+    def _check(self) -> None:
+        if self._is_stream():
+            return
+        target = self._target
+        if target.is_dir() or target.is_symlink():
+            # What is a link by now leads back to itself.
+            number = errno.EISDIR if target.is_dir() else errno.ELOOP
+            raise OSError(number, os.strerror(number))
+        run = next(filter(_is_run, target.parents), None)
+        if run is not None:
+            raise self._refused(f"is in the folder of a run, {run}", "choose another place")
+        # An empty file, as mktemp makes one, has nothing to lose.
+        if target.exists() and target.stat().st_size > 0 and not self.is_own(target):
+            problem = "was not written by this program, so it stays as it is"
+            raise self._refused(problem, "move it away, or choose another name")
+
+    def _refused(self, problem: str, remedy: str) -> InputError:
+        return InputError(self.argument, str(self.path), problem, remedy)
+
+
+def _is_run(folder: Path) -> bool:
+    own = any((folder / name).exists() for name in (Manifest.name, "metrics.jsonl"))
+    return own and (folder / "config.json").exists()
 
 
 def check_new_file(path: Path) -> None:

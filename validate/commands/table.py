@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,22 +45,41 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.runs.long_table import csv_text
     from validate.observe import find_observations
-    from validate.sweeps.table import write_table
+    from validate.sweeps.table import table_file, write_table
     from validate.terminal.tables import print_json
 
+    prints_csv, files = _is_standard_output(options.csv), _files(options)
+    for argument, file in files:
+        table_file(file, argument).check()
     runs = find_observations(options.runs)
     records = _records(runs, long=options.long)
-    if options.csv == "-":
+    if prints_csv:
         sys.stdout.write(csv_text(records))
-    files = [Path(file) for file in (options.csv, options.parquet) if file not in (None, "-")]
-    for file in files:
-        write_table(records, file)
+    for argument, file in files:
+        write_table(records, file, argument)
         print(f"{len(records)} rows: {file}", file=sys.stderr if options.as_json else sys.stdout)
     if options.as_json:
         print_json(records)
     elif not files and options.csv is None:
         _print(runs)
     return 0
+
+
+def _files(options: Options) -> list[tuple[str, Path]]:
+    """Return the files to write, each with the option that names it."""
+    csv = None if options.csv is None or _is_standard_output(options.csv) else Path(options.csv)
+    named = {"csv": csv, "parquet": options.parquet}
+    return [(argument, file) for argument, file in named.items() if file is not None]
+
+
+def _is_standard_output(file: str | None) -> bool:
+    """Return whether a file is where this process prints: -, or a path that leads there, as /dev/stdout."""
+    if file is None or file == "-":
+        return file is not None
+    try:
+        return os.path.samestat(os.stat(file), os.fstat(1))  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def _records(runs: Sequence[Observations], *, long: bool) -> list[dict[str, Any]]:

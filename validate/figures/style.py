@@ -21,7 +21,7 @@ from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from sim.runs.files import write_atomically
+from sim.runs.outputs import OutputFile
 from validate.figures.marks import EACH_SEED, OVER_SEEDS, OVER_SEQUENCES, explain
 
 # Okabe and Ito's palette, in an order that keeps neighbours apart in grey too.
@@ -32,6 +32,8 @@ PARTS = {
     "rsn_test": ("reasoning, test", PALETTE[2], "--"),
 }
 """Name, colour and line of each data set."""
+_TITLE = "drawn by anchorflow"
+"""What is in the metadata of a picture that ``save`` writes, so that it knows it again."""
 MEMORY, REASONING, KEYS = PALETTE[0], PALETTE[1], PALETTE[7]
 """The colours of tokens by kind."""
 OBSERVED = PALETTE[6]
@@ -160,18 +162,19 @@ def fix_layout(figure: Figure) -> None:
         figure.set_layout_engine("none")
 
 
-def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
-    """Return a figure as a file of some format, "png", "svg" or "pdf"."""
+def rendered(figure: Figure, suffix: str, dpi: float = 200.0, title: str | None = None) -> bytes:
+    """Return a figure as a file of some format, "png", "svg" or "pdf"; ``title`` is not shown in it."""
     # No time stamp and no random names inside, so that an unchanged figure is an unchanged file.
     fix_layout(figure)
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
+    metadata = ({stamp: None} if stamp else {}) | ({"Title": title} if title else {})
     buffer, before = io.BytesIO(), figure.dpi
     # ``savefig`` draws everything twice, the first time to find out what a canvas of its own would measure.
     canvas = get_registered_canvas_class(suffix)(figure)
     figure.set_dpi(dpi)
     try:
         with rc_context({"svg.hashsalt": "anchorflow"}):
-            getattr(canvas, f"print_{suffix}")(buffer, metadata={stamp: None} if stamp else None)
+            getattr(canvas, f"print_{suffix}")(buffer, metadata=metadata or None)
     finally:
         figure.set_dpi(before)
         FigureCanvasAgg(figure)
@@ -179,8 +182,18 @@ def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure; the suffix chooses the format."""
-    content = rendered(figure, path.suffix.removeprefix("."))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
+    """Write a figure; the suffix chooses the format.
+
+    Raises
+    ------
+    InputError
+        If there is a file that this function did not write, or it cannot be written.
+    """
+    output = OutputFile(path, "out", _is_saved)
+    output.check()
+    output.write(rendered(figure, path.suffix.removeprefix("."), title=_TITLE))
     return path
+
+
+def _is_saved(file: Path) -> bool:
+    return _TITLE.encode() in file.read_bytes()

@@ -134,3 +134,14 @@ def test_sharing_a_folder_is_continuing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ask for resume too"):
         train_members(list(sweep.members.values()), list(sweep.paths(tmp_path).values()), shared=True)
     assert Execution(shared=True, resume=True).engine == "local"
+
+
+def test_a_table_of_others_is_refused_before_any_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("validate.sweeps.run_sweep", lambda *_: pytest.fail("the training was begun"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "table.csv").write_text("mine\n")
+    assert main(["sweep", str(write_toy(tmp_path)), "--out", str(tmp_path / "out")]) == 2
+    assert "table.csv': was not written by this program" in capsys.readouterr().err
+    assert (tmp_path / "out" / "table.csv").read_text() == "mine\n"

@@ -69,6 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.search:
         return search_settings(sweep, execution, options)
     if not options.dry_run:
+        check_tables(options)
         try:
             run_sweep(sweep, options.out, execution)
         finally:
@@ -82,6 +83,7 @@ def search_settings(sweep: Sweep, execution: Execution, options: Options) -> int
     from validate.commands.sweep.search import report as report_search
     from validate.sweeps import plan_of, search_sweep
 
+    check_tables(options)
     arguments = (sweep, options.out, options.maximise or "", options.budget_steps or 0, execution)
     try:
         search = search_sweep(*arguments)
@@ -116,8 +118,26 @@ def write(plan: Plan, options: Options) -> None:
 
     if "complete" in plan.states.values():
         records = records_of(plan)
-        for suffix in ("csv", *["parquet"] * options.parquet):
-            write_table(records, options.out / f"table.{suffix}")
+        for file in _tables(options):
+            write_table(records, file)
+
+
+def check_tables(options: Options) -> None:
+    """Refuse, before any training, to replace a file that is not a sweep's table.
+
+    Raises
+    ------
+    InputError
+        If there is one where the table is to be written.
+    """
+    from validate.sweeps.table import table_file
+
+    for file in _tables(options):
+        table_file(file).check()
+
+
+def _tables(options: Options) -> list[Path]:
+    return [options.out / f"table.{suffix}" for suffix in ("csv", *["parquet"] * options.parquet)]
 
 
 def report(plan: Plan, execution: Execution, options: Options) -> None:

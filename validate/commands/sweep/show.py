@@ -115,14 +115,12 @@ def _measured(runs: Sequence[Run], options: Options) -> MeasureMap:
 
 
 def _draw(panel: HeatMap, out: Path) -> None:
-    from sim.runs.files import writing
     from validate.figures.style import new_axes, save
 
     figure, (ax,) = new_axes()
     panel.plot(ax)
     figure.colorbar(panel.image_, ax=ax)
-    with writing(out):
-        save(figure, out)
+    save(figure, out)
 
 
 def _plain(panel: HeatMap) -> dict[str, Any]:
