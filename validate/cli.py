@@ -26,9 +26,9 @@ Each command's --help shows its options and a working example.
 
 example: anchorflow demo --out runs/demo
 
-Exit code: 0 success, 1 a verdict fails, 2 bad input, 3 a process was killed and
-its run can be continued, 128 + n stopped by signal n, so 130 with Ctrl-C
-(nothing is lost)."""
+Exit code: 0 success, 1 a verdict fails, 2 bad input or an output that cannot be
+written, 3 a process was killed and its run can be continued, 128 + n stopped by
+signal n, so 130 with Ctrl-C (nothing is lost)."""
 
 _RESUME = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
 _AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         sys.stdout.flush()
     except (InputError, OutputError) as error:
         say(f"anchorflow: {error}")
-        return 2 if isinstance(error, InputError) else 1
+        return 2
     return code
 
 

@@ -193,7 +193,7 @@ def test_help_and_tables_in_any_number_of_columns(
     ("shell", "code", "words"),
     [
         (">&-", 2, "standard output = 'closed': nothing can be printed"),
-        (">/dev/full", 1, "standard output cannot be written: No space left on device"),
+        (">/dev/full", 2, "standard output cannot be written: No space left on device"),
         ("2>&-", 0, ""),
         ("2>/dev/full", 0, ""),
         ("2>&1 | head -1", 0, ""),
@@ -204,6 +204,15 @@ def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> N
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (code, False)
     assert done.stderr.strip().removeprefix("anchorflow: ").startswith(words)
     assert len(done.stderr.splitlines()) == (1 if words else 0)
+
+
+def test_an_output_that_cannot_be_written_is_no_verdict(folder: Path) -> None:
+    """A file that may not grow stands for a full disk: exit code 1 would say that a verdict fails."""
+    script = 'ulimit -f 0; exec "$@" > out'
+    line = ["bash", "-c", script, "bash", *COMMAND, "derive"]
+    done = subprocess.run(line, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.stderr == "anchorflow: standard output cannot be written: File too large\n"
+    assert done.returncode == 2
 
 
 @pytest.mark.long
