@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
-from theory import Lookup, Mapping, Sum, Task, label_distribution
+from theory import InputError, Lookup, Mapping, Sum, Task, label_distribution
 from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main
@@ -303,6 +304,31 @@ def test_runs_go_on_as_they_are(
     assert "continue as and where they are; leave it out" in capsys.readouterr().err
     assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_resume_alone_begins_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where runs are it continues them, as the command that began them without a configuration."""
+    asked: list[list[Path]] = []
+
+    def trained(members: Any, paths: list[Path], *_: Any, **__: Any) -> None:
+        asked.append(paths)
+        raise InputError("out", "x", "stopped here", "nothing")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sim.training.launch.train_members", trained)
+    monkeypatch.setattr("validate.training.announced", lambda *_: nullcontext())
+    for options in ([], ["--training.epochs", "3"], ["--out", "mine"]):
+        assert main(["train", "--resume", *options]) == 2
+        assert "holds no run; name the folder of the runs" in capsys.readouterr().err
+    assert (asked, list(tmp_path.iterdir())) == ([], [])
+    (tmp_path / "runs" / "train" / "some").mkdir(parents=True)
+    (tmp_path / "runs" / "train" / "some" / "config.json").write_text("{}")
+    for options in ([], ["--task", "emb-mlp", "--out", "new"], ["--preset", "cpu", "--out", "new"]):
+        assert main(["train", "--resume", *options]) == 2
+        assert "stopped here" in capsys.readouterr().err
+    assert len(asked) == 3
 
 
 def test_a_configuration_behind_options_counts(

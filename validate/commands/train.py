@@ -89,6 +89,7 @@ def run(arguments: Sequence[str]) -> int:
     else:
         folder = options.out
         members = configuration_of(options, keys).members()
+        _check_resumes(options)
         paths = [folder / member.name for member in members]
     # After the configuration: a mistake in it is reported without waiting for torch.
     from sim.runs.run import Run
@@ -147,6 +148,17 @@ def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
                 f"{kind} has no such key",
                 f"anchorflow train --model.kind {kind} --help shows those that it has",
             )
+
+
+def _check_resumes(options: Options) -> None:
+    """Refuse --resume alone where no run is: it would begin those of the default configuration."""
+    described = options.config or options.preset or options.task
+    if options.overwrite or not options.resume:
+        return  # Both together are refused with the execution.
+    if not described and not any(options.out.glob("*/config.json")):
+        problem = f"names nothing to continue, and {options.out} holds no run"
+        remedy = "name the folder of the runs: anchorflow train --resume FOLDER"
+        raise InputError("resume", True, problem, remedy)
 
 
 def _begun(folder: Path, options: Options, keys: dict[str, Any]) -> tuple[list[MemberConfig], list[Path]]:
