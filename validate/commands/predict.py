@@ -36,19 +36,20 @@ class Options(CommandOptions):
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
     init_rate: float = 0.8
-    """γ, for --curves."""
+    """γ; needs --curves."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    """For --curves."""
+    """The optimiser; needs --curves."""
     learning_rate: float = 1e-4
-    """For --curves."""
+    """Its learning rate; needs --curves."""
     epochs: int = 100
-    """How long the curves are."""
+    """How long the curves are; needs --curves."""
     scatter: bool = False
-    """With --curves: follow the scatter of the weights, too. Without it half accuracy comes too early at
+    """Follow the scatter of the weights, too; needs --curves. Without it half accuracy comes too early at
     larger rates; with it the prediction often takes longer than training."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
+_OF_CURVES = ("init_rate", "optimizer", "learning_rate", "epochs", "scatter")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -60,6 +61,7 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError(
             "task", [options.file, options.task], "one task is required", "give TASK.toml or --task"
         )
+    _check_curves(options)
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder
@@ -84,6 +86,13 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
+
+
+def _check_curves(options: Options) -> None:
+    """Refuse options that would have no effect."""
+    for name in _OF_CURVES:
+        if name in options.model_fields_set and not options.curves:
+            raise InputError(name, getattr(options, name), "is for curves", "add --curves")
 
 
 def _member(task: Task, options: Options) -> MemberConfig:
