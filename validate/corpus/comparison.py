@@ -10,7 +10,7 @@ from typing import Any
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
 from validate.claims.language import judge_language
-from validate.claims.measures.language import cosine_correlation, early_epoch, entropy, two_corpora
+from validate.claims.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
 from validate.claims.verdicts import Outcome
 from validate.figures.paper.language import FIGURES_OF_LANGUAGE
 from validate.figures.paper.registry import FIGURES
@@ -91,7 +91,8 @@ class LanguageComparison:
             for predictor in PREDICTORS
         ]
         notes = (
-            f"over pairs of the most frequent words, early: {self._early()}",
+            "over pairs of the most frequent words, at the first snapshot with both losses below "
+            f"their tokens' entropy: {self._early()}",
             "rows: which rows are compared, see docs/corpus.md",
             "shuffled: the same for the prediction from shuffled text, which keeps frequencies alone",
             "centred: the mean row removed from the predicted and the observed",
@@ -100,15 +101,18 @@ class LanguageComparison:
         return Table(title, header, rows, ("its control", "centred"), notes)
 
     def _early(self) -> str:
-        parts = []
-        for s in self.settings:
-            epochs = sorted({early_epoch(run) for run in s.runs})
-            parts.append(f"epoch {' or '.join(map(str, epochs))} at γ = {s.init_rate:g}")
-        return ", ".join(parts)
+        return ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
 
     def _verdicts(self) -> Table:
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
-        return Table("verdicts", header, [o.cells() for o in self.outcomes], spare=("seeds",))
+        rows = [[*o.cells()[:-1], decision(o)] for o in self.outcomes]
+        undefined = any(row[-1] == "undefined" for row in rows)
+        return Table("verdicts", header, rows, spare=("seeds",), notes=(_UNDEFINED,) if undefined else ())
+
+    @property
+    def fails(self) -> bool:
+        """Whether a condition fails."""
+        return any(decision(o) == "fails" for o in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; what is undefined is null."""
@@ -124,7 +128,7 @@ class LanguageComparison:
                     "relation": o.condition.relation,
                     "threshold": o.condition.threshold,
                     "estimate": o.estimate.as_dict(),
-                    "verdict": o.decision,
+                    "verdict": decision(o),
                 }
                 for o in self.outcomes
             ],
@@ -165,7 +169,24 @@ class LanguageComparison:
         folder.write("comparison.html", page("language.html.j2", comparison=self, figures=drawn))
 
 
+def decision(outcome: Outcome) -> str:
+    """Return what a condition comes to by itself: undefined where it is for some seed."""
+    return "undefined" if outcome.values and not outcome.defined else outcome.decision
+
+
 Measure = Callable[[Observations], float]
+_UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"
+
+
+def _when(setting: Setting) -> str:
+    """Return at which snapshots the cosines of a setting are taken, and how many seeds have none."""
+    found = [learned_epoch(run) for run in setting.runs]
+    epochs = sorted({epoch for epoch in found if epoch is not None})
+    never = f"none for {found.count(None)} of {setting.seeds_text}"
+    if not epochs:
+        return never
+    text = f"epoch {' or '.join(map(str, epochs))}"
+    return f"{text} ({never})" if None in found else text
 
 
 def _loss(name: str) -> Measure:

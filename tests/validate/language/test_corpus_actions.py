@@ -13,8 +13,10 @@ from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations, several_language
 from validate.claims.language import judge_language
 from validate.cli import main
+from validate.commands.corpus.compare import tell_and_write
 from validate.corpus.comparison import LanguageComparison
 from validate.groups import group_runs
+from validate.observe import Observations
 
 SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]
 SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "1", "--workers", "1"]
@@ -94,12 +96,50 @@ def test_reversed_runs_fail() -> None:
     runs = [make_language_observations(gamma, seed) for gamma in (0.3, 0.8) for seed in (0, 1, 2)]
     for run in runs:
         for line in run.metrics:
-            line["loss"] = dict(zip(NAMES, reversed(line["loss"].values()), strict=True))
+            swapped = [loss - 2 for loss in reversed(line["loss"].values())]  # Below their tokens' entropy.
+            line["loss"] = dict(zip(NAMES, swapped, strict=True))
     comparison = LanguageComparison.of(group_runs(runs))
     decisions = {o.condition.what: o.decision for o in comparison.outcomes}
     assert decisions["gap of losses (nats)"] == "fails"
     assert decisions["gap at γ = 0.8 less that at 0.3 (nats)"] == "fails"
     assert {row[-1] for row in comparison.tables()[-1].rows} >= {"fails", "holds"}
+
+
+def unlearned(gamma: float, seed: int) -> Observations:
+    """Return a made-up run whose losses never fall below their tokens' entropy."""
+    run = make_language_observations(gamma, seed)
+    for line in run.metrics:
+        line["loss"] = dict(zip(NAMES, (4.0, 5.0), strict=True))
+    return run
+
+
+def test_cosines_of_a_model_that_has_learned_nothing_decide_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One of three seeds is enough: the condition is undefined, and the tables say why."""
+    runs = [make_language_observations(0.8, 0), make_language_observations(0.8, 1), unlearned(0.8, 2)]
+    runs += [unlearned(0.3, seed) for seed in range(3)]
+    comparison = LanguageComparison.of(group_runs(runs))
+    verdicts = {(v["claim"], v["measure"]): v["verdict"] for v in comparison.to_json()["verdicts"]}
+    first, second = NAMES
+    assert verdicts[f"{first} is learned first", "gap of losses (nats)"] == "holds"
+    assert verdicts[f"words of {second} align more", "difference of mean cosines"] == "undefined"
+    assert verdicts[f"words of {first}: rows of C", "correlation"] == "undefined"
+    tell_and_write(comparison, None, as_json=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "none for 3 of 3 seeds at γ = 0.3, epoch 4 (none for 1 of 3 seeds) at γ = 0.8" in said
+    assert "undefined: not a number for some seed" in said
+
+
+def test_seeds_below_a_threshold_beside_an_undefined_one_do_not_fail() -> None:
+    runs = [make_language_observations(0.8, 0), make_language_observations(0.8, 1), unlearned(0.8, 2)]
+    for run in runs:
+        for name in list(run.arrays):
+            if name.startswith("mean_cosine/"):
+                run.arrays[name] = run.arrays[name] - (1 if name.endswith(NAMES[1]) else 0)
+    comparison = LanguageComparison.of(group_runs(runs))
+    contrast = {row[2]: row[-1] for row in comparison.tables()[-1].rows}["difference of mean cosines"]
+    assert contrast == "undefined"
 
 
 def test_one_scale_has_no_comparison_over_scales() -> None:
@@ -117,7 +157,7 @@ def test_the_demo_runs_from_an_empty_folder(
     found = json.loads(capsys.readouterr().out)
     assert {line["corpus"] for line in found["losses"]} == {"questions", "toy-facts"}
     assert Path("runs/corpus-demo/comparison.html").exists()
-    assert {v["verdict"] for v in found["verdicts"]} <= {"holds", "fails", "undecided"}
+    assert {v["verdict"] for v in found["verdicts"]} <= {"holds", "fails", "undecided", "undefined"}
 
 
 @pytest.mark.parametrize(

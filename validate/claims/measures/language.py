@@ -6,6 +6,7 @@ The first corpus of a task is the one that is expected to be learned first (PrOn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -69,7 +70,10 @@ def entropy(run: Observations, corpus: str, known: str) -> float:
 
 
 def early_epoch(run: Observations) -> int:
-    """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last."""
+    """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last.
+
+    The figures show the last; measures are undefined without ``learned_epoch``.
+    """
     learned = learned_epoch(run)
     return run.epochs[-1] if learned is None else learned
 
@@ -97,6 +101,8 @@ def cosine_correlation(
 ) -> float:
     """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
 
+    NaN if no epoch is given and there is no ``learned_epoch``.
+
     Parameters
     ----------
     run : Observations
@@ -108,11 +114,14 @@ def cosine_correlation(
     centred : bool, optional
         Whether the mean row is removed first, of the predicted rows and of the observed ones.
     epoch : int, optional
-        A snapshot; ``early_epoch`` by default.
+        A snapshot; ``learned_epoch`` by default.
     """
+    epoch = learned_epoch(run) if epoch is None else epoch
+    if epoch is None:
+        return math.nan
     which = f"centred/{corpus}" if centred else corpus
     predicted = run.array(f"{'control' if control else 'predicted'}/{predictor}/{which}")
-    observed = run.at(f"cosine/{which}", early_epoch(run) if epoch is None else epoch)
+    observed = run.at(f"cosine/{which}", epoch)
     pairs = np.triu_indices(len(predicted), 1)
     return pearson(predicted[pairs], observed[pairs])
 
@@ -120,16 +129,21 @@ def cosine_correlation(
 def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
     """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B).
 
-    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
+    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency. NaN if there is no
+    ``learned_epoch``.
     """
+    epoch = learned_epoch(run)
+    if epoch is None:
+        return math.nan
     kind = "mean_cosine_matched" if matched else "mean_cosine"
-    first, second = (run.at(f"{kind}/{name}", early_epoch(run)) for name in two_corpora(run))
+    first, second = (run.at(f"{kind}/{name}", epoch) for name in two_corpora(run))
     return float(second - first)
 
 
 def trend(seed: Seed, measure: Callable[[Observations], float]) -> float:
-    """Return Spearman's correlation of γ and a measure of a seed's runs."""
-    return spearman(*by_rate(seed, measure))
+    """Return Spearman's correlation of γ and a measure of a seed's runs; NaN if it is undefined for one."""
+    rates, values = by_rate(seed, measure)
+    return spearman(rates, values) if np.isfinite(values).all() else math.nan
 
 
 def correlation_gain(

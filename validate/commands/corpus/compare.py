@@ -57,4 +57,4 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
             print_table(table.title, table.header, table.rows, spare=table.spare, notes=table.notes)
         if out is not None:
             print(f"page: {out / 'comparison.html'}")
-    return 1 if any(outcome.decision == "fails" for outcome in comparison.outcomes) else 0
+    return 1 if comparison.fails else 0
