@@ -55,9 +55,10 @@ class CorpusGeometry:
     tokens : tuple of int
     predictor : str
     cosine : SampledValue of shape (n, n)
-        NaN where a token occurs in fewer than two documents, or no signal is left above the noise.
+        NaN where a token occurs in fewer than two documents, or no signal is left above the noise. Estimates
+        beyond ±1 are cut to it; standard errors are those of the estimates before.
     mean_cosine : SampledValue of shape ()
-        The mean over all pairs of different tokens whose cosine is defined.
+        The mean over all pairs of different tokens whose cosine is defined; its error is as above.
     growth : SampledValue of shape (n,)
         ‖D_s‖, the speed at which a token's embedding leaves its initial value, in units that all tokens
         share.
@@ -138,10 +139,15 @@ def corpus_geometry(
         _geometry(predictor, products, wanted)
         for products in _inner_products(sequences, vocab_size, wanted, predictor, N_BLOCKS)
     )
+    cosine, growth, apart = (_sampled(value, parts) for value, *parts in zip(whole, *without, strict=True))
+    mean = _sampled(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
     return CorpusGeometry(
         tuple(wanted.tolist()),
         predictor,
-        *(_sampled(value, parts) for value, *parts in zip(whole, *without, strict=True)),
+        SampledValue(_cut(cosine.value), cosine.standard_error),
+        SampledValue(_mean_of_pairs(_cut(cosine.value)), mean.standard_error),
+        growth,
+        apart,
     )
 
 
@@ -150,7 +156,19 @@ def corpus_cosines(
 ) -> FloatArray:
     """Return the cosines of ``corpus_geometry`` alone, without errors: for hundreds of tokens."""
     (found,) = _inner_products(sequences, vocab_size, tokens, predictor, 1)
-    return np.asarray(_geometry(predictor, found, tokens)[0])
+    return _cut(_geometry(predictor, found, tokens)[0])
+
+
+def _cut(cosines: FloatArray) -> FloatArray:
+    """Return what is shown of estimated cosines, which may lie beyond ±1."""
+    return np.asarray(np.clip(cosines, -1.0, 1.0))
+
+
+def _mean_of_pairs(cosines: FloatArray) -> FloatArray:
+    """Return the mean over pairs of what is no NaN, shape ()."""
+    pairs = off_diagonal(cosines)
+    defined = pairs[np.isfinite(pairs)]
+    return np.asarray(defined.mean() if defined.size else np.nan)
 
 
 def _inner_products(
@@ -251,8 +269,8 @@ _ENTRIES: dict[CorpusPredictor, Callable[[Block, Tokens, int, int], Entries]] = 
 
 def _geometry(
     predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    r"""Return cosines, their mean, lengths and squared distances of the rows.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    r"""Return cosines (not cut to ±1), lengths and squared distances of the rows.
 
     A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
     All of p_s, u and the reference p̄ sum to 1, so that every inner product with u is 1/V.
@@ -268,11 +286,7 @@ def _geometry(
         squares = np.diagonal(products)
         lengths = np.sqrt(squares)
         cosines = products / np.outer(lengths, lengths)
-    cosines = np.clip(cosines, -1.0, 1.0)
-    pairs = off_diagonal(cosines)
-    defined = pairs[np.isfinite(pairs)]
-    mean = defined.mean() if defined.size else np.float64("nan")
-    return cosines, np.asarray(mean), lengths, squares[:, None] + squares - 2 * products
+    return cosines, lengths, squares[:, None] + squares - 2 * products
 
 
 def _centring(

@@ -152,6 +152,19 @@ def test_tokens_leave_and_part_in_the_predicted_order() -> None:
         assert start / apart / leaving.min() == pytest.approx(predicted.distinct[s, t], rel=0.15)
 
 
+def test_a_cosine_that_is_cut_to_one_keeps_its_standard_error() -> None:
+    """Tokens 0 and 1 have one label distribution: the estimate exceeds 1 in about half of such corpora."""
+    same = np.vstack([TRANSITIONS[:1], TRANSITIONS[:1], TRANSITIONS[2:]])
+    rng = np.random.default_rng(8)
+    found = [corpus_geometry(markov(rng, same, 400, 6), V, [0, 1]) for _ in range(20)]
+    cut = [g.cosine.value[0, 1] == 1 for g in found]
+    assert 0.2 < np.mean(cut) < 0.8
+    errors = np.array([g.cosine.standard_error[0, 1] for g in found])
+    assert errors[cut].min() > 0.2 * np.median(errors)
+    assert [g.mean_cosine.standard_error for g in found] == pytest.approx(errors)
+    assert all(g.mean_cosine.value == g.cosine.value[0, 1] for g in found)
+
+
 def test_what_occurs_in_one_document_has_no_cosine() -> None:
     documents = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
     found = corpus_geometry(documents, 5, [0, 1, 3]).cosine
