@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,7 @@ from theory import (
     label_distribution,
     marginal_distribution,
 )
+from theory.arrays import FloatArray
 from validate.claims import ledger
 from validate.claims.entries.prediction import CLAIMS
 from validate.compare import predicted_cosines
@@ -30,6 +34,7 @@ from validate.predict.predictors import (
     from_frozen_direction,
     marginal_cosines,
 )
+from validate.predict.sampled_cosines import ExactCosines, summary
 from validate.times import time_at
 
 ANCHORS = tuple(range(11, 21))
@@ -88,3 +93,39 @@ def test_the_marginal_predictor_takes_the_training_sets_label_distribution_off()
     task = Task.paper(length=3)
     rows = label_distribution(task, [11, 15, 19], held_out=True) - marginal_distribution(task, held_out=True)
     np.testing.assert_allclose(marginal_cosines(task, (11, 15, 19)), cosine_matrix(rows), atol=1e-12)
+
+
+def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:
+    found = [
+        matrix[i, j]
+        for i, j in itertools.combinations(range(len(tokens)), 2)
+        if abs(tokens[i] - tokens[j]) == distance
+    ]
+    return f"{np.mean(found):.3f}"
+
+
+def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
+    """Of 1, 2, 5 and 9 no two are 2, 5 or 6 apart; of all anchors some are, and 9 is the last one shown."""
+    mappings = [Mapping((1, 2, 5, 9), Sum(), "sum"), Mapping((10, 11, 12), Lookup(), "memory")]
+    task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
+    prediction = Prediction.of(task)
+    rows = {(group, name): cells[-1] for group, name, *cells in prediction.cosine_rows()}
+    for (group, name), cell in rows.items():
+        tokens = {"sum": (1, 2, 5, 9), "memory": (10, 11, 12)}.get(group, task.anchors)
+        distances = {"sum": (1, 3, 4, 7, 8), "memory": (1, 2)}.get(group, tuple(range(1, 10)))
+        means = [by_hand(prediction.cosines[group][name], tokens, d) for d in distances]
+        if group == "sum":
+            means = [f"{d}:{mean}" for d, mean in zip(distances, means, strict=True)]
+        assert cell == " ".join(means)
+    assert any("behind its distance" in note for note in prediction.notes())
+    task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings[1:])
+    assert Prediction.of(task).notes() == []
+
+
+def test_sampled_means_too_are_at_distances_of_tokens() -> None:
+    """In any order of the anchors; what the samples do not resolve is left out of a mean."""
+    matrix = np.array(
+        [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
+    )
+    assert summary(ExactCosines(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:- 8:0.500"
+    assert summary(ExactCosines(matrix), (3, 4, 6, 5))[-1] == "0.500 0.200 0.100"

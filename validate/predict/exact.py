@@ -20,6 +20,7 @@ from theory import (
 from theory.arrays import FloatArray
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
+from validate.predict.by_distance import gap_notes, means_text, pairs_apart
 from validate.predict.predictors import Tokens, task_cosines
 
 Cosines = dict[str, dict[str, FloatArray]]
@@ -74,17 +75,18 @@ class ExactStatistics:
     def cosine_rows(self) -> list[list[str]]:
         """Return one line per group and predictor: mean, extremes, and the mean at each distance."""
         rows = []
-        for group, matrices in self.cosines.items():
-            for name, matrix in matrices.items():
+        for group, tokens in groups_of(self.task).items():
+            apart = pairs_apart(tokens)
+            for name, matrix in self.cosines[group].items():
                 pairs = off_diagonal(matrix)
-                by_distance = [f"{np.diagonal(matrix, k).mean():.3f}" for k in range(1, min(len(matrix), 10))]
+                by_distance = means_text([*apart], [f"{matrix[at].mean():.3f}" for at in apart.values()])
                 summary = [f"{pairs.mean():.3f}", f"{pairs.min():.3f}", f"{pairs.max():.3f}"]
-                rows.append([group, name, *summary, " ".join(by_distance)])
+                rows.append([group, name, *summary, by_distance])
         return rows
 
     def notes(self) -> list[str]:
-        """Return sentences on how the numbers were found."""
-        return []
+        """Return sentences on how the numbers are shown."""
+        return gap_notes(groups_of(self.task).values())
 
     def label_distributions(self, mapping: Mapping) -> LabelDistributions:
         """Return the figure of a mapping's label distributions."""

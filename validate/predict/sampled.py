@@ -11,6 +11,7 @@ from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, to
 from theory.errors import TooManyEntriesError, shown
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
+from validate.predict.by_distance import gap_notes
 from validate.predict.exact import (
     Cosines,
     TokenStatistics,
@@ -90,9 +91,9 @@ class SampledStatistics:
     def cosine_rows(self) -> list[list[str]]:
         """Return one line per group and predictor, every estimate with its standard error."""
         return [
-            [group, name, *summary(cosines)]
-            for group, found in self.estimates.items()
-            for name, cosines in found.items()
+            [group, name, *summary(cosines, tokens)]
+            for group, tokens in groups_of(self.task).items()
+            for name, cosines in self.estimates[group].items()
         ]
 
     def notes(self) -> list[str]:
@@ -107,6 +108,7 @@ class SampledStatistics:
             "... apart, which are given in the decimals that their errors leave.",
             "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. Among "
             "many cosines the smallest and the largest are also those with the most extreme errors.",
+            *gap_notes(groups_of(self.task).values()),
             *self._unresolved(),
         ]
 

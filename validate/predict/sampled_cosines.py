@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from theory import LabelMoments, SampledLabels, SampledValue, Task, off_diagonal, token_ratio
 from theory.arrays import FloatArray
+from validate.predict.by_distance import means_text, pairs_apart
+from validate.predict.predictors import Tokens
 
 Statistic = Callable[[FloatArray], npt.ArrayLike]
 RESOLVED = 5.0
@@ -83,18 +85,18 @@ def anchor_weights(task: Task, labels: SampledLabels) -> FloatArray:
     return np.array(ratios) / sum(ratios)
 
 
-def summary(cosines: ExactCosines | SampledCosines) -> list[str]:
-    """Return the mean over pairs, the extreme pairs, and the means at each distance, as text."""
+def summary(cosines: ExactCosines | SampledCosines, tokens: Tokens) -> list[str]:
+    """Return the mean over pairs of tokens, the extreme pairs, and the means at each distance, as text."""
     found = cosines.over(lambda matrix: matrix)
-    distances = range(1, min(len(found.value), 10))
-    means = cosines.over(lambda m: [_mean(off_diagonal(m)), *(_mean(np.diagonal(m, k)) for k in distances)])
+    apart = pairs_apart(tokens)
+    means = cosines.over(lambda m: [_mean(off_diagonal(m)), *(_mean(m[at]) for at in apart.values())])
     first = with_error(means.value[0], means.standard_error[0])
-    rest = map(known_digits, means.value[1:], means.standard_error[1:])
+    rest = means_text([*apart], map(known_digits, means.value[1:], means.standard_error[1:]))
     pairs, errors = off_diagonal(found.value), off_diagonal(found.standard_error)
     if np.isnan(pairs).all():
-        return [first, "-", "-", " ".join(rest)]
+        return [first, "-", "-", rest]
     ends = [int(np.nanargmin(pairs)), int(np.nanargmax(pairs))]
-    return [first, *(with_error(pairs[i], errors[i]) for i in ends), " ".join(rest)]
+    return [first, *(with_error(pairs[i], errors[i]) for i in ends), rest]
 
 
 def with_error(value: float, error: float) -> str:
