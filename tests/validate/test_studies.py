@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
 from validate.commands.study import _summary
-from validate.observe import kept
-from validate.observe.store import read_kept
+from validate.observe import KEPT, kept
+from validate.observe.store import kept_file, read_kept
 from validate.studies import (
     MemberState,
     Study,
@@ -283,6 +284,47 @@ def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) 
     states = states_of(study, members_of(study, tmp_path / "none"), tmp_path)
     assert [(s.state, s.kept) for s in states] == [("missing", True)] * 4
     assert all(s.seconds is not None for s in states)
+
+
+@pytest.mark.parametrize(
+    "wanted", ['["gram", "singulr/*"]', '{ "0.3" = ["*"], "0.8" = ["norms", "singulr/*"] }']
+)
+def test_a_pattern_that_fits_no_observable_is_refused_before_anything_is_written(
+    wanted: str, trained: Path, tmp_path: Path
+) -> None:
+    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', f"keep = {wanted}"))
+    folder = tmp_path / "kept"
+    with pytest.raises(InputError, match=r"keep = 'singulr/\*': unknown observable; did you mean 'singular/"):
+        keep(study, trained, folder)
+    assert not folder.exists()
+
+
+def test_a_pattern_may_fit_one_variant_s_model_alone_and_none_keeps_metrics(
+    trained: Path, tmp_path: Path
+) -> None:
+    last = ("[variants.mlp]\n", ""), ("epochs = 1 }\n", "epochs = 1 }\n\n[variants.mlp]\n")
+    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', 'keep = ["frozen_start"]'), *last)
+    found = [read_kept(file) for file in keep(study, trained, tmp_path / "one")]
+    assert [set(run.arrays) for run in found] == [set(), set(), {"frozen_start"}, {"frozen_start"}]
+    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', "keep = []"))
+    found = [read_kept(file) for file in keep(study, trained, tmp_path / "none")]
+    assert all(run.metrics and not run.arrays for run in found)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_pattern_of_the_package_s_studies_fits_an_observable(name: str) -> None:
+    """By the runs that are kept; the only study without any keeps what the one that it continues does."""
+    study = load_study("search-small" if name == "search-small-long" else name)
+    assert load_study(name).keep == study.keep
+    one_each = {
+        (m.variant, study.kept_at(m.config.init_rate)): file
+        for m in members_of(study)
+        if (file := kept_file(study.name, m.variant, m.config, KEPT)).exists()
+    }
+    assert one_each
+    for (_, patterns), file in one_each.items():
+        arrays = read_kept(file).arrays
+        assert [p for p in patterns if not any(fnmatchcase(found, p) for found in arrays)] == [], file
 
 
 def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from sim.config.run import make_member_config
 from sim.runs.lock import only_writer
 from sim.runs.run import Run
 from theory import InputError
+from theory.errors import unknown_name
 from theory.paths import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, kept_file, kept_files, read_header
@@ -40,8 +41,8 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     Raises
     ------
     InputError
-        If there is such a file and ``drop`` is not asked for, a file is not as it was kept, or another
-        process is writing to the folder.
+        If there is such a file and ``drop`` is not asked for, a pattern of ``study.keep`` fits no observable
+        of the runs, a file is not as it was kept, or another process is writing to the folder.
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     check_kept(study, folder, drop=drop)
@@ -49,17 +50,35 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     others = _others(study, folder)
     if not complete and not others:
         return []
+    observed = _check_patterns(study, complete)
     with only_writer(folder / CHECKSUMS, trains=False):  # All studies share the list.
         for file in others:
             drop_kept(file)
-        return [_kept(study, m, folder) for m in track(complete, f"observing runs of {study.name}")]
+        return [_kept(study, m, folder, observed) for m in track(complete, f"observing runs of {study.name}")]
 
 
-def _kept(study: Study, member: StudyMember, folder: Path) -> Path:
-    """Observe a run and keep what it shows; return the file."""
+def _kept(study: Study, member: StudyMember, folder: Path, observed: dict[Path, Observations]) -> Path:
+    """Keep what a run shows, which is observed unless it has been; return the file."""
     file = kept_file(study.name, member.variant, member.config, folder)
-    write_kept(_chosen(observe(Run.open(member.path)), study.kept_at(member.config.init_rate)), file)
+    run = observed.pop(member.path, None) or observe(Run.open(member.path))
+    write_kept(_chosen(run, study.kept_at(member.config.init_rate)), file)
     return file
+
+
+def _check_patterns(study: Study, members: Sequence[StudyMember]) -> dict[Path, Observations]:
+    """Refuse a pattern that fits no observable of the runs it is for; return the runs observed for that."""
+    observed: dict[Path, Observations] = {}
+    for patterns in dict.fromkeys(study.kept_at(m.config.init_rate) for m in members):
+        of_variant = {m.variant: m for m in members if study.kept_at(m.config.init_rate) == patterns}
+        left, known = list(patterns), set[str]()
+        for member in of_variant.values():  # Variants may be of several kinds of models.
+            if left:
+                observed[member.path] = observe(Run.open(member.path))
+                known.update(observed[member.path].arrays)
+                left = [pattern for pattern in left if not any(fnmatchcase(name, pattern) for name in known)]
+        if left:
+            raise unknown_name("observable", left[0], known, "keep")
+    return observed
 
 
 def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> None:
