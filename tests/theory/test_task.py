@@ -208,6 +208,18 @@ def test_a_name_that_is_a_data_set_of_another_mapping_is_refused() -> None:
     Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings[1:])
 
 
+def test_a_misspelt_key_of_a_mapping_is_named_before_the_missing_one() -> None:
+    text = HEAD.replace("\nanchors", "\nanchor") + 'label = "key"'
+    with pytest.raises(InputError, match=r"'anchor': unknown key; did you mean 'anchors'"):
+        Task.from_toml(text)
+
+
+def test_a_range_the_wrong_way_round_is_named() -> None:
+    text = HEAD.replace("[9, 10]", '"26..20"') + 'rule = "sum"'
+    with pytest.raises(InputError, match=r"keys = '26..20': a range that ends before it .* \"20..26\""):
+        Task.from_toml(text)
+
+
 HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]\nanchors = [1, 2]\n"
 
 
@@ -221,6 +233,8 @@ HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]
         ('rule = "shift"\ntable = { "1" = "4", "2" = 0 }', ["table[1] = '4'", "not an integer"]),
         ('rule = "shift"\ntable = [1, 2]', ["table = [1, 2]", "not a shift table"]),
         ('rule = "shift"', ["'table' is missing"]),
+        ('lable = "key"', ["'lable': unknown key", "did you mean 'label'"]),
+        ('rule = "shift"\ntabel = { "1" = 5, "2" = 0 }', ["'tabel': unknown key", "did you mean 'table'"]),
         ('rule = "lookup"\nlow = true\nhigh = 5', ["low = True", "not an integer"]),
         ('rule = "lookup"\nlow = "2"\nhigh = 5', ["low = '2'", "not an integer"]),
         ('rule = "lookup"\nlow = 2.0\nhigh = 5', ["low = 2.0", "not an integer"]),

@@ -150,6 +150,8 @@ def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.Monkey
         ("[variants.mlp]", '[variants."_mlp"]', "not a plain name"),
         ("[variants.mlp]", "[variants]\nmlp = 3", "not a table"),
         ("seeds = [0]", "seed = [0]", "unknown key"),
+        ("seeds = [0]", 'presett = "cpu"', "key = 'presett': unknown key; did you mean 'preset'"),
+        ('purpose = "Two models on a tiny task."', "purpose = 3", "purpose = 3: not a text; write purpose"),
         ("seeds = [0]", 'seeds = [0]\npreset = "nosuch"', "preset = 'nosuch'"),
     ],
 )

@@ -18,6 +18,11 @@ RULES: dict[str, type[Rule]] = {
 MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
 
 
+def rule_keys(kind: str) -> tuple[str, ...]:
+    """Return the keys that a mapping with a rule can have in a TOML file."""
+    return (*RULES[kind].toml_keys, *MAPPING_KEYS)
+
+
 def make_rule(kind: object, parameters: dict[str, Any]) -> Rule:
     """Build a rule from its name and parameters, as a TOML file gives them."""
     if not isinstance(kind, str) or kind not in RULES:
@@ -26,7 +31,7 @@ def make_rule(kind: object, parameters: dict[str, Any]) -> Rule:
     rule = RULES[kind]
     for key in parameters:
         if key not in rule.toml_keys:
-            raise unknown_key(f"key of a mapping with rule {kind!r}", key, [*rule.toml_keys, *MAPPING_KEYS])
+            raise unknown_key(f"key of a mapping with rule {kind!r}", key, rule_keys(kind))
     for key in rule.required:
         if key not in parameters:
             raise InputError("rule", kind, f"the key {key!r} is missing", f"add {key} = ...")

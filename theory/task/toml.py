@@ -13,7 +13,7 @@ from theory.errors import InputError, unknown_key
 from theory.reading import load_toml as load_toml
 from theory.reading import parse_toml
 from theory.task.mapping import Mapping
-from theory.task.rules import MAPPING_KEYS, make_rule
+from theory.task.rules import MAPPING_KEYS, RULES, make_rule, rule_keys
 
 _SCALARS = ("n_anchors", "length", "vocab_size")
 _SHORT = ("reasoning_anchors", "memory_anchors")
@@ -55,6 +55,7 @@ def _mapping(data: object) -> Mapping:
         raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
     # An expression says what kind of rule it is.
     data = {"rule": "expression"} | data if "label" in data else data
+    _check_mapping_keys(data)
     for key in ("anchors", "rule"):
         if key not in data:
             raise InputError("mappings", data, f"the key {key!r} is missing", f"add {key} = ...")
@@ -65,6 +66,21 @@ def _mapping(data: object) -> Mapping:
         name=data.get("name", ""),
         held_out=_combinations(data.get("held_out", [])),
     )
+
+
+def _check_mapping_keys(data: dict[str, Any]) -> None:
+    """Refuse a key that no mapping has, before any is missed: it may be the missing one, misspelt.
+
+    An unknown rule, and the keys of another one, are refused with the rule.
+    """
+    known = {*MAPPING_KEYS, *(key for rule in RULES.values() for key in rule.toml_keys)}
+    for key in data:
+        if key in known:
+            continue
+        if "rule" not in data:
+            raise unknown_key("key of a mapping", key, (*MAPPING_KEYS, "label"))
+        if data["rule"] in [*RULES]:
+            raise unknown_key(f"key of a mapping with rule {data['rule']!r}", key, rule_keys(data["rule"]))
 
 
 def _list(argument: str, value: object) -> list[Any]:
@@ -85,6 +101,8 @@ def tokens_of(argument: str, value: object) -> list[int]:
     if match is None:
         raise InputError(argument, value, "not a range", 'write "first..last" or a list')
     first, last = int(match[1]), int(match[2])
+    if last < first:
+        raise InputError(argument, value, "a range that ends before it begins", f'write "{last}..{first}"')
     if last - first >= MOST_ITEMS:
         problem = f"{last - first + 1} tokens are too many"
         raise InputError(argument, value, problem, f"give at most {MOST_ITEMS}")

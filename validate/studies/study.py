@@ -109,9 +109,10 @@ def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
 
 def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     """Return the study in a file; with ``origin``, its settings are marked as coming from there."""
-    purpose = data.get("purpose")
-    if not isinstance(purpose, str):
-        raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
+    for key in data:
+        if key not in (known := (*_OWN_KEYS, *RunConfig.model_fields)):
+            raise unknown_name("key", key, known)
+    purpose = _purpose(name, data)
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
     own = with_source(own, origin) if origin else own
     base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
@@ -121,6 +122,15 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     configs = dict(_configs(name, base, variants))
     rates = {rate for config in configs.values() for rate in config.init_rates}
     return Study(name, purpose, configs, _keep(data.get("keep", ["*"]), rates))
+
+
+def _purpose(name: str, data: dict[str, Any]) -> str:
+    if "purpose" not in data:
+        raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
+    purpose = data["purpose"]
+    if not isinstance(purpose, str):
+        raise InputError("purpose", purpose, "not a text", 'write purpose = "..."')
+    return purpose
 
 
 def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float, tuple[str, ...]]:
