@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -61,6 +62,9 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         return unknown_key("key", position, section.model_fields)
     if problem["type"] == "too_short" and problem["ctx"]["actual_length"] == 0:
         return InputError(position, value, "no value", "give at least one")
+    if problem["type"] == "tuple_type":
+        remedy = f"write [{json.dumps(value)}]" if isinstance(value, str | int | float) else "write [...]"
+        return InputError(position, value, "not a list", remedy)
     message = problem["msg"].removeprefix("Value error, ")
     remedy = "correct it in the configuration"
     return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)

@@ -118,7 +118,7 @@ def check_sample_size(task: Task, n_sequences: int) -> int:
             "n_sequences",
             n_sequences,
             f"not a multiple of the task's {combinations} anchor combinations",
-            f"give {below or combinations} or {below + combinations}",
+            f"give {below} or {below + combinations}" if below > 0 else f"give {combinations}",
         )
     return n_sequences // combinations
 

@@ -58,7 +58,7 @@ def test_a_drawn_sample_follows_the_label_distribution() -> None:
 
 @pytest.mark.parametrize(
     ("size", "remedy"),
-    [(150, "give 200"), (399, "give 200 or 400"), (401, "give 400 or 600"), (1, "give 200")],
+    [(150, "give 200[.]"), (399, "give 200 or 400"), (401, "give 400 or 600"), (1, "give 200[.]")],
 )
 def test_uneven_sizes_are_refused(size: int, remedy: str) -> None:
     """The paper's task has 200 anchor combinations."""

@@ -78,3 +78,8 @@ def test_runs_of_language_models_are_refused_by_every_other_figure(number: int) 
 def test_a_figure_of_two_models_says_so_where_it_has_neither(number: int) -> None:
     with pytest.raises(InputError, match=f"Fig. {number} is about the Transformer and the Emb-MLP"):
         draw_figure(number, several_language((0.8,)))
+
+
+def test_fig_16_says_of_how_many_runs_none_will_do() -> None:
+    with pytest.raises(InputError, match=r"runs = 2: Fig\. 16 is about Transformers without norm"):
+        draw_figure(16, several_language((0.8,)))

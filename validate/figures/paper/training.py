@@ -41,9 +41,8 @@ def learning(observations: Sequence[Observations]) -> Sheet:
 @paper_figure(16, "Loss and accuracy without layer norm", "no-norm", "no-norm-all")
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
-    settings = attention_settings(
-        [o for o in observations if getattr(o.config.model, "norm", "") == "none"], "Fig. 16", " without norm"
-    )
+    plain = [o for o in observations if getattr(o.config.model, "norm", "") == "none"]
+    settings = required(of_kind(plain, *ATTENTION), observations, "Fig. 16", "Transformers without norm")
     rows = [
         _curves("A  Transformer without layer norm: loss", settings, "loss"),
         _curves("B  The same: accuracy", settings, "accuracy"),
@@ -86,9 +85,9 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
 
 
-def attention_settings(observations: Sequence[Observations], figure: str, which: str = "") -> list[Setting]:
+def attention_settings(observations: Sequence[Observations], figure: str) -> list[Setting]:
     """Return the settings of Transformers; refuse runs that hold none."""
-    return required(of_kind(observations, *ATTENTION), observations, figure, f"Transformers{which}")
+    return required(of_kind(observations, *ATTENTION), observations, figure, "Transformers")
 
 
 def _curves(title: str, settings: Sequence[Setting], measure: str) -> PanelRow:
