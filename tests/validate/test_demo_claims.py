@@ -54,10 +54,11 @@ def test_measures_by_hand(runs: list[Run]) -> None:
 
 
 def _settings(small: Observations, large: Observations) -> list[Setting]:
-    """Return two settings, each of one made-up run twice."""
+    """Return two settings, each of one made-up run twice, the second with embeddings a trace less alike."""
     made = []
     for rate, run in ((LARGE, large), (SMALL, small)):
-        made.append(Setting("", (_at(rate, run),) * 2))
+        arrays = run.arrays | {"gram": 0.999 * run.arrays["gram"]}
+        made.append(Setting("", (_at(rate, run), _at(rate, dataclasses.replace(run, arrays=arrays)))))
     return made
 
 

@@ -86,11 +86,17 @@ class Outcome:
 
     @property
     def clear(self) -> bool:
-        """Whether the whole interval lies on the same side of the threshold as the mean."""
-        low, high = self.estimate.low, self.estimate.high
-        if low is None or high is None:
+        """Whether the whole interval lies on the same side of the threshold as the mean.
+
+        It says nothing where a bounded value may lie on the other side, nor where the seeds' values are equal
+        and how much they vary is unknown. One computed number needs no interval.
+        """
+        if math.isnan(self.p_value):
             return False
-        return self.condition.met(low) == self.condition.met(high) == self.holds
+        interval = (self.estimate.low, self.estimate.high)
+        return self.exact or all(
+            end is not None and self.condition.met(end) == self.holds for end in interval
+        )
 
     @property
     def decision(self) -> Literal["holds", "fails", "undecided"]:

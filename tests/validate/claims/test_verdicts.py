@@ -318,8 +318,14 @@ def test_an_end_of_what_is_possible_is_no_bound(values: list[Value], shown: str)
     assert finding(made).outcomes[0].side == shown
 
 
-def outcome(values: list[Value], relation: str = ">=", threshold: float = 1.0) -> Outcome:
-    made = Condition("x", lambda _: values, relation, threshold)  # type: ignore[arg-type]
+def outcome(
+    values: list[Value],
+    relation: str = ">=",
+    threshold: float = 1.0,
+    needs: Needs | None = NEEDS,
+    step: float = 0,
+) -> Outcome:
+    made = Condition("x", lambda _: values, relation, threshold, needs=needs, step=step)  # type: ignore[arg-type]
     (found,) = judge_claims([Claim("n", "s", (made,))], lambda needs: {})
     return found.outcomes[0]
 
@@ -332,10 +338,12 @@ def outcome(values: list[Value], relation: str = ">=", threshold: float = 1.0) -
         ([0.0, 0.1, 0.2], ">=", False, True, 0),
         ([0.0, 0.1, 0.2], "<=", True, True, 3),
         ([2.0], ">=", True, False, 1),
-        ([1.0, 1.0], ">=", True, True, 2),
-        ([1.0, 1.0], ">", False, True, 0),
-        ([1.0, 1.0], "<", False, True, 0),
-        ([0.9, 0.9], "<", True, True, 2),
+        ([1.0, 1.0], ">=", True, False, 2),
+        ([1.0, 1.0], ">", False, False, 0),
+        ([1.0, 1.0], "<", False, False, 0),
+        ([0.9, 0.9, 0.9], "<", True, False, 3),
+        ([Bound(low=0.5), 0.55, 0.52], "<=", True, False, 2),
+        ([Bound(high=0.5), 0.55, 0.52], "<=", True, True, 3),
         ([2.0, math.nan], ">=", False, False, 1),
         ([2.0, AT_LEAST], ">=", True, False, 2),
     ],
@@ -345,6 +353,17 @@ def test_a_condition(values: list[Value], relation: str, holds: bool, clear: boo
     assert (found.holds, found.clear, found.seeds_met) == (holds, clear, seeds)
     assert found.decision == (("holds" if holds else "fails") if clear else "undecided")
     assert found.as_dict()["verdict"] == found.decision
+
+
+def test_by_itself_a_condition_is_as_undecided_as_in_the_ledger() -> None:
+    """Equal values of known resolution decide, and so does one number that was computed without runs."""
+    assert outcome([0.9] * 3, "<", step=0.01).decision == "holds"
+    assert outcome([0.9] * 3, "<").decision == "undecided"
+    assert outcome([2.0], needs=None).decision == "holds"
+    assert outcome([0.5], needs=None).decision == "fails"
+    for values in ([0.6] * 3, [Bound(low=0.5), 0.55, 0.52], [0.9], [0.5, 0.6]):
+        (alone,) = judge_claims([Claim("n", "s", (outcome(values, "<=").condition,))], lambda needs: {})
+        assert alone.state(alone.outcomes[0]) == outcome(values, "<=").decision
 
 
 def test_against_the_paper() -> None:

@@ -69,24 +69,32 @@ def test_a_run_is_resumed_and_not_replaced(texts: Path, capsys: pytest.CaptureFi
     assert Path("runs/gamma0.5_seed0/metrics.jsonl").read_bytes() == before
 
 
+def scattered(runs: list[Observations]) -> list[Observations]:
+    """Return runs whose gaps rise by less with γ in later seeds: equal ones would decide nothing."""
+    for run in runs:
+        for line in run.metrics:
+            line["loss"][NAMES[1]] -= 1e-4 * run.config.seed * run.config.init_rate
+    return runs
+
+
 def test_verdicts_follow_the_numbers() -> None:
     """Made-up runs: the gap is γ + seed/10 nats, the entropies differ by one, predictions are exact."""
-    outcomes = judge_language(group_runs(several_language()))
+    outcomes = judge_language(group_runs(scattered(several_language())))
     found = {(o.claim.name, o.condition.what): o for o in outcomes}
     first, second = NAMES
     gap = found[f"{first} is learned first", "gap of losses (nats)"]
-    assert gap.estimate.mean == pytest.approx(0.85)
+    assert gap.estimate.mean == pytest.approx(0.85, abs=1e-3)
     above = found[f"{first} is learned first", "gap above pairs' entropy"]
-    assert above.estimate.mean == pytest.approx(-0.15)
+    assert above.estimate.mean == pytest.approx(-0.15, abs=1e-3)
     assert above.decision == "undecided"
     assert gap.condition.threshold == 0
     rise = found["the gap grows with γ", "gap at γ = 0.8 less that at 0.3 (nats)"]
-    assert rise.estimate.mean == pytest.approx(0.5)
+    assert rise.estimate.mean == pytest.approx(0.5, abs=1e-3)
     assert rise.decision == "holds"
     for name in NAMES:
         exact = found[f"words of {name}: rows of C", "correlation"]
         assert exact.estimate.mean == pytest.approx(1.0)
-        assert exact.decision == "holds"
+        assert exact.seeds_met == exact.estimate.n == 2
         assert found[f"words of {name}: rows of C", "above shuffled text's"].estimate.mean > 0.1
     assert found[f"words of {second} align more", "difference of mean cosines"].decision != "holds"
 
@@ -94,7 +102,7 @@ def test_verdicts_follow_the_numbers() -> None:
 def test_reversed_runs_fail() -> None:
     """Where the first corpus has the larger loss and the gap falls with γ, the verdicts say so."""
     runs = [make_language_observations(gamma, seed) for gamma in (0.3, 0.8) for seed in (0, 1, 2)]
-    for run in runs:
+    for run in scattered(runs):
         for line in run.metrics:
             swapped = [loss - 2 for loss in reversed(line["loss"].values())]  # Below their tokens' entropy.
             line["loss"] = dict(zip(NAMES, swapped, strict=True))
