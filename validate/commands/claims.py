@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from theory import InputError
@@ -76,7 +77,7 @@ def _check_studies(evidence: Evidence, folders: Sequence[Path]) -> None:
 
     if folders and not set(evidence.places) & set(study_names()):
         problem = f"holds no study's folder, as {study_names()[0]}"
-        remedy = f"judge any runs by what they can answer: anchorflow compare {folders[0]}"
+        remedy = f"judge any runs by what they can answer: anchorflow compare {quote(str(folders[0]))}"
         raise InputError("runs", str(folders[0]), problem, remedy)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -99,7 +100,11 @@ def run(arguments: Sequence[str]) -> int:
     execution = _execution(options)
     with announced(members, paths, execution) as report:
         train_members(members, paths, execution, report=report)
-    print_runs([Run.open(path) for path in paths], f"anchorflow compare {folder}", as_json=options.as_json)
+    print_runs(
+        [Run.open(path) for path in paths],
+        f"anchorflow compare {quote(str(folder))}",
+        as_json=options.as_json,
+    )
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -74,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     from validate.training import train_with_progress
 
     runs = train_with_progress(config, options.out, **options.execution())
-    print_runs(runs, f"anchorflow corpus compare {options.out}", as_json=options.as_json)
+    print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0
 
 
