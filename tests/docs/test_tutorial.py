@@ -65,7 +65,7 @@ def test_every_command_runs_from_an_empty_folder(
         assert verdict.startswith(words[1].removesuffix("..."))
     alone = said["anchorflow compare runs/mine/gamma0.8_seed0"]
     assert "undecided" in alone
-    assert "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0" in alone
+    assert "what is missing is there already; include it: anchorflow compare runs/mine\n" in alone
     assert (tmp_path / "runs" / "mine-report" / "report.html").exists()
     assert (tmp_path / "my_figure.png").stat().st_size > 10_000
     assert (tmp_path / "metrics.csv").read_text().startswith("run,model,init_rate,seed,")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +19,17 @@ from validate.answer import Answer, answers
 from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
-from validate.answer.verdict import pick, state
+from validate.answer.verdict import judge, p_value, pick, state
 from validate.claims.measures.rivals import NEARNESS, RIVALS, SAME_MAPPING, moved, skill_over, skill_over_mean
+from validate.claims.statements import Condition
+from validate.claims.verdicts import Outcome
 from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.groups import Setting
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import from_uniform
 from validate.report import Report
+from validate.stats import COSINE, over_seeds
 
 SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
@@ -73,8 +78,9 @@ def only(settings: list[Setting]) -> Answer:
 def test_a_prediction_that_comes_true_holds(small: Setting, large: Setting) -> None:
     answer = only([large, small])
     assert answer.verdict == "holds", answer.why
-    assert {state(answer.outcome(c)) for c in on.CONDITIONS} == {"met"}
-    assert {state(answer.outcome(c)) for c in (on.SCRAMBLED, on.AT_LARGE)} == {"missed"}
+    assert {answer.state(answer.outcome(c)) for c in on.CONDITIONS} == {"met"}
+    assert {answer.state(answer.outcome(c)) for c in (on.LEARNED, on.LEARNED_AT_LARGE)} == {"met"}
+    assert {answer.state(answer.outcome(c)) for c in (on.SCRAMBLED, on.AT_LARGE)} == {"missed"}
     assert answer.sentence() == (
         "γ 0.8: P^s - u predicts the anchors' cosines with Pearson 1.00 [1.00, 1.00] (3 seeds), "
         f"γ 0.3 with {_mean(large):.2f} [{_low(large):.2f}, {_high(large):.2f}] (control)"
@@ -138,9 +144,56 @@ def test_one_run_that_has_learned_too_little_decides_nothing(large: Setting) -> 
     most, one = made(0.8, kinds, seeds=SEEDS[:2]), made(0.8, kinds, seeds=(7,), accuracy=FLAT)
     answer = only([large, dataclasses.replace(most, runs=(*most.runs, *one.runs))])
     assert answer.verdict == "undecided"
-    learned = [o for o in answer.outcomes if o.condition is on.LEARNED]
-    assert f"is {min(learned[0].numbers):.2f} in one of them" in answer.why
+    learned = answer.outcome(on.LEARNED)
+    assert f"to all right, is {min(learned.numbers):.2f} in one of them" in answer.why
     assert "learned too little" in answer.why
+
+
+def outcomes_at(distances: dict[Condition, float]) -> list[Outcome]:
+    """Return an outcome for each condition, so many standard errors beyond its threshold."""
+    found = []
+    for condition in (on.LEARNED, on.MOVED, *on.CONDITIONS):
+        beyond = distances.get(condition, 6.96)  # p = 0.02 with three seeds
+        values = tuple(condition.threshold + 0.02 * (beyond / 3**0.5 + d) for d in (-1, 0, 1))
+        found.append(Outcome(on.CLAIM, condition, over_seeds(values, condition.within), values))
+    return found
+
+
+def test_a_miss_is_one_among_all_conditions(small: Setting) -> None:
+    """Its own interval lies beyond the threshold, which happens too often where any of six may do so."""
+    (other, missed), sure = on.CONDITIONS[:2], outcomes_at({on.SKILFUL: -30.0})
+    near = outcomes_at({on.SKILFUL: -6.96})
+    by_condition = {o.condition: o for o in near}
+    assert by_condition[missed].decision == "fails"
+    assert p_value(by_condition[missed], near) == pytest.approx(6 * 0.02, abs=1e-3)
+    assert (state(by_condition[missed], near), state(by_condition[other], near)) == ("open", "met")
+    verdict, why = judge(small, None, near)
+    assert verdict == "undecided"
+    assert "not sure enough for one of 6 conditions (adjusted p = 0.12); train more seeds" in why
+    assert judge(small, None, sure) == (
+        "does not hold",
+        "the pattern is predicted, its size is not: skill of P^s - u against orthogonal anchors is "
+        "0.15 [0.10, 0.20] where >= 0.5 is needed (adjusted p = 0.0067)",
+    )
+    assert p_value(near[0], near) is None
+
+
+def test_every_line_of_the_conditions_says_what_it_is_about(small: Setting, large: Setting) -> None:
+    answer = only([large, small])
+    named = [row[1] for row in answer.rows()]
+    assert len(set(named)) == len(named) == len(answer.outcomes)
+    assert sum("large initial weights" in name for name in named) == 2
+    idle = only([large, made(0.8, ["random", "distribution", "distribution"], seeds=(4,))])
+    assert {line["p_value"] for line in idle.as_dict()["conditions"]} == {None}
+    assert "observed cosine, all anchors, is" in idle.why
+
+
+def test_equal_seeds_of_unknown_spread_decide_nothing(small: Setting) -> None:
+    values = (0.9, 0.9, 0.9)
+    same = Outcome(on.CLAIM, on.CORRELATES, over_seeds(values, COSINE), values)
+    equal = [same if o.condition is on.CORRELATES else o for o in outcomes_at({})]
+    verdict, why = judge(small, None, equal)
+    assert (verdict, "all seeds have the same value" in why) == ("undecided", True)
 
 
 def test_without_a_control_the_command_for_it_stands_there(small: Setting, large: Setting) -> None:
@@ -166,6 +219,34 @@ def test_the_command_for_longer_runs_or_more_seeds_stands_there(large: Setting) 
     )
     single = only([large, made(0.8, ["random", "distribution", "distribution"], seeds=(4,))])
     assert "--seeds 5 --out runs/mine" in single.missing_command()
+
+
+def test_a_printed_command_can_be_pasted_whatever_the_folders_name(runs_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "runs ü" / "mine a"
+    for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
+        shutil.copytree(runs_folder / name, folder / name)
+    (answer,) = answers(folder)
+    program, command, config, *rest = shlex.split(answer.missing_command())
+    assert (program, command) == ("anchorflow", "train")
+    assert Path(config).is_file()
+    assert rest == ["--init-rates", "0.3", "--seeds", "0", "1", "--out", str(folder)]
+
+
+def test_runs_that_are_there_are_not_trained_again(runs_folder: Path, tmp_path: Path) -> None:
+    """Complete ones are to be included, the others to be continued; another run in the way is left alone."""
+    folder = tmp_path / "mine a"
+    for name in ("gamma0.8_seed0", "gamma0.8_seed1", "gamma0.3_seed0"):
+        shutil.copytree(runs_folder / name, folder / name)
+    small = [folder / "gamma0.8_seed0", folder / "gamma0.8_seed1"]
+    (alone,) = answers(small[:1])
+    assert shlex.split(alone.missing_command()) == ["anchorflow", "compare", str(folder)]
+    assert f"\nwhat is missing is there already; include it: anchorflow compare '{folder}'" in str(alone)
+    (both,) = answers(small)
+    assert shlex.split(both.missing_command())[-3:] == ["--out", str(folder), "--resume"]
+    file = folder / "gamma0.3_seed0" / "config.json"
+    file.write_text(file.read_text().replace('"d_m": 24', '"d_m": 25'))
+    (other,) = answers(small)
+    assert shlex.split(other.missing_command())[-2:] == ["--out", str(tmp_path / "mine a-more")]
 
 
 def test_a_control_that_passes_or_has_not_learned_decides_nothing(small: Setting) -> None:
@@ -224,7 +305,7 @@ def test_a_rival_that_does_as_well_turns_the_verdict(small: Setting, large: Sett
         r.arrays["norms"] = np.stack([r.arrays["norms"][0], *[np.linalg.norm(rows, axis=1)] * 2])
     answer = only([large, setting])
     over = answer.outcome(on.ABOVE_RIVALS[0])
-    assert state(over) == "missed"
+    assert answer.state(over) == "missed"
     assert answer.verdict == "does not hold"
     assert "against −|i − j|" in answer.why
 

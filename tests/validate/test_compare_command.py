@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,20 @@ def test_exit_code_and_json_follow_the_verdict(
 
 def test_one_rate_alone_names_the_control(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(runs_folder / "gamma0.8_seed0"), str(runs_folder / "gamma0.8_seed1")]) == 0
-    command = next(line for line in capsys.readouterr().out.splitlines() if "what is missing" in line)
-    assert f"{runs_folder}/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1" in command
+    line = next(line for line in capsys.readouterr().out.splitlines() if "what is missing" in line)
+    assert line == f"what is missing is there already; include it: anchorflow compare {runs_folder}"
+
+
+def test_the_commands_that_are_printed_can_be_pasted(
+    runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "runs ü" / "mine a"
+    config = str(runs_folder / "gamma0.8_seed0" / "config.json")
+    assert main(["train", config, "--out", str(out), "--training.epochs", "4"]) == 0
+    printed = capsys.readouterr().out.splitlines()[-1].partition("compare them with the theory: ")[2]
+    assert shlex.split(printed) == ["anchorflow", "compare", str(out)]
+    assert main(["claims", "--runs", str(out)]) == 2
+    assert f"anchorflow compare '{out}'" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_the_page_begins_with_the_answer(report: Report, written: Path) -> None:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from theory.checked import checked
 from validate.answer import conditions as on
+from validate.answer.missing import Missing, label
 from validate.answer.ranking import ranking
-from validate.answer.verdict import CRITICAL, LONGER, MORE_SEEDS, Verdict, judge, measure, pick, state
+from validate.answer.verdict import (
+    CRITICAL,
+    LONGER,
+    MORE_SEEDS,
+    State,
+    Verdict,
+    chance,
+    judge,
+    measure,
+    p_value,
+    pick,
+    state,
+)
 from validate.claims.statements import LARGE, SMALL, Condition
 from validate.claims.verdicts import Outcome
 from validate.groups import Setting, as_settings
@@ -55,7 +67,10 @@ class Answer:
         control = pick([s for s in settings if s.init_rate < CRITICAL], LARGE, min)
         outcomes = tuple(
             measure(condition, setting)
-            for setting, wanted in ((small, on.CLAIM.conditions[:-1]), (control, (on.LEARNED, on.AT_LARGE)))
+            for setting, wanted in (
+                (small, on.CLAIM.conditions[:-1]),
+                (control, (on.LEARNED_AT_LARGE, on.AT_LARGE)),
+            )
             if setting is not None and len(setting.task.anchors) > 2
             for condition in wanted
         )
@@ -63,7 +78,7 @@ class Answer:
 
     def __str__(self) -> str:
         command = self.missing_command()
-        missing = f"\nwhat is missing: {command}" if command else ""
+        missing = f"\n{label(command)}: {command}" if command else ""
         return f"{self.sentence()}.\nverdict: {self.verdict_line()}.{missing}"
 
     def __repr__(self) -> str:
@@ -72,6 +87,14 @@ class Answer:
     def outcome(self, condition: Condition) -> Outcome:
         """Return what became of a condition."""
         return next(o for o in self.outcomes if o.condition is condition)
+
+    def state(self, outcome: Outcome) -> State:
+        """Return whether one of the outcomes is met, missed or open."""
+        return state(outcome, self.outcomes)
+
+    def p_value(self, outcome: Outcome) -> float | None:
+        """Return the corrected p-value of one of the outcomes; see ``validate.answer.verdict.p_value``."""
+        return p_value(outcome, self.outcomes)
 
     def judged(self) -> list[Setting]:
         """Return the settings on which the verdict is made, as far as there are any."""
@@ -98,31 +121,33 @@ class Answer:
     def missing_command(self) -> str:
         """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
 
-        Empty if it lacks none of these, or if there is no run folder to take the configuration from.
+        Where such runs are there already, it is the command that compares them. Empty if the verdict lacks
+        none of these, or if there is no run folder to take the configuration from.
         """
-        folder = self.settings[-1].runs[0].run_folder
-        options = "" if folder is None else self._missing_runs(folder.parent)
-        return f"anchorflow train {folder}/config.json {options}" if options else ""
+        like = self.settings[-1]
+        missing = None if like.runs[0].run_folder is None else self._missing(like)
+        return "" if missing is None else missing.command()
 
-    def _missing_runs(self, out: Path) -> str:
-        """Return the options that train them, beside the runs in ``out``."""
-        seeds, training = self.settings[-1].seeds, self.settings[-1].config.training
-        rates = [s.init_rate for s in self.judged()]
+    def missing_label(self) -> str:
+        """Return what stands before that command."""
+        return label(self.missing_command())
+
+    def _missing(self, like: Setting) -> Missing | None:
+        """Return the runs that it trains."""
+        judged = self.judged()
+        rates = [s.init_rate for s in judged]
         if len(rates) < 2:
-            return _options([LARGE if self.control is None else SMALL], seeds, out)
+            return Missing(like, [LARGE if self.control is None else SMALL], like.seeds)
         if self.why.endswith(MORE_SEEDS):
-            return _options(rates, [seed + max(seeds) + 1 for seed in range(len(seeds))], out)
-        if self.why.endswith(LONGER):
-            shots = " ".join(str(2 * epoch) for epoch in training.snapshot_epochs)
-            longer = f"--training.epochs {2 * training.epochs} --training.snapshot-epochs {shots}".rstrip()
-            return f"{_options(rates, seeds, out.with_name(f'{out.name}-longer'))} {longer}"
-        return ""
+            first = max(seed for setting in judged for seed in setting.seeds) + 1
+            return Missing(like, rates, range(first, first + len(like.seeds)))
+        return Missing(like, rates, like.seeds, 2) if self.why.endswith(LONGER) else None
 
     def rows(self) -> list[list[str]]:
         """Return a line for each condition: state, measure, estimate, threshold and its reason."""
         return [
             [
-                _STATES[state(o)] + " (control)" * (o.condition.role == "control"),
+                self._state_cell(o),
                 o.condition.what,
                 o.estimate.brief,
                 f"{o.condition.relation} {o.condition.threshold:g}",
@@ -130,6 +155,13 @@ class Answer:
             ]
             for o in self.outcomes
         ]
+
+    def _state_cell(self, outcome: Outcome) -> str:
+        """Return a state; with the p-value where it is on the far side, whether surely or not."""
+        remark = "control" if outcome.condition.role == "control" else ""
+        if outcome.clear and not outcome.holds:
+            remark = remark or chance(self.p_value(outcome))
+        return _STATES[self.state(outcome)] + (f" ({remark})" if remark else "")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -140,8 +172,15 @@ class Answer:
             "command": self.missing_command(),
             "small": _side(self.small),
             "control": _side(self.control),
-            "conditions": [_condition(outcome) for outcome in self.outcomes],
+            "conditions": [self._condition(outcome) for outcome in self.outcomes],
             "ranking": [] if self.small is None else [r.as_dict() for r in ranking(self.small)],
+        }
+
+    def _condition(self, outcome: Outcome) -> dict[str, Any]:
+        return outcome.condition.as_dict() | {
+            "estimate": outcome.estimate.as_dict(),
+            "p_value": self.p_value(outcome),
+            "state": self.state(outcome),
         }
 
 
@@ -164,15 +203,6 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
         key = setting.config.model_dump(mode="json", exclude={"seed", "init_rate"})
         families[json.dumps(key, sort_keys=True)].append(setting)
     return [Answer.of(tuple(sorted(found, key=lambda s: s.init_rate))) for found in families.values()]
-
-
-def _options(rates: Sequence[float], seeds: Sequence[int], out: Path) -> str:
-    shown = " ".join(f"{rate:g}" for rate in rates)
-    return f"--init-rates {shown} --seeds {' '.join(map(str, seeds))} --out {out}"
-
-
-def _condition(outcome: Outcome) -> dict[str, Any]:
-    return outcome.condition.as_dict() | {"estimate": outcome.estimate.as_dict(), "state": state(outcome)}
 
 
 def _side(setting: Setting | None) -> dict[str, Any] | None:

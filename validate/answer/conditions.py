@@ -16,7 +16,7 @@ from theory import marginal_distribution
 from validate.claims.entries.embedding import HALF_THE_VARIANCE, SKILL
 from validate.claims.measures.geometry import correlation, shuffled, skill
 from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
-from validate.claims.statements import Claim, Condition, each
+from validate.claims.statements import Claim, Condition, Needs, each
 from validate.observe import Observations
 from validate.predict.predictors import Predict, from_uniform
 from validate.stats import COSINE, SIZE
@@ -25,6 +25,8 @@ from validate.times import HALF, curve, learned_part
 PREDICTION = "P^s - u"
 """The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
 PREDICT: Predict = from_uniform
+_RUNS = Needs("the runs that are compared")
+"""No condition is one computed number: with one seed it has no interval."""
 
 
 def _pearson(predict: Predict, run: Observations) -> float:
@@ -69,6 +71,13 @@ LEARNED = Condition(
     HALF,
     (-math.inf, 1.0),
     "the ledger calls a data set fitted from one half on",
+    _RUNS,
+    step=1e-3,  # A share: 1 in every run says that it varies by less than a sequence.
+)
+LEARNED_AT_LARGE = replace(
+    LEARNED,
+    what=f"{LEARNED.what}, large initial weights",
+    reason="a control that has learned nothing says nothing",
 )
 MOVED = Condition(
     "root mean square change of the anchors' cosines since the start",
@@ -77,6 +86,7 @@ MOVED = Condition(
     0.1,
     SIZE,
     "a tenth of what separates 0 from 1, as in claim 9",
+    _RUNS,
 )
 CORRELATES = Condition(
     f"Pearson of {PREDICTION} and the observed cosine, all anchors",
@@ -85,6 +95,7 @@ CORRELATES = Condition(
     0.7,
     COSINE,
     f"{HALF_THE_VARIANCE}, as in claim 6",
+    _RUNS,
 )
 SKILFUL = Condition(
     f"skill of {PREDICTION} against orthogonal anchors",
@@ -93,6 +104,7 @@ SKILFUL = Condition(
     0.5,
     SKILL,
     "half of the squared error that assuming orthogonal anchors leaves, as in claim 6",
+    _RUNS,
 )
 ABOVE_MEAN = Condition(
     f"skill of {PREDICTION} against one cosine for all pairs (the mean)",
@@ -101,6 +113,7 @@ ABOVE_MEAN = Condition(
     0.0,
     SKILL,
     "better than the rival",
+    _RUNS,
 )
 ABOVE_RIVALS = tuple(
     Condition(
@@ -110,6 +123,7 @@ ABOVE_RIVALS = tuple(
         0.0,
         SKILL,
         "better than the rival, both scaled to fit",
+        _RUNS,
     )
     for rival in RIVALS
 )

@@ -1,9 +1,13 @@
 """From measured conditions to a verdict: whether the theory predicts a task's embedding.
 
 The verdict is *holds* if every condition is met and both controls miss theirs, each with its whole interval
-on that side; *does not hold* if a condition is missed with its whole interval; and *undecided* otherwise: if
-a run has learned nothing, the embedding has not moved, there is one seed, an interval crosses its threshold,
-or a control is missing or passes.
+on that side; *does not hold* if a condition is missed with its whole interval and with p < 5 % after Holm's
+correction for the number of conditions; and *undecided* otherwise: if a run has learned nothing, the
+embedding has not moved, there is one seed, an interval crosses its threshold, or a control is missing or
+passes.
+
+One condition is enough for *does not hold*, so that without the correction six of them at their thresholds
+would be refuted far more often than 5 % allows. *Holds* needs them all, which makes it no easier.
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ from typing import Literal
 
 from validate.answer import conditions as on
 from validate.claims.statements import Condition
-from validate.claims.verdicts import Outcome, outcome_on
+from validate.claims.verdicts import LEVEL, Outcome, outcome_on
 from validate.groups import Setting
+from validate.stats import holm
 
+State = Literal["met", "missed", "open"]
 Verdict = Literal["holds", "does not hold", "undecided"]
 CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
@@ -44,27 +50,27 @@ def judge(small: Setting | None, control: Setting | None, outcomes: Sequence[Out
     if not outcomes:
         return "undecided", "cosines need at least three anchors"
     of = {id(o.condition): o for o in outcomes}
-    learned = [o for o in outcomes if o.condition is on.LEARNED]
-    reason = _not_ready(small, learned[0], of[id(on.MOVED)])
+    reason = _not_ready(small, of[id(on.LEARNED)], of[id(on.MOVED)])
     if reason:
         return "undecided", reason
     judged = [of[id(c)] for c in on.CONDITIONS]
-    missed = [o for o in judged if state(o) == "missed"]
+    states = [state(o, judged) for o in judged]
+    missed = [o for o, its in zip(judged, states, strict=True) if its == "missed"]
     if missed:
-        reasons = "; ".join(f"{o.condition.what} is {told(o)}" for o in missed)
+        reasons = "; ".join(f"{_subject(o)} is {told(o)} ({chance(p_value(o, judged))})" for o in missed)
         return "does not hold", _only_the_size(
             judged
         ) * "the pattern is predicted, its size is not: " + reasons
-    open_ = [o for o in judged if state(o) == "open"]
-    if open_:
-        return "undecided", _unclear(open_[0])
-    return _controlled(control, of, learned[1:])
+    if "open" in states:
+        first = judged[states.index("open")]
+        return "undecided", _unclear(first, p_value(first, judged))
+    return _controlled(control, of)
 
 
 def _only_the_size(judged: Sequence[Outcome]) -> bool:
     """Return whether all is met that asks for a pattern, so that only the size of the cosines is off."""
     about_size = {id(on.SKILFUL), id(on.ABOVE_MEAN)}
-    return all(state(o) == "met" for o in judged if id(o.condition) not in about_size)
+    return all(state(o, judged) == "met" for o in judged if id(o.condition) not in about_size)
 
 
 def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
@@ -80,30 +86,57 @@ def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
 def _shortfall(outcome: Outcome) -> str:
     worst = min((v for v in outcome.numbers if math.isfinite(v)), default=math.nan)
     needed = f"at least {outcome.condition.threshold:g} is needed"
-    return f"{outcome.condition.what} is {worst:.2f} in one of them, {needed}"
+    return f"{_subject(outcome)} is {worst:.2f} in one of them, {needed}"
 
 
-def _controlled(
-    control: Setting | None, of: dict[int, Outcome], learned: Sequence[Outcome]
-) -> tuple[Verdict, str]:
+def _controlled(control: Setting | None, of: dict[int, Outcome]) -> tuple[Verdict, str]:
     """Judge the controls, where every condition is met."""
     if control is None:
         return "undecided", "every condition is met, but the control with large initial weights is missing"
-    if not learned[0].holds or min(learned[0].numbers) < learned[0].condition.threshold:
-        return "undecided", f"the control has learned too little: {_shortfall(learned[0])}; {LONGER}"
+    learned = of[id(on.LEARNED_AT_LARGE)]
+    if not learned.holds or min(learned.numbers) < learned.condition.threshold:
+        return "undecided", f"the control has learned too little: {_shortfall(learned)}; {LONGER}"
     for outcome in (of[id(on.SCRAMBLED)], of[id(on.AT_LARGE)]):
-        if state(outcome) == "met":
-            return "undecided", f"a control passes too: {outcome.condition.what} is {told(outcome)}"
-        if state(outcome) == "open":
-            return "undecided", _unclear(outcome)
+        its = state(outcome, list(of.values()))
+        if its == "met":
+            return "undecided", f"a control passes too: {_subject(outcome)} is {told(outcome)}"
+        if its == "open":
+            return "undecided", _unclear(outcome, None)
     return "holds", "every condition is met, and both controls miss theirs"
 
 
-def state(outcome: Outcome) -> Literal["met", "missed", "open"]:
-    """Return on which side of its threshold a whole interval lies; open if on neither, or without one."""
+def p_value(outcome: Outcome, outcomes: Sequence[Outcome]) -> float | None:
+    """Return the p-value of one of the conditions among some outcomes, corrected for their number (Holm).
+
+    None where nothing can be decided, and for a control or what has to be so before anything is judged: each
+    of them is taken by its own interval. A condition on which nothing can be decided counts with p = 1.
+    """
+    judged = [o for o in outcomes if any(o.condition is condition for condition in on.CONDITIONS)]
+    if math.isnan(outcome.p_value) or not any(o is outcome for o in judged):
+        return None
+    adjusted = holm([1.0 if math.isnan(o.p_value) else o.p_value for o in judged])
+    return next(p for o, p in zip(judged, adjusted, strict=True) if o is outcome)
+
+
+def state(outcome: Outcome, outcomes: Sequence[Outcome]) -> State:
+    """Return on which side of its threshold an outcome among some outcomes is.
+
+    Open if its interval lies on neither side or it has none, or if it is a condition on the far side whose
+    corrected p-value is not below 5 %.
+    """
     if not outcome.defined or not outcome.clear:
         return "open"
-    return "met" if outcome.holds else "missed"
+    if outcome.holds:
+        return "met"
+    p = p_value(outcome, outcomes)
+    return "missed" if p is None or p < LEVEL else "open"
+
+
+def chance(p: float | None) -> str:
+    """Return a corrected p-value in words; nothing where there is none."""
+    if p is None:
+        return ""
+    return "adjusted p < 0.001" if p < 0.001 else f"adjusted p = {p:.2g}"
 
 
 def told(outcome: Outcome) -> str:
@@ -112,10 +145,21 @@ def told(outcome: Outcome) -> str:
     return f"{outcome.estimate.brief} where {c.relation} {c.threshold:g} is needed"
 
 
-def _unclear(outcome: Outcome) -> str:
+def _subject(outcome: Outcome) -> str:
+    """Return a measure in words, as the beginning of a sentence: a remark in it ends with a comma."""
     what = outcome.condition.what
+    return f"{what}," if ", " in what else what
+
+
+def _unclear(outcome: Outcome, p: float | None) -> str:
+    what = _subject(outcome)
     if not outcome.defined:
         return f"{what} is not defined for every seed"
     if outcome.estimate.n == 1:
         return f"one seed has no interval ({what} is {outcome.estimate.mean:.2f}); {MORE_SEEDS}"
+    if math.isnan(outcome.p_value):
+        return f"all seeds have the same value of {what} which has no interval: {told(outcome)}; {MORE_SEEDS}"
+    if outcome.clear:
+        why = f"not sure enough for one of {len(on.CONDITIONS)} conditions ({chance(p)})"
+        return f"{what} is {told(outcome)}, but {why}; {MORE_SEEDS}"
     return f"the interval of {what} crosses its threshold: {told(outcome)}; {MORE_SEEDS}"
