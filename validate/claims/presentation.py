@@ -203,7 +203,8 @@ def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
 
 _CELLS = {
     "part": "some conditions hold, others fail.",
-    "open": "undecided: an interval crosses its threshold, a run was too short, or a control does not fail.",
+    "open": "undecided: not significant at 5 % (Holm, over conditions and controls), too short a run, or a "
+    "control that does not fail.",
     "–": "not tested: the runs are missing.",
     "undecided": "not significant at 5 % (Holm), a bound, or a control that does not fail.",
     f"undecided{_ALONE}": "one seed has no interval and decides nothing.",
