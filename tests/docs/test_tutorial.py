@@ -17,8 +17,8 @@ from validate.cli import main
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-FAILS = {"anchorflow compare runs/mine --out runs/mine-report"}
-"""The commands whose verdict is "does not hold", as the page says."""
+FAILS: set[str] = set()
+"""The commands whose verdict is "does not hold": none, as the page says."""
 QUOTED = next(text for kind, text in BLOCKS if kind == "text")
 
 
