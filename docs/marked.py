@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -27,9 +27,10 @@ def replaced(text: str, name: str, new: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n{new.rstrip()}\n{end}", text)
 
 
-def table_row(cells: Iterable[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def counted(n: int, noun: str) -> str:

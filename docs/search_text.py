@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from marked import counted, table_row
+from marked import counted, markdown_table
 
 from validate.claims.statements import LARGE
 from validate.observe import KEPT
@@ -44,7 +44,7 @@ def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
 def _settings_text(shown: Sequence[Finding]) -> str:
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
     rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
-    return _table(["setting", *names, "picture"], rows)
+    return markdown_table(["setting", *names, "picture"], rows)
 
 
 def _norms_text(shown: Sequence[Finding]) -> str:
@@ -58,7 +58,7 @@ def _norms_text(shown: Sequence[Finding]) -> str:
         unfitted = sum(f.verdict == "open" and not is_fitted(f.runs[LARGE], "rsn_train") for f in those)
         numbers = (len(those), *(counts[verdict] for verdict in ("found", "no", "open")), unfitted)
         rows.append([norm, *map(str, numbers)])
-    return _table(["norm", "settings with a run", *counted_as], rows)
+    return markdown_table(["norm", "settings with a run", *counted_as], rows)
 
 
 def _checks_text(checked: Sequence[str], shown: Sequence[Finding]) -> str:
@@ -78,7 +78,7 @@ def sizes_text(folder: Path = KEPT) -> str:
     for i, wanted in enumerate(WANTED):
         rows.append(_sizes_row(wanted.name, [(f.setting, f.states[i], s.states[i]) for f, s in pairs]))
     header = ["", "decided at both sizes", "met at both", "not met at both"]
-    return _table([*header, "met at full size alone", "met at a quarter alone"], rows)
+    return markdown_table([*header, "met at full size alone", "met at a quarter alone"], rows)
 
 
 def _fitted(finding: Finding) -> str:
@@ -90,7 +90,3 @@ def _sizes_row(name: str, states: Sequence[tuple[str, str, str]]) -> list[str]:
     both = Counter((full, small) for _, full, small in states if "open" not in (full, small))
     kinds = [("met", "met"), ("not met", "not met"), ("met", "not met"), ("not met", "met")]
     return [name, str(both.total()), *(str(both[kind]) for kind in kinds)]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(map(table_row, [header, ["---"] * len(header), *rows]))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from marked import markdown_table
 from phases_conditions import (
     AXES,
     LEVEL,
@@ -81,7 +82,7 @@ def growth_text(runs: dict[str, list[Valued]], wanted: dict[str, list[tuple[Any,
     others = [f"- {row[0]} at {row[1]}: {row[-1]}" for row in rows if row[-1] != VERDICTS["above"]]
     header = ["model", "learning rate", "runs with a value", "their γ", "ρ of γ and accuracy", "column"]
     found = "\n".join([f"Of {len(rows)} columns: {said}.", *([""] if others else []), *others])
-    return f"{found}\n\n{table(header, rows)}"
+    return f"{found}\n\n{markdown_table(header, rows)}"
 
 
 def _growth_row(name: str, norm: str | None, rate: float, own: list[Valued]) -> list[str]:
@@ -140,7 +141,7 @@ def rivals_text(runs: dict[str, list[Valued]]) -> str:
         "basic interval",
         "explains more",
     ]
-    return "\n\n".join([table(header, rows), *open_])
+    return "\n\n".join([markdown_table(header, rows), *open_])
 
 
 def _explains(less: Interval, rival: str) -> str:
@@ -166,7 +167,7 @@ def diagram_text(kept: Kept, norm: str | None) -> str:
     ]
     header = ["γ \\ rate", *(f"{rate:g}" for rate in found.x[1])]
     file = picture(kept.name, norm).relative_to(PAGE.parent)
-    return f"### {name}\n\n![{name}: γ against the learning rate]({file})\n\n{table(header, rows)}"
+    return f"### {name}\n\n![{name}: γ against the learning rate]({file})\n\n{markdown_table(header, rows)}"
 
 
 def _cell(values: Sequence[Any], seeds: int) -> str:
@@ -176,12 +177,6 @@ def _cell(values: Sequence[Any], seeds: int) -> str:
     if not estimate.n:
         return "undefined"
     return estimate.brief + (f" ({estimate.n} of {seeds})" if estimate.n < seeds else "")
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def page(kept: Sequence[Kept]) -> str:

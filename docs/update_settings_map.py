@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from marked import counted, folder_of, replaced, table_row
+from marked import counted, folder_of, markdown_table, replaced
 from search_text import SEARCH, SMALL_SEARCHES, search_text, sizes_text
 
 from sim.config.model import TransformerConfig
@@ -176,8 +176,7 @@ def picture_text(settings: Sequence[Looked]) -> str:
     told = [each for each in settings if each.verdict != "open" or each.is_fitted]
     names = [f"{w.name} (≤ {w.threshold:g})" for w in ASKED]
     header = ["study", "norm, activation", "learning rate", "epochs", "seeds", *names, "picture"]
-    lines = [header, ["---"] * len(header), *map(_looked_row, told)]
-    return "\n".join([*_summary(settings), "", *map(table_row, lines)])
+    return "\n".join([*_summary(settings), "", markdown_table(header, map(_looked_row, told))])
 
 
 def _summary(settings: Sequence[Looked]) -> list[str]:

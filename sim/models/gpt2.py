@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sim.config.gpt2 import GPT2Config
+from sim.config.gpt2 import OWN_SCALED, GPT2Config
 from sim.models.base import Model, Scores, TensorSpec, matrices
 from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up
 from sim.models.tied_loss import tied_cross_entropy
@@ -48,11 +48,11 @@ class GPT2(Model[GPT2Config]):
 
     def _scaled(self, name: str, spec: TensorSpec) -> TensorSpec:
         """Return a matrix at GPT-2's own scale, where it keeps that: with a fan-in of 1, γ has no effect."""
-        if not self.section.own_scales:
+        own, (layer, _, kind) = self.section, name.rpartition(".")
+        if not own.own_scales or kind not in OWN_SCALED:
             return spec
-        if name.endswith(("W_O", "W_out")):
-            return replace(spec, fan_in=1, scale=OWN_SCALE / math.sqrt(2 * self.section.n_layers))
-        return replace(spec, fan_in=1, scale=OWN_SCALE) if name in ("W_E", "W_pos") else spec
+        scale = OWN_SCALE / math.sqrt(2 * own.n_layers) if layer else OWN_SCALE
+        return replace(spec, fan_in=1, scale=scale)
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return what the read-out multiplies, shape (M, B, L, d_m)."""

@@ -78,7 +78,7 @@ class Answer:
 
     def __str__(self) -> str:
         command = self.missing_command()
-        missing = f"\n{label(command)}: {command}" if command else ""
+        missing = f"\n{self.missing_label(command)}: {command}" if command else ""
         return f"{self.sentence()}.\nverdict: {self.verdict_line()}.{missing}"
 
     def __repr__(self) -> str:
@@ -128,9 +128,7 @@ class Answer:
         missing = None if like.runs[0].run_folder is None else self._missing(like)
         return "" if missing is None else missing.command()
 
-    def missing_label(self) -> str:
-        """Return what stands before that command."""
-        return label(self.missing_command())
+    missing_label = staticmethod(label)
 
     def _missing(self, like: Setting) -> Missing | None:
         """Return the runs that it trains."""

@@ -39,19 +39,18 @@ class Missing:
 
     def command(self) -> str:
         """Return the command that trains them, or the one that compares them where they are all there."""
-        out = self._folder()
-        done = self._progress(out)
+        out, done = self._place()
         if done == "all":
             return COMPARE + shlex.quote(str(out))
         return shlex.join(["anchorflow", "train", *self._options(out), *["--resume"] * (done == "some")])
 
-    def _folder(self) -> Path:
-        """Return the folder for them in which nothing else is in the way."""
+    def _place(self) -> tuple[Path, Progress]:
+        """Return the folder for them in which nothing else is in the way, and how many of them it has."""
         out = self._source().parent
         out = out if self.longer == 1 else out.with_name(f"{out.name}-longer")
-        while self._progress(out) == "other":
+        while (done := self._progress(out)) == "other":
             out = out.with_name(f"{out.name}-more")
-        return out
+        return out, done
 
     def _source(self) -> Path:
         found = self.like.runs[0].run_folder

@@ -124,7 +124,7 @@ def state(outcome: Outcome, outcomes: Sequence[Outcome]) -> State:
     Open if its interval lies on neither side or it has none, or if it is a condition on the far side whose
     corrected p-value is not below 5 %.
     """
-    if not outcome.defined or not outcome.clear:
+    if not outcome.clear:
         return "open"
     if outcome.holds:
         return "met"

@@ -109,8 +109,9 @@ def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
 
 def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     """Return the study in a file; with ``origin``, its settings are marked as coming from there."""
+    known = (*_OWN_KEYS, *RunConfig.model_fields)
     for key in data:
-        if key not in (known := (*_OWN_KEYS, *RunConfig.model_fields)):
+        if key not in known:
             raise unknown_name("key", key, known)
     purpose = _purpose(name, data)
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
