@@ -11,7 +11,9 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 17
 
-``anchorflow figures 17`` draws it; ``anchorflow study learning-rates --run --keep`` trains its runs anew.
+``anchorflow figures 17`` draws it from the likeliest setting at a quarter of the size, over the peak of its
+schedule. Where these runs are not kept, it shows shorter ones at full size. Which study that is, and the
+command that trains the runs again, stands below.
 """
 
 from validate.figures.paper import draw_figure, runs_behind

@@ -139,6 +139,11 @@ class TrainingConfig(Section):
         """The schedule's length in epochs."""
         return self.schedule_epochs or self.epochs
 
+    @property
+    def peak_learning_rate(self) -> float:
+        """The highest learning rate of the schedule, unless that rises to less than it starts with."""
+        return self.learning_rate * (1.0 if self.schedule == "constant" else self.warmup_factor)
+
 
 class Settings(Section):
     """All of a configuration but its task and members.

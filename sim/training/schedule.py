@@ -18,7 +18,7 @@ def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> 
     by_step = training.schedule_every == "step"
     time, per_epoch = (step, steps_per_epoch) if by_step else (step // steps_per_epoch, 1)
     warmup = training.warmup_epochs * per_epoch
-    peak = training.learning_rate * training.warmup_factor
+    peak = training.peak_learning_rate
     if time < warmup:
         return training.learning_rate + (peak - training.learning_rate) * time / warmup
     total = training.schedule_length * per_epoch

@@ -25,7 +25,7 @@ from theory import (
     marginal_distribution,
     token_ratio,
 )
-from validate.claims.settings import LANGUAGE, SETTINGS, THEORY, Setup
+from validate.claims.settings import LANGUAGE, QUARTER, SETTINGS, THEORY, Setup
 from validate.groups import Setting, group_runs
 from validate.observe import kept
 from validate.times import early_epoch, early_text
@@ -287,7 +287,7 @@ def test_a_dose_is_that_of_theory() -> None:
 
 def ledger() -> list[tuple[Setup, Setting]]:
     """Return the ledger's settings that have the paper's task, and their kept runs by γ."""
-    setups = [setup for setup in SETTINGS if setup not in (LANGUAGE, THEORY)]
+    setups = [setup for setup in SETTINGS if setup not in (LANGUAGE, QUARTER, THEORY)]
     return [(setup, setting) for setup in setups for setting in group_runs(kept(setup.study))]
 
 

@@ -53,6 +53,7 @@ def test_the_schedule_is_that_of_torchs_schedulers(every: Any, warmup: int, epoc
     assert found == pytest.approx(expected, rel=1e-12)
     peak = warmup * STEPS
     assert found[peak] == max(found) == pytest.approx(START * FACTOR)
+    assert training.peak_learning_rate == max(found)
     assert found[-1] == pytest.approx(FINAL)
     assert all(a <= b for a, b in itertools.pairwise(found[: peak + 1]))
 
@@ -70,3 +71,7 @@ def test_a_shorter_run_follows_the_beginning_of_a_schedule_and_a_longer_one_stay
 def test_a_constant_rate_is_constant() -> None:
     training = TrainingConfig(learning_rate=3e-4, epochs=20)
     assert {learning_rate(training, step, STEPS) for step in range(20 * STEPS)} == {3e-4}
+
+
+def test_the_peak_of_a_constant_rate_is_that_rate() -> None:
+    assert TrainingConfig(learning_rate=START, warmup_factor=FACTOR).peak_learning_rate == START

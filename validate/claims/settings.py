@@ -22,15 +22,24 @@ class Setup:
     study : str
         Whose runs stand for it.
     meaning : str
+    variant : str, optional
+        The study's variant that is meant, where it has several.
     """
 
     label: str
     study: str
     meaning: str
+    variant: str = ""
 
 
 GROUP = Setup(
     "group", "group-2024", "norm after the sums and schedule as in the group's public code, 200 epochs"
+)
+QUARTER = Setup(
+    "quarter",
+    "group-rates",
+    "group at a quarter of the size, 200 epochs, fresh seeds: a check of robustness",
+    variant="lr8e-4",
 )
 GELU = Setup("GELU", "post-norm-gelu", "norm after the sums, GELU, 1e-4, 40 epochs")
 POST = Setup("post", "post-norm", "norm after the sums, ReLU, 3e-4, 5 epochs")
@@ -45,7 +54,7 @@ LANGUAGE = Setup(
     "GPT-2", "language", "GPT-2 with two layers and d_m 128, two corpora of 500 sequences each, 24 epochs"
 )
 THEORY = Setup("theory", "", "computed without the runs of a study")
-SETTINGS = (GROUP, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
+SETTINGS = (GROUP, QUARTER, GELU, POST, NONE, PRE, EMB_MLP, LANGUAGE, THEORY)
 """All of them: the first is the primary one, fixed by where it comes from and not by what it shows."""
 TRANSFORMERS = (GROUP, GELU, POST, NONE, PRE)
 NORMED = (GROUP, GELU, POST, PRE)
@@ -54,9 +63,18 @@ NORMED = (GROUP, GELU, POST, PRE)
 
 def at(setups: Iterable[Setup], template: Template) -> tuple[Condition, ...]:
     """Return a claim's conditions at each of some settings."""
-    return tuple(c for setup in setups for c in of(setup, template(setup.study)))
+    return tuple(c for setup in setups for c in of(setup, _of_variant(setup, template(setup.study))))
 
 
 def of(setup: Setup, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Return conditions about one setting."""
     return tuple(replace(c, setting=setup.label) for c in conditions)
+
+
+def _of_variant(setup: Setup, conditions: Iterable[Condition]) -> Iterable[Condition]:
+    if not setup.variant:
+        return conditions
+    return (
+        c if c.needs is None else replace(c, needs=replace(c.needs, variants=(setup.variant,)))
+        for c in conditions
+    )

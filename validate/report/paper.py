@@ -40,7 +40,7 @@ def _unfit(figure: PaperFigure, observations: Sequence[Observations]) -> str:
         )
     if figure.compares == "γ" and len({run.config.init_rate for run in observations}) == 1:
         return "compares several γ; give runs at another γ too"
-    rates = {run.config.training.learning_rate for run in observations}
+    rates = {run.config.training.peak_learning_rate for run in observations}
     if figure.compares == "learning rate" and len(rates) == 1:
         return "compares several learning rates; give runs at another one too"
     return ""

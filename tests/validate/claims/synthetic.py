@@ -61,13 +61,14 @@ def run(
     loss: dict[str, list[float]] | None = None,
     learning_rate: float = 1e-4,
     sources: dict[str, str] | None = None,
+    **training: Any,
 ) -> Observations:
     """Return a run of eleven evaluations and three snapshots."""
     data = {
         "task": task_to_dict(task),
         "init_rate": rate,
         "seed": seed,
-        "training": {"learning_rate": learning_rate},
+        "training": {"learning_rate": learning_rate, **training},
     }
     loss = loss or {part: losses(values) for part, values in accuracy.items()}
     metrics = [

@@ -1,4 +1,4 @@
-"""The column "none" is judged as soon as runs of its study are kept, and on those of no other study."""
+"""Columns of the ledger: "none" and "quarter" are judged on the runs of their studies and of no others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from sim.data.dataset import build_dataset
 from tests.validate.claims.synthetic import looks, refined
 from tests.validate.figures.synthetic import PROVENANCE, make_observations, several
-from validate.claims import Claim, Finding, MissingRunsError, judge_claims, ledger
+from validate.claims import Claim, Condition, Finding, MissingRunsError, judge_claims, ledger
+from validate.claims.entries.learning import accuracy_step
 from validate.claims.evidence import Evidence
-from validate.claims.settings import NONE
+from validate.claims.settings import GROUP, NONE, QUARTER
 from validate.figures.paper import FIGURES, kept_of
 from validate.observe import kept, write_kept
 from validate.observe.store import kept_file
@@ -73,15 +75,70 @@ def test_without_them_the_earlier_runs_of_the_setting_do_not_stand_in(tmp_path: 
                 evidence.find(condition.needs)
 
 
-def test_fig_16_shows_every_run_without_norm(tmp_path: Path) -> None:
-    """The two studies differ in their seeds alone: one setting, whose γ are those of either."""
-    for run in several("no-norm", (0.3, 0.5, 0.8)):
-        write_kept(run, kept_file("no-norm", None, run.config, tmp_path))
-        if run.config.init_rate != 0.5:
-            config = run.config.model_copy(update={"seed": run.config.seed + 10})
-            write_kept(replace(run, config=config), kept_file(NONE.study, None, config, tmp_path))
-    runs, missing = kept_of(FIGURES[16], lambda study: kept(study, folder=tmp_path))
-    assert (len(runs), missing) == (10, [])
-    assert "γ = 0.3 (4 seeds), 0.5 (2 seeds), 0.8 (4 seeds)" in FIGURES[16].build(runs).about
-    before, after = (load_study(name).configs[None].members()[0] for name in ("no-norm", NONE.study))
-    assert before.model_copy(update={"seed": after.seed}) == after
+def conditions(number: int, label: str) -> list[Condition]:
+    (claim,) = (claim for claim in ledger() if claim.number == number)
+    return [c for c in claim.conditions if c.setting == label]
+
+
+@pytest.mark.parametrize("number", [1, 2, 25])
+def test_at_a_quarter_of_the_size_they_ask_what_they_ask_of_the_primary_setting(number: int) -> None:
+    quarter, group = conditions(number, QUARTER.label), conditions(number, GROUP.label)
+    assert [(c.what, c.role, c.relation, str(c.threshold)) for c in quarter] == [
+        (c.what, c.role, c.relation, str(c.threshold)) for c in group
+    ]
+    assert {(c.needs.study, c.needs.variants) for c in quarter if c.needs} == {
+        (QUARTER.study, (QUARTER.variant,))
+    }
+
+
+def test_the_variant_of_a_quarter_of_the_size_is_the_primary_setting_but_for_size_and_rate() -> None:
+    quarter = load_study(QUARTER.study).configs[QUARTER.variant].training.model_dump()
+    group = load_study(GROUP.study).configs[None].training.model_dump()
+    differ = {name for name in group if quarter[name] != group[name]}
+    assert differ == {
+        "learning_rate",
+        "final_learning_rate",
+        "evaluation_size",
+        "snapshot_epochs",
+        "checkpoint_every",
+    }
+    assert quarter["learning_rate"] == 4 * group["learning_rate"]
+
+
+def test_claims_17_and_18_have_their_own_studies_there() -> None:
+    assert {c.needs.study for c in conditions(17, QUARTER.label) if c.needs} == {"group-no-norm-small"}
+    own = {(c.needs.study, c.needs.variants) for c in conditions(18, QUARTER.label) if c.needs}
+    assert own == {(QUARTER.study, ())}
+
+
+def test_their_accuracies_have_the_steps_of_their_held_out_sums() -> None:
+    data = build_dataset(load_study(QUARTER.study).configs[QUARTER.variant].members()[0])
+    assert (
+        accuracy_step(QUARTER.study)
+        == accuracy_step("group-no-norm-small")
+        == 1 / len(data.parts["rsn_test"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "studies"),
+    [
+        (16, ("group-no-norm", "group-no-norm-small", "no-norm-all")),
+        (17, ("group-rates", "learning-rates")),
+    ],
+)
+def test_a_figure_takes_the_first_study_that_has_both_gammas(
+    number: int, studies: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The one with a whole setting, though a likelier one has begun, and never two at once."""
+    for run in several("no-norm"):
+        for study in studies[1:]:
+            write_kept(run, kept_file(study, None, run.config, tmp_path))
+    first = make_observations("no-norm", 0.3, 5)
+    write_kept(first, kept_file(studies[0], None, first.config, tmp_path))
+    runs, missing = kept_of(FIGURES[number], lambda study: kept(study, folder=tmp_path))
+    assert (sorted({run.config.seed for run in runs}), len(runs), missing) == ([0, 1], 4, [])
+    second = make_observations("no-norm", 0.8, 5)
+    write_kept(second, kept_file(studies[0], None, second.config, tmp_path))
+    runs, _ = kept_of(FIGURES[number], lambda study: kept(study, folder=tmp_path))
+    assert {run.config.seed for run in runs} == {5}

@@ -262,6 +262,10 @@ def test_spike_is_the_rise_above_the_lowest_loss_before() -> None:
     seed["d", 0.8] = run(0.8, 0, idle, loss=dict.fromkeys(accuracy, [4.0] * 11), learning_rate=5e-3)
     assert spike_at(1.0)(seed) == pytest.approx(2 / unit)
     assert math.isnan(spike_at(1.0)({cell: seed[cell] for cell in [("a", 0.8), ("d", 0.8)]}))
+    # What counts as the top is the peak of a schedule, not its start.
+    rising = {"schedule": "warmup-cosine", "warmup_epochs": 1, "warmup_factor": 300.0}
+    seed["b", 0.8] = run(0.8, 0, accuracy, loss=calm, learning_rate=1e-4, **rising)
+    assert spike_at(1.0)(seed) == 0
 
 
 def test_rates_that_learned_nothing_say_nothing() -> None:

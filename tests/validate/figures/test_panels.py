@@ -322,6 +322,9 @@ def test_spikes_are_rises_above_the_running_minimum() -> None:
     np.testing.assert_allclose(y, [0.0, 0.9])  # 1000 × rate, less the fall of 0.1 an epoch.
     assert panel.ax_ is not None
     assert panel.ax_.get_xscale() == "log"
+    scheduled = several(learning_rate=1e-4, schedule="warmup-cosine", warmup_epochs=2, warmup_factor=20.0)
+    panel = LossSpikes.from_runs(group_runs(scheduled), "mem", "memory").plot()
+    assert list(panel.lines_["γ = 0.8"].get_xdata()) == pytest.approx([2e-3])  # The peak of the schedule.
 
 
 def test_example_sequences_obey_their_rules() -> None:

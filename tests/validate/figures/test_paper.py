@@ -254,7 +254,7 @@ def test_missing_studies_name_the_command(
     assert [figure["figure"] for figure in made] == [2, 3, 4, 10]
     assert all(Path(file).exists() for figure in made for file in figure["files"])
     assert "Fig. 3 drawn in part" in printed.err
-    assert "Fig. 17 not drawn: study = 'learning-rates'" in printed.err
+    assert "Fig. 17 not drawn: study = 'group-rates'" in printed.err
 
 
 def test_a_damaged_kept_file_is_not_taken_for_a_missing_study() -> None:

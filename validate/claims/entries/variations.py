@@ -19,7 +19,7 @@ from validate.claims.measures.learning import (
     spike_at,
 )
 from validate.claims.measures.outputs import held_out_share
-from validate.claims.settings import EMB_MLP, GROUP, PRE, of
+from validate.claims.settings import EMB_MLP, GROUP, PRE, QUARTER, of
 from validate.claims.statements import (
     ALL_VARIANTS,
     LARGE,
@@ -73,8 +73,8 @@ def _learned_count(seed: Seed) -> float:
     return float(len(learned_variants(seed)))
 
 
-def _every_rate() -> tuple[Condition, ...]:
-    needs = Needs("learning-rates", (LARGE, SMALL), ALL_VARIANTS)
+def _every_rate(study: str) -> tuple[Condition, ...]:
+    needs = Needs(study, (LARGE, SMALL), ALL_VARIANTS)
     lead = Condition(
         "least log2 of the times to fit memory over reasoning test, γ = 0.8, over rates that learned",
         each_seed(least_lead),
@@ -215,7 +215,7 @@ CLAIMS = (
     Claim(
         "the bias at every learning rate",
         "The bias is the same over a range of learning rates, at whose top the training loss spikes.",
-        of(PRE, _every_rate()),
+        (*of(PRE, _every_rate("learning-rates")), *of(QUARTER, _every_rate(QUARTER.study))),
         18,
         "App. G, Fig. 17",
     ),

@@ -137,9 +137,9 @@ def crossover(seed: Seed) -> float:
 
 
 def learned_variants(seed: Seed) -> list[str]:
-    """Return the variants whose run at γ = 0.8 fitted the reasoning training set, by learning rate."""
+    """Return the variants whose run at γ = 0.8 fitted the reasoning training set, by peak learning rate."""
     found = [v for (v, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
-    return sorted(found, key=lambda v: seed[v, SMALL].config.training.learning_rate)
+    return sorted(found, key=lambda v: seed[v, SMALL].config.training.peak_learning_rate)
 
 
 def least_lead(seed: Seed) -> Value:

@@ -60,8 +60,8 @@ class LossSpikes(BasePanel):
 
 
 def learning_rate(setting: Setting) -> float:
-    """Return the learning rate of a setting's runs."""
-    return setting.config.training.learning_rate
+    """Return the learning rate of a setting's runs, the highest that its schedule reaches."""
+    return setting.config.training.peak_learning_rate
 
 
 def largest_rise(metrics: Sequence[dict[str, Any]], part: str) -> float:

@@ -11,13 +11,16 @@ from validate.figures.context import about, missing_rates, model_name
 from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
 from validate.figures.panels.spikes import LossSpikes, learning_rate
 from validate.figures.paper.registry import paper_figure
-from validate.figures.paper.sources import likeliest
+from validate.figures.paper.sources import Source, likeliest
 from validate.figures.selection import of_kind, required
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.groups import Setting
 from validate.observe import Observations
 
 ATTENTION = ("transformer", "one-layer")
+WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
+OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
+"""The primary setting first, at full size before a quarter of it; then what was trained for some epochs."""
 
 
 @paper_figure(3, "Loss and accuracy over epochs", likeliest(LARGE, SMALL), "emb-mlp")
@@ -38,7 +41,7 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
 
 
-@paper_figure(16, "Loss and accuracy without layer norm", "no-norm", "no-norm-all")
+@paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
     plain = [o for o in observations if getattr(o.config.model, "norm", "") == "none"]
@@ -55,7 +58,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig16_no_norm", " ".join(filter(None, parts)), about(settings), rows)
 
 
-@paper_figure(17, "Loss over learning rates", "learning-rates", compares="learning rate")
+@paper_figure(17, "Loss over learning rates", OVER_RATES, compares="learning rate")
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Fig. 17: loss over epochs, one column per learning rate, and the largest rises of the losses."""
     settings = attention_settings(observations, "Fig. 17")
