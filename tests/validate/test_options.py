@@ -30,7 +30,7 @@ def test_help_says_nothing_that_means_nothing(command: str, capsys: pytest.Captu
 
 
 def test_help_lists_presets_and_the_values_that_would_be_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "preset: cpu, group-2024, group-pre, language-cpu" in " ".join(_help(capsys, "train").split())
+    assert "preset: cpu, group-2024, group-pre, group-quarter" in " ".join(_help(capsys, "train").split())
     text = _help(capsys, "train", "--preset", "cpu", "--training.epochs", "7")
     assert "--model.n-heads" in text  # The preset trains a Transformer.
     assert re.search(r"--training.epochs INT\s+[^\[]*\[default: 7\]", text)
