@@ -175,7 +175,7 @@ def picture_text(settings: Sequence[Looked]) -> str:
     """Return where the picture was looked for, in sentences and as a table of the settings that decide."""
     told = [each for each in settings if each.verdict != "open" or each.is_fitted]
     names = [f"{w.name} (≤ {w.threshold:g})" for w in ASKED]
-    header = ["study", "norm, activation", "learning rate", "epochs", "seeds", *names, "picture"]
+    header = ["study", "norm, activation", "d_m", "learning rate", "epochs", "seeds", *names, "picture"]
     return "\n".join([*_summary(settings), "", markdown_table(header, map(_looked_row, told))])
 
 
@@ -186,8 +186,9 @@ def _summary(settings: Sequence[Looked]) -> list[str]:
     return [
         f"Of {counted(len(settings), 'setting')} of the Transformer that are kept at γ = {LARGE:g},",
         f"the picture is there at {there}, not there at {absent}, and open at {undecided}.",
-        f"Of all of them {len(far) or 'none'} had {FAR} epochs or more.",
-        *map(_finding_text, far),
+        f"Of all of them {len(far) or 'none'} had {FAR} epochs or more{':' if far else '.'}",
+        "",
+        *(f"- {_finding_text(each)}" for each in far),
     ]
 
 
@@ -196,8 +197,9 @@ def _finding_text(setting: Looked) -> str:
     but = {asked: setting.state(asked) for asked in ASKED if setting.state(asked) != "met"}
     told = [f"{a.name} {_values_text(setting.values(a))}, {state}" for a, state in but.items()]
     why = f": {'; '.join(told)}" if told else ""
-    seeds = counted(len(setting.runs), "seed")
-    return f"`{setting.name}`, {setting.epochs} epochs, {seeds}: the picture {words[setting.verdict]}{why}."
+    d_m, seeds = transformer_of(setting.runs[0]).d_m, counted(len(setting.runs), "seed")
+    trained = f"`{setting.name}`, d_m = {d_m}, {setting.epochs} epochs, {seeds}"
+    return f"{trained}: the picture {words[setting.verdict]}{why}."
 
 
 def _looked_row(setting: Looked) -> list[str]:
@@ -205,7 +207,8 @@ def _looked_row(setting: Looked) -> list[str]:
     rate = f"{training.learning_rate:g}"
     if training.schedule != "constant":
         rate += f" × {training.warmup_factor:g}, {training.schedule}"
-    cells = [f"`{setting.name}`", f"{model.norm}, {model.activation}", rate, f"{setting.epochs}"]
+    kind = [f"{model.norm}, {model.activation}", f"{model.d_m}"]
+    cells = [f"`{setting.name}`", *kind, rate, f"{setting.epochs}"]
     values = [f"{_values_text(setting.values(asked))}, {setting.state(asked)}" for asked in ASKED]
     return [*cells, f"{len(setting.runs)}", *values, setting.verdict]
 

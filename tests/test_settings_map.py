@@ -57,18 +57,19 @@ def test_the_picture_is_found_excluded_and_left_open_as_the_runs_say(tmp_path: P
         ("norms/post-1e-4", 10, "open"),
         ("post-norm", 10, "yes"),
     ]
-    told, _, table = module.picture_text(settings).partition("\n\n")
+    *sentences, table = module.picture_text(settings).split("\n\n")
+    told = " ".join(sentences)
     told = " ".join(told.split())
     assert "Of 3 settings" in told
-    assert "is there at 1, not there at 1, and open at 1. Of all of them 1 had 200 epochs or more." in told
+    assert "is there at 1, not there at 1, and open at 1. Of all of them 1 had 200 epochs or more: -" in told
     assert (
-        "`group-2024`, 200 epochs, 1 seed: the picture is not there: doublings of time between fitting "
-        "memory and training sums 1.81 to 3, not met; highest test accuracy 1.00, not met." in told
+        "`group-2024`, d_m = 16, 200 epochs, 1 seed: the picture is not there: doublings of time between "
+        "fitting memory and training sums 1.81 to 3, not met; highest test accuracy 1.00, not met." in told
     )
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
-    assert [(row[0], row[5:7], row[-1]) for row in rows] == [
-        ("| `group-2024`", ["1.81 to 3, not met", "1.00, not met"], "no |"),
-        ("| `post-norm`", ["0 to 0.263, met", "0.00, met"], "yes |"),
+    assert [(row[0], row[2], row[6:8], row[-1]) for row in rows] == [
+        ("| `group-2024`", "16", ["1.81 to 3, not met", "1.00, not met"], "no |"),
+        ("| `post-norm`", "16", ["0 to 0.263, met", "0.00, met"], "yes |"),
     ]
 
 

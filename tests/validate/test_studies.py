@@ -315,7 +315,7 @@ def test_a_pattern_may_fit_one_variant_s_model_alone_and_none_keeps_metrics(
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_pattern_of_the_package_s_studies_fits_an_observable(name: str) -> None:
-    """By the runs that are kept; a study without any keeps no array, or what the one that it continues does."""
+    """By the kept runs; a study without any keeps no array, or what the one that it continues does."""
     study = load_study("search-small" if name == "search-small-long" else name)
     assert load_study(name).keep == study.keep
     one_each = {

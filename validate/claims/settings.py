@@ -62,8 +62,9 @@ NORMED = (GROUP, GELU, POST, PRE)
 
 
 def at(setups: Iterable[Setup], template: Template) -> tuple[Condition, ...]:
-    """Return a claim's conditions at each of some settings."""
-    return tuple(c for setup in setups for c in of(setup, _of_variant(setup, template(setup.study))))
+    """Return a claim's conditions at each of some settings, the likeliest one first."""
+    ordered = sorted(setups, key=SETTINGS.index)
+    return tuple(c for setup in ordered for c in of(setup, _of_variant(setup, template(setup.study))))
 
 
 def of(setup: Setup, conditions: Iterable[Condition]) -> tuple[Condition, ...]:

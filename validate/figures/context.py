@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from sim.config.presets import load_preset
+from sim.config.run import make_run_config
 from validate.figures.selection import KINDS
 from validate.groups import Setting
 from validate.times import common_early, learned_part
@@ -28,7 +30,7 @@ def model_name(setting: Setting) -> str:
 
 def paper_epochs(kind: str = "transformer") -> int:
     """Return for how many epochs the paper trains a kind of model."""
-    return int(_paper(kind)[0])
+    return _paper(kind).epochs
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
@@ -69,7 +71,8 @@ def about(
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
     return "; ".join(
-        f"{name}, γ = {_seeds(own)}; {_length(own, epochs, of, paper)}" for name, own in by_model.items()
+        f"{name}, γ = {_seeds(own)}; {_length(own, epochs, of, paper)}{_size(own)}"
+        for name, own in by_model.items()
     )
 
 
@@ -79,7 +82,7 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     ``wanted`` are those that the paper's figure shows, where it does not show all.
     """
     have = {s.init_rate for s in settings}
-    paper = wanted or (_paper(settings[0].kind)[1] if settings else ())
+    paper = wanted or (_paper(settings[0].kind).init_rates if settings else ())
     lacking = [f"{rate:g}" for rate in paper if rate not in have]
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
@@ -118,6 +121,28 @@ def _length(settings: Sequence[Setting], epochs: str, of: Setting | None, stated
     return f"{text}, as in the paper" if same else f"{text}; the paper shows {theirs} of {paper}"
 
 
+def _size(settings: Sequence[Setting]) -> str:
+    """Return the width and the number of drawn sequences, where they are not the paper's."""
+    paper = _paper(settings[0].kind)
+    drawn = {s.config.data.n_sequences for s in settings if s.config.data.source == "draw"}
+    told = [
+        _unlike("d_m = {}", {getattr(s.config.model, "d_m", paper.d_m) for s in settings}, paper.d_m),
+        _unlike("{} sequences", drawn, paper.n_sequences),
+    ]
+    return "".join(told)
+
+
+def _unlike(text: str, own: set[int], paper: int) -> str:
+    if own <= {paper}:
+        return ""
+    numbers = " or ".join(_thousands(number) for number in sorted(own))
+    return f"; {text.format(numbers)} (paper: {_thousands(paper)})"
+
+
+def _thousands(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f") if number >= 10_000 else str(number)
+
+
 def _shown(settings: Sequence[Setting], epochs: str) -> str:
     """Return the shown epochs of each setting that are "both", "early" or "late": "2 and 9 or 2 and 10"."""
     parts: dict[str, slice] = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}
@@ -125,7 +150,18 @@ def _shown(settings: Sequence[Setting], epochs: str) -> str:
     return " or ".join(dict.fromkeys(each))
 
 
+@dataclass(frozen=True)
+class _Paper:
+    """What the paper's runs of a kind of model are."""
+
+    epochs: int
+    init_rates: tuple[float, ...]
+    d_m: int
+    n_sequences: int
+
+
 @cache
-def _paper(kind: str) -> tuple[int, tuple[float, ...]]:
-    preset = load_preset("language-paper" if kind == "gpt2" else "paper")
-    return preset["training"]["epochs"], tuple(preset["init_rates"])
+def _paper(kind: str) -> _Paper:
+    config = make_run_config(load_preset("language-paper" if kind == "gpt2" else "paper"))
+    width = config.model.width(config.build_task().vocab_size)
+    return _Paper(config.training.epochs, config.init_rates, width, config.data.n_sequences)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from sim.config.model import OneLayerConfig
+from sim.config.presets import load_preset
+from sim.config.run import DataConfig, make_run_config
 from tests.validate.figures.drawn import drawn, laid_out, runs_for
 from tests.validate.figures.synthetic import make_observations, several
+from tests.validate.figures.synthetic_language import several_language
 from validate.figures import AttentionRows, Sheet, ValueAlignment, group_runs, new_axes
 from validate.figures.context import about, missing_rates
 from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES, marks_of
@@ -19,6 +25,7 @@ from validate.figures.style import seed_bars
 from validate.stats import over_seeds
 
 OF_RUNS = sorted(set(FIGURES) - {2})
+NARROW = "; d_m = 16 (paper: 200)"
 
 
 def _half_lengths(ax: Axes) -> np.ndarray:
@@ -121,27 +128,52 @@ def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
     )
 
 
+def test_sizes_are_told_where_they_are_not_the_papers() -> None:
+    names = ("group-2024", "group-quarter", "language-paper", "language-cpu")
+    presets = {name: make_run_config(load_preset(name)) for name in names}
+
+    def told(name: str, **other: Any) -> str:
+        (run,) = several_language()[:1] if name.startswith("language") else several("transformer", (0.8,))[:1]
+        settings = {"model": presets[name].model, "data": presets[name].data} | other
+        return about(group_runs([replace(run, config=run.config.model_copy(update=settings))]))
+
+    assert "(paper: " not in told("group-2024") + told("language-paper")
+    assert told("group-quarter").endswith(
+        "; d_m = 50 (paper: 200); 20\u202f000 sequences (paper: 200\u202f000)"
+    )
+    assert told("language-cpu").endswith("; d_m = 128 (paper: 768)")
+    few = DataConfig(source="draw", n_sequences=500)
+    assert told("group-2024", data=few).endswith("; 500 sequences (paper: 200\u202f000)")
+    # All sequences are the paper's, and no number of them is drawn.
+    assert "(paper: " not in told("group-2024", data=DataConfig(source="enumerate", n_sequences=500))
+    assert "d_m" not in told("group-2024", model=OneLayerConfig())
+
+
 def test_epochs_as_in_the_paper_and_others_are_told_apart() -> None:
     ten = group_runs(several("transformer"))
-    assert (
-        about(ten) == "Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper"
+    assert about(ten) == (
+        f"Transformer (post-norm), γ = 0.3, 0.8, 2 seeds each; 10 epochs for 1000 in the paper{NARROW}"
     )
-    assert about(ten[:1], "both").endswith("2 seeds; epochs 2 and 9 of 10; the paper trains for 1000")
+    assert about(ten[:1], "both").endswith(
+        f"2 seeds; epochs 2 and 9 of 10; the paper trains for 1000{NARROW}"
+    )
     assert about(ten[:1], "both", paper=(200, 900)).endswith(
-        "2 seeds; epochs 2 and 9 of 10; the paper shows 200 and 900 of 1000"
+        f"2 seeds; epochs 2 and 9 of 10; the paper shows 200 and 900 of 1000{NARROW}"
     )
     whole = [make_observations("emb-mlp", epochs=1000)]
     for run in whole:
         object.__setattr__(run, "epochs", (0, 50, 900, 1000))
     assert about(group_runs(whole), "both", paper=(50, 900)) == (
-        "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper"
+        f"Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000, as in the paper{NARROW}"
     )
-    assert about(group_runs(whole), "both") == "Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000"
-    assert about(group_runs(whole)).endswith("1000 epochs, as in the paper")
+    assert about(group_runs(whole), "both") == (
+        f"Emb-MLP, γ = 0.8, 1 seed; epochs 50 and 900 of 1000{NARROW}"
+    )
+    assert about(group_runs(whole)).endswith(f"1000 epochs, as in the paper{NARROW}")
     for run in whole:
         object.__setattr__(run, "epochs", (0, 100, 900, 1000))
     assert about(group_runs(whole), "both", paper=(50, 900)).endswith(
-        "epochs 100 and 900 of 1000; the paper shows 50 and 900 of 1000"
+        f"epochs 100 and 900 of 1000; the paper shows 50 and 900 of 1000{NARROW}"
     )
 
 
@@ -185,3 +217,11 @@ def test_a_page_that_has_the_footnote_itself_draws_none() -> None:
     assert sheet.note == drawn(16).note
     assert sheet.figure_ is not None
     assert not sheet.figure_.texts
+
+
+def test_numbers_of_seeds_that_differ_are_told_for_each_gamma() -> None:
+    runs = [*several("no-norm", (0.3, 0.5)), make_observations("no-norm", 0.8)]
+    text = about(group_runs(runs))
+    assert text.startswith(
+        "Transformer (without layer norm), γ = 0.3 (2 seeds), 0.5 (2 seeds), 0.8 (1 seed); "
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.validate.figures.drawn import drawn
 from validate.figures import AccuracyCurves
 
 
@@ -25,3 +26,20 @@ def test_a_start_that_would_hide_the_curves_is_cut_and_told(start: float, cut: b
         assert top > 9.0
         assert texts == []
     np.testing.assert_array_equal(curves.lines_["mem"].get_ydata(), means)
+
+
+def test_a_logarithmic_axis_spans_the_means_where_an_interval_reaches_to_zero() -> None:
+    means = np.array([600.0, 4.0, 0.1, 0.002])
+    band = {"mem": np.stack([means, np.zeros(4), 2 * means])}
+    ax = AccuracyCurves("γ = 0.3", "loss", np.arange(4.0), band, log=True).plot().ax_
+    assert ax is not None
+    assert ax.get_yscale() == "log"
+    assert ax.get_ylim() == pytest.approx((0.001, 1200.0))
+    assert [text.get_text() for text in ax.texts] == []
+
+
+def test_the_losses_without_norm_are_on_one_logarithmic_axis() -> None:
+    loss, accuracy = drawn(16).axes_
+    assert {ax.get_yscale() for ax in loss} == {"log"}
+    assert len({ax.get_ylim() for ax in loss}) == 1
+    assert {ax.get_yscale() for ax in accuracy} == {"linear"}

@@ -42,6 +42,8 @@ class AccuracyCurves(BasePanel):
         Horizontal lines that the theory draws.
     level_looks : dict
         Legend, colour and line of levels that are not grey and dotted; "_" in front hides a legend.
+    log : bool
+        Whether a loss is drawn on a logarithmic axis.
     """
 
     title: str
@@ -51,6 +53,7 @@ class AccuracyCurves(BasePanel):
     parts: Mapping[str, Look] = field(default_factory=lambda: PARTS)
     levels: dict[str, float] = field(default_factory=dict)
     level_looks: Mapping[str, Look] = field(default_factory=dict)
+    log: bool = False
 
     @classmethod
     def from_runs(
@@ -62,6 +65,7 @@ class AccuracyCurves(BasePanel):
         levels: Mapping[str, float] | None = None,
         level_looks: Mapping[str, Look] | None = None,
         title: str = "",
+        log: bool = False,
     ) -> AccuracyCurves:
         """Take the curves from the metrics of a setting's runs; the title is its label by default.
 
@@ -85,6 +89,7 @@ class AccuracyCurves(BasePanel):
             parts,
             dict(levels or {}),
             dict(level_looks or {}),
+            log,
         )
 
     def summary(self) -> str:
@@ -104,6 +109,10 @@ class AccuracyCurves(BasePanel):
         ax.set(title=self.title, xlabel="epoch")
         if self.measure == "accuracy":
             ax.set(ylabel="accuracy", ylim=(-0.03, 1.03))
+        elif self.log:
+            means = np.stack([values[0] for values in self.curves.values()])
+            ax.set(ylabel="cross entropy (nats)", yscale="log")
+            ax.set_ylim(np.nanmin(means[means > 0]) / 2, 2 * np.nanmax(means))  # An interval may reach to 0.
         else:
             ax.set(ylabel="cross entropy (nats)", ylim=(0, None))
             self._cut_start(ax)

@@ -47,7 +47,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     plain = [o for o in observations if getattr(o.config.model, "norm", "") == "none"]
     settings = required(of_kind(plain, *ATTENTION), observations, "Fig. 16", "Transformers without norm")
     rows = [
-        _curves("A  Transformer without layer norm: loss", settings, "loss"),
+        _curves("A  Transformer without layer norm: loss", settings, "loss", log=True),
         _curves("B  The same: accuracy", settings, "accuracy"),
     ]
     parts = [
@@ -93,7 +93,7 @@ def attention_settings(observations: Sequence[Observations], figure: str) -> lis
     return required(of_kind(observations, *ATTENTION), observations, figure, "Transformers")
 
 
-def _curves(title: str, settings: Sequence[Setting], measure: str) -> PanelRow:
+def _curves(title: str, settings: Sequence[Setting], measure: str, *, log: bool = False) -> PanelRow:
     one_each = len({s.init_rate for s in settings}) == len(settings)
     panels = [
         AccuracyCurves.from_runs(
@@ -101,6 +101,7 @@ def _curves(title: str, settings: Sequence[Setting], measure: str) -> PanelRow:
             measure,
             levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
             title=f"γ = {s.init_rate:g}" if one_each else s.label,
+            log=log,
         )
         for s in settings
     ]
