@@ -10,12 +10,18 @@ from marked import counted, markdown_table
 
 from validate.claims.statements import LARGE
 from validate.observe import KEPT
-from validate.search import WANTED, Finding, checks, findings, ruled_out, value_text
+from validate.search import WANTED, Finding, checks, findings, ruled_out
 from validate.studies import load_study
 from validate.times import is_fitted
 
 SEARCH, SMALL_SEARCH = "search", "search-small"
-SMALL_SEARCHES = (SMALL_SEARCH, "search-small-whole", "search-small-long")
+SMALL_SEARCHES = (
+    SMALL_SEARCH,
+    "search-small-whole",
+    "search-small-long",
+    "search-small-long-whole",
+    "search-small-high",
+)
 
 
 def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
@@ -24,9 +30,9 @@ def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
     found = findings(study, None, folder)
     n_ruled_out = len(ruled_out(study, found))
     shown = [finding for finding in found if finding.runs]
-    told = f"{len(shown)} of {counted(len(found), 'setting')} have a run."
+    told = f"{len(shown)} of {counted(len(found), 'setting')} {_have(len(shown))} a run."
     if n_ruled_out:
-        told += f" {n_ruled_out} more are left out: a weaker weight decay fails there,"
+        told += f" {n_ruled_out} more {_are(n_ruled_out)} left out: a weaker weight decay fails there,"
         told += " and we assume that a stronger one does too."
     if not shown:
         return told
@@ -41,9 +47,17 @@ def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
     return f"{told}\n\n{_norms_text(shown)}\n\n{_settings_text(shown)}"
 
 
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
 def _settings_text(shown: Sequence[Finding]) -> str:
     names = [f"{w.name} ({'≤' if w.below else '≥'} {w.threshold:g}, γ = {w.init_rate:g})" for w in WANTED]
-    rows = [[f"`{f.setting}`", *map(value_text, f.values), f.verdict] for f in shown]
+    rows = [[f"`{f.setting}`", *f.texts, f.verdict] for f in shown]
     return markdown_table(["setting", *names, "picture"], rows)
 
 
@@ -67,7 +81,7 @@ def _checks_text(checked: Sequence[str], shown: Sequence[Finding]) -> str:
         return ""
     done = {f.setting: f.verdict for f in shown if f.setting in checked}
     verdicts = ", ".join(f"`{setting}`: {verdict}" for setting, verdict in done.items())
-    told = f"\nOf {counted(len(checked), 'check')} of this assumption {len(done)} has a run"
+    told = f"\nOf {counted(len(checked), 'check')} of this assumption {len(done)} {_have(len(done))} a run"
     return f"{told}{': ' * bool(done)}{verdicts}."
 
 

@@ -95,8 +95,8 @@ def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: py
     module.main()
     assert "stale" not in page.read_text()
     assert "`long/pre-1e-4`" in page.read_text()
-    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == 7
-    assert page.read_text().count("1 of 96 settings have a run.\nThe picture was") == 2
+    assert page.read_text().count("a\n<!-- ") == page.read_text().count("end -->\nz\n") == len(names)
+    assert page.read_text().count("1 of 96 settings has a run.\nThe picture was") == 2
     assert " found at 0, is not there at 1, and is open at 0" in page.read_text()
     assert "| `post-relu-group-5e-5-wd0.01` | 0 to 1 | 1.81 to 3 | – | – | no |" in page.read_text()
 
@@ -110,8 +110,8 @@ def test_the_search_says_what_became_of_the_settings_trained_as_a_check(tmp_path
     for name in names[:2]:
         keep(tmp_path, "search", run(*APART), variant=name)
     told, _, _ = module.search_text(folder=tmp_path).partition("\n\n")
-    assert "1 more are left out: a weaker weight decay fails there, and we assume" in told
-    assert told.endswith("Of 1 check of this assumption 0 has a run.")
+    assert "1 more is left out: a weaker weight decay fails there, and we assume" in told
+    assert told.endswith("Of 1 check of this assumption 0 have a run.")
     keep(tmp_path, "search", run(*APART), variant=names[2])
     told, _, _ = module.search_text(folder=tmp_path).partition("\n\n")
     assert told.endswith(f"Of 1 check of this assumption 1 has a run: `{names[2]}`: no.")

@@ -67,6 +67,13 @@ class Wanted:
         met = {end <= self.threshold if self.below else end >= self.threshold for end in (low, high)}
         return "open" if len(met) == 2 else "met" if met.pop() else "not met"
 
+    def text(self, value: Value | None) -> str:
+        """Return a value for a table, with more digits where fewer would hide which side it is on."""
+        if not isinstance(value, Bound):
+            return value_text(value)
+        hidden = any(e != self.threshold and f"{e:.3g}" == f"{self.threshold:.3g}" for e in ends(value))
+        return value.text(6 if hidden else 3)
+
 
 def held_out_lag(run: Observations) -> Value:
     """Return the largest lag of the test behind the training accuracy; it may still grow."""
@@ -121,6 +128,13 @@ WANTED = (
 """The picture: accuracies half apart, times within a factor of two, and 0.8 of full alignment."""
 
 
+def value_text(value: Value | None) -> str:
+    """Return a value for a table: a dash without a run, "undefined" where nothing was learned."""
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, Bound) else "undefined" if math.isnan(value) else f"{value:.2f}"
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a setting shows.
@@ -147,6 +161,11 @@ class Finding:
         return tuple("open" if v is None else w.state(v) for w, v in zip(WANTED, self.values, strict=True))
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The measures as a table shows them."""
+        return tuple(w.text(value) for w, value in zip(WANTED, self.values, strict=True))
+
+    @property
     def verdict(self) -> str:
         """Whether the setting has the picture."""
         if "not met" in self.states:
@@ -170,13 +189,6 @@ class Finding:
         """Whether memory alignment is all that is not met."""
         missed = [w.name for w, state in zip(WANTED, self.states, strict=True) if state == "not met"]
         return missed == ["memory aligned"]
-
-
-def value_text(value: Value | None) -> str:
-    """Return a value for a table: a dash without a run, "undefined" where nothing was learned."""
-    if value is None:
-        return "–"
-    return str(value) if isinstance(value, Bound) else "undefined" if math.isnan(value) else f"{value:.2f}"
 
 
 def findings(study: Study, root: Path | None = RUNS, folder: Path = KEPT) -> list[Finding]:

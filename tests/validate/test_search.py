@@ -122,6 +122,14 @@ def test_a_bound_decides_only_where_all_of_it_lies_on_one_side(value: Any, below
     assert Wanted("made up", 0.3, held_out_lag, 0.5, below).state(value) == state
 
 
+def test_a_bound_just_beyond_a_threshold_is_not_printed_as_one_that_reaches_it() -> None:
+    wanted = WANTED[1]
+    assert (wanted.name, wanted.threshold) == ("memory delay", 1.0)
+    values = (Bound(1.0), Bound(1.0007), Bound(1.02), Bound(0.99996, 1.5), math.nan, None, 1.0)
+    texts = ("≥ 1", "≥ 1.0007", "≥ 1.02", "0.99996 to 1.5", "undefined", "–", "1.00")
+    assert tuple(map(wanted.text, values)) == texts
+
+
 def test_the_picture_needs_all_four_conditions() -> None:
     together, apart = learning(small=False), learning(small=True)
     shown = finding(together, apart)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim.runs.files import finite
@@ -212,9 +212,11 @@ _CELLS = {
     "void": "the condition holds, but so does its control, where the effect must be absent.",
     "control": "the same measure where the effect must be absent: it has to fail.",
 }
+_NO_MEAN = "no mean"
 _INSIDE = {
     "(opposing)": "a claim against the paper; the paper is right if it fails.",
     "≥ ": "a bound: some run ended before what was timed had happened.",
+    _NO_MEAN: "of some seeds only a lower bound is known, and of others an upper one (--json has them).",
 }
 _INTERVAL = (
     "mean [95 %]: Student's t over seeds, each interval by itself; the state uses p-values corrected for the "
@@ -250,7 +252,14 @@ def measured(condition: Claimed) -> list[str]:
     estimate = condition["estimate"]
     shown = f"{condition['side']} " * bool(condition["side"])
     shown += estimate_text(estimate["mean"], estimate["low"], estimate["high"])
+    if condition["side"] == "≈" and any(map(_is_open_ended, condition["values"])):
+        shown = _NO_MEAN  # Ends of opposite kinds are no bound together.
     return [condition["measure"], threshold, shown, str(estimate["n"])]
+
+
+def _is_open_ended(value: Any) -> bool:
+    """Return whether a seed's value, as JSON has it, is a bound from one side alone."""
+    return isinstance(value, Mapping) and (value["low"] is None or value["high"] is None)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ GROUP = Setup(
 QUARTER = Setup(
     "quarter",
     "group-rates",
-    "group at a quarter of the size, 200 epochs, fresh seeds: a check of robustness",
+    "group with widths and keys divided by four, data and steps by ten, 200 epochs: a check of robustness",
     variant="lr8e-4",
 )
 GELU = Setup("GELU", "post-norm-gelu", "norm after the sums, GELU, 1e-4, 40 epochs")

@@ -60,10 +60,10 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
 
 
 def _print(found: Sequence[Finding], n_ruled_out: int) -> None:
-    from validate.search import WANTED, value_text
+    from validate.search import WANTED
     from validate.terminal.tables import print_table
 
-    rows = [[f.setting, *map(value_text, f.values), f.verdict] for f in found if f.runs]
+    rows = [[f.setting, *f.texts, f.verdict] for f in found if f.runs]
     missing = sum(not f.runs for f in found)
     notes = [f"{w.name}: at γ = {w.init_rate:g}, {'≤' if w.below else '≥'} {w.threshold:g}" for w in WANTED]
     if missing:

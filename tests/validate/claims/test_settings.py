@@ -107,8 +107,11 @@ def test_the_variant_of_a_quarter_of_the_size_is_the_primary_setting_but_for_siz
 
 def test_claims_17_and_18_have_their_own_studies_there() -> None:
     assert {c.needs.study for c in conditions(17, QUARTER.label) if c.needs} == {"group-no-norm-small"}
-    own = {(c.needs.study, c.needs.variants) for c in conditions(18, QUARTER.label) if c.needs}
-    assert own == {(QUARTER.study, ())}
+    asked = [c for c in conditions(18, QUARTER.label) if c.needs]
+    decides = {(c.needs.study, c.needs.variants) for c in asked if c.needs and c.role != "note"}
+    assert decides == {(QUARTER.study, ())}
+    one_each = {c.needs.variants for c in asked if c.needs and c.needs.variants}
+    assert one_each == {(name,) for name in load_study(QUARTER.study).variants}
 
 
 def test_their_accuracies_have_the_steps_of_their_held_out_sums() -> None:

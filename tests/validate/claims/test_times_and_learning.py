@@ -18,6 +18,7 @@ from validate.claims.measures.learning import (
     bias_gap,
     crossover,
     first_loss_lead,
+    gain_of_one,
     highest_test_accuracy,
     highest_train_accuracy,
     least_gain,
@@ -29,6 +30,7 @@ from validate.claims.measures.learning import (
     matched_test_accuracy,
     spike,
     spike_at,
+    spike_below_top,
     trend,
     unlike,
     unlike_learnable,
@@ -262,6 +264,12 @@ def test_spike_is_the_rise_above_the_lowest_loss_before() -> None:
     seed["d", 0.8] = run(0.8, 0, idle, loss=dict.fromkeys(accuracy, [4.0] * 11), learning_rate=5e-3)
     assert spike_at(1.0)(seed) == pytest.approx(2 / unit)
     assert math.isnan(spike_at(1.0)({cell: seed[cell] for cell in [("a", 0.8), ("d", 0.8)]}))
+    assert spike_below_top(seed) == 0
+    seed["e", 0.8] = run(0.8, 0, accuracy, loss=calm, learning_rate=2e-3)
+    assert spike_at(1.0)(seed) == 0
+    assert spike_below_top(seed) == pytest.approx(2 / unit)
+    assert math.isnan(spike_below_top({("a", 0.8): seed["a", 0.8]}))
+    del seed["e", 0.8]
     # What counts as the top is the peak of a schedule, not its start.
     rising = {"schedule": "warmup-cosine", "warmup_epochs": 1, "warmup_factor": 300.0}
     seed["b", 0.8] = run(0.8, 0, accuracy, loss=calm, learning_rate=1e-4, **rising)
@@ -281,6 +289,9 @@ def test_rates_that_learned_nothing_say_nothing() -> None:
     silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
     assert math.isnan(least_lead(silent))
     assert math.isnan(least_gain(silent))
+    good = {cell: found for cell, found in seed.items() if cell[0] == "good"}
+    assert gain_of_one(good) == least_gain(good) == bias(good["good", 0.8]) - bias(good["good", 0.3])
+    assert math.isnan(gain_of_one(silent))
 
 
 def test_differences_of_losses_and_biases() -> None:

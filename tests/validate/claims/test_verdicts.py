@@ -307,6 +307,25 @@ def test_a_bound_is_printed_as_one() -> None:
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
+        ([Bound(high=4.1), Bound(0.09, 4.1), Bound(0.07, 3.4)], "no mean"),
+        ([Bound(high=0.5), Bound(low=2.0), 1.0], "no mean"),
+        ([Bound(0.2, 0.5), Bound(low=2.0), 1.0], "no mean"),
+        ([Bound(high=0.5), Bound(high=0.7), 0.5], "≤ 0.5"),
+        ([Bound(1.2, 1.6), Bound(0.4, 0.6), 1.0], "≈ 0."),
+        ([1.2, 1.0, 1.1], "1.1"),
+    ],
+)
+def test_ends_of_opposite_kinds_have_no_mean(values: list[Value], shown: str) -> None:
+    (claim,) = to_json([finding(of_values(values))])["claims"]
+    (row,) = condition_rows(claim)
+    assert row[4].startswith(shown)
+    told = explanations(["mean [95 %]"], [row])
+    assert any(line.startswith("no mean: ") for line in told) == (shown == "no mean")
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
         ([Bound(0.2, 1.0), 0.3], "≥"),
         ([Bound(0.0, 0.2), 0.3], "≤"),
         ([Bound(0.2, 1.0), Bound(0.0, 0.2)], "≈"),

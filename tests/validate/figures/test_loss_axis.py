@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.validate.figures.drawn import drawn
+from tests.validate.figures.drawn import drawn, runs_for
 from validate.figures import AccuracyCurves
 
 
@@ -43,3 +43,15 @@ def test_the_losses_without_norm_are_on_one_logarithmic_axis() -> None:
     assert {ax.get_yscale() for ax in loss} == {"log"}
     assert len({ax.get_ylim() for ax in loss}) == 1
     assert {ax.get_yscale() for ax in accuracy} == {"linear"}
+
+
+def test_the_curves_without_norm_show_each_seed_in_place_of_an_interval() -> None:
+    sheet = drawn(16)
+    assert "Thin curves: one seed each" in sheet.note
+    assert "shades" not in sheet.note.lower()
+    runs = {(run.config.init_rate, run.config.seed): run for run in runs_for(16)}
+    ax = sheet.axes_[0][0]
+    thin = [line.get_ydata() for line in ax.lines if line.get_linewidth() < 1 and len(line.get_xdata()) > 2]
+    for seed in (0, 1):
+        own = [line["loss"]["mem"] for line in runs[0.3, seed].metrics]
+        assert any(np.allclose(own, other) for other in thin)

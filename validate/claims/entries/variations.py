@@ -9,6 +9,7 @@ from validate.claims.measures.geometry import memory_gap
 from validate.claims.measures.learning import (
     bias_gap,
     first_loss_lead,
+    gain_of_one,
     greatest_lead_at_large,
     highest_test_accuracy,
     highest_train_accuracy,
@@ -17,6 +18,7 @@ from validate.claims.measures.learning import (
     least_lead,
     loss_lead,
     spike_at,
+    spike_below_top,
 )
 from validate.claims.measures.outputs import held_out_share
 from validate.claims.settings import EMB_MLP, GROUP, PRE, QUARTER, of
@@ -73,6 +75,13 @@ def _learned_count(seed: Seed) -> float:
     return float(len(learned_variants(seed)))
 
 
+RATES = {
+    "learning-rates": ("lr1e-5", "lr1e-4", "lr3e-4", "lr1e-3", "lr5e-3"),
+    QUARTER.study: ("lr3.2e-5", "lr1.6e-4", "lr8e-4", "lr4e-3", "lr2e-2"),
+}
+"""The variants of the studies over learning rates."""
+
+
 def _every_rate(study: str) -> tuple[Condition, ...]:
     needs = Needs(study, (LARGE, SMALL), ALL_VARIANTS)
     lead = Condition(
@@ -116,8 +125,15 @@ def _every_rate(study: str) -> tuple[Condition, ...]:
             measure=each_seed(spike_at(0.5)),
             what="the same at the middle one of these rates",
         ),
+        note("the same at the second highest of them", each_seed(spike_below_top), needs, SIZE),
         note("rates that learned", each_seed(_learned_count), needs),
+        *(_excess_at(study, variant) for variant in RATES[study]),
     )
+
+
+def _excess_at(study: str, variant: str) -> Condition:
+    what = f"excess of the bias at γ = 0.8 over that at 0.3, rate {variant.removeprefix('lr')}"
+    return note(what, each_seed(gain_of_one), Needs(study, (LARGE, SMALL), (variant,)), DIFFERENCE)
 
 
 def _forgets(what: str, measure: Measure) -> tuple[Condition, ...]:

@@ -160,8 +160,18 @@ def greatest_lead_at_large(seed: Seed) -> Value:
 
 def least_gain(seed: Seed) -> float:
     """Return the least excess of the bias at γ = 0.8 over that at γ = 0.3, where both runs learned."""
-    gains = [learned_bias(seed[v, SMALL]) - learned_bias(seed[v, LARGE]) for v in learned_variants(seed)]
+    gains = [_gain(seed, variant) for variant in learned_variants(seed)]
     return min((gain for gain in gains if math.isfinite(gain)), default=math.nan)
+
+
+def gain_of_one(seed: Seed) -> float:
+    """Return that excess at a variant by itself; NaN if a run learned nothing."""
+    (variant,) = {name for name, _ in seed}
+    return _gain(seed, variant)
+
+
+def _gain(seed: Seed, variant: str) -> float:
+    return learned_bias(seed[variant, SMALL]) - learned_bias(seed[variant, LARGE])
 
 
 def spike(run: Observations) -> float:
@@ -178,15 +188,20 @@ def spike_at(quantile: float) -> Callable[[Seed], float]:
 
     NaN where fewer than two learned: a range needs a top and a middle.
     """
+    return lambda seed: _spike(seed, lambda n: round(quantile * (n - 1)))
 
-    def measure(seed: Seed) -> float:
-        learned = learned_variants(seed)
-        if len(learned) < 2:
-            return math.nan
-        chosen = learned[round(quantile * (len(learned) - 1))]
-        return max(spike(run) for (variant, _), run in seed.items() if variant == chosen)
 
-    return measure
+def spike_below_top(seed: Seed) -> float:
+    """Return the same at the second highest of these rates."""
+    return _spike(seed, lambda n: n - 2)
+
+
+def _spike(seed: Seed, place: Callable[[int], int]) -> float:
+    learned = learned_variants(seed)
+    if len(learned) < 2:
+        return math.nan
+    chosen = learned[place(len(learned))]
+    return max(spike(run) for (variant, _), run in seed.items() if variant == chosen)
 
 
 def loss_lead(run: Observations, slow: str, fast: str) -> float:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from theory import InputError, Task, label_distribution
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.style import PARTS, shade
+from validate.figures.style import PARTS, each_line, shade
 from validate.groups import Setting
 from validate.stats import SHARE, SIZE, band, band_text
 
@@ -44,6 +44,9 @@ class AccuracyCurves(BasePanel):
         Legend, colour and line of levels that are not grey and dotted; "_" in front hides a legend.
     log : bool
         Whether a loss is drawn on a logarithmic axis.
+    seeds : dict of ndarray
+        For a data set shape (n_seeds, n_epochs): drawn in place of the interval, which hides seeds that
+        disagree, and reaches to 0 on a logarithmic axis.
     """
 
     title: str
@@ -54,6 +57,7 @@ class AccuracyCurves(BasePanel):
     levels: dict[str, float] = field(default_factory=dict)
     level_looks: Mapping[str, Look] = field(default_factory=dict)
     log: bool = False
+    seeds: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def from_runs(
@@ -66,6 +70,7 @@ class AccuracyCurves(BasePanel):
         level_looks: Mapping[str, Look] | None = None,
         title: str = "",
         log: bool = False,
+        each_seed: bool = False,
     ) -> AccuracyCurves:
         """Take the curves from the metrics of a setting's runs; the title is its label by default.
 
@@ -80,7 +85,8 @@ class AccuracyCurves(BasePanel):
             raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
         epochs = _shared_epochs(setting)
         within = SHARE if measure == "accuracy" else SIZE
-        curves = {part: band([_curve(run, measure, part) for run in lines], within) for part in have}
+        seeds = {part: np.array([_curve(run, measure, part) for run in lines]) for part in have}
+        curves = {part: band(values, within) for part, values in seeds.items()}
         return cls(
             title or setting.label,
             measure,
@@ -90,6 +96,7 @@ class AccuracyCurves(BasePanel):
             dict(levels or {}),
             dict(level_looks or {}),
             log,
+            seeds if each_seed else {},
         )
 
     def summary(self) -> str:
@@ -102,7 +109,10 @@ class AccuracyCurves(BasePanel):
         for part, values in self.curves.items():
             name, colour, style = self.parts[part]
             (self.lines_[part],) = ax.plot(self.epochs, values[0], style, color=colour, label=name)
-            shade(ax, self.epochs, values, colour)
+            if part in self.seeds:
+                each_line(ax, self.epochs, self.seeds[part], colour)
+            else:
+                shade(ax, self.epochs, values, colour)
         for name, level in self.levels.items():
             label, colour, style = self.level_looks.get(name, (name, "0.5", ":"))
             self.lines_[name] = ax.axhline(level, color=colour, linestyle=style, linewidth=1, label=label)

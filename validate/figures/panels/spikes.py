@@ -56,7 +56,7 @@ class LossSpikes(BasePanel):
             self.lines_[name] = seed_bars(
                 ax, rates, rises, marker=marker, markersize=4, color=colour, label=name
             )
-        ax.set(title=self.title, xlabel="learning rate", ylabel="largest rise (nats)", xscale="log")
+        ax.set(title=self.title, xlabel="peak learning rate", ylabel="largest rise (nats)", xscale="log")
 
 
 def learning_rate(setting: Setting) -> float:

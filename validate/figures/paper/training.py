@@ -47,8 +47,8 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     plain = [o for o in observations if getattr(o.config.model, "norm", "") == "none"]
     settings = required(of_kind(plain, *ATTENTION), observations, "Fig. 16", "Transformers without norm")
     rows = [
-        _curves("A  Transformer without layer norm: loss", settings, "loss", log=True),
-        _curves("B  The same: accuracy", settings, "accuracy"),
+        _curves("A  Transformer without layer norm: loss", settings, "loss", log=True, each_seed=True),
+        _curves("B  The same: accuracy", settings, "accuracy", each_seed=True),
     ]
     parts = [
         "Loss and accuracy over epochs without layer norm.",
@@ -80,10 +80,16 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         for part, name in names.items()
         if part in settings[0].runs[0].metrics[0]["loss"]
     ]
-    rows.append(PanelRow("Largest rise of the loss above its lowest value before", spikes, share_y="rise"))
+    rows.append(
+        PanelRow(
+            f"{'ABCDEFGHI'[len(gammas)]}  Largest rise of the loss above its lowest value before",
+            spikes,
+            share_y="rise",
+        )
+    )
     caption = (
-        "Loss over epochs at several learning rates and initialisation rates, and how far it jumps back "
-        f"up on the way. {_level_text(settings)} {missing_rates(settings)}"
+        "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
+        f"schedule, and how far the loss jumps back up on the way. {_level_text(settings)} {missing_rates(settings)}"
     )
     return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
 
@@ -93,7 +99,7 @@ def attention_settings(observations: Sequence[Observations], figure: str) -> lis
     return required(of_kind(observations, *ATTENTION), observations, figure, "Transformers")
 
 
-def _curves(title: str, settings: Sequence[Setting], measure: str, *, log: bool = False) -> PanelRow:
+def _curves(title: str, settings: Sequence[Setting], measure: str, **look: bool) -> PanelRow:
     one_each = len({s.init_rate for s in settings}) == len(settings)
     panels = [
         AccuracyCurves.from_runs(
@@ -101,7 +107,7 @@ def _curves(title: str, settings: Sequence[Setting], measure: str, *, log: bool 
             measure,
             levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
             title=f"γ = {s.init_rate:g}" if one_each else s.label,
-            log=log,
+            **look,
         )
         for s in settings
     ]
@@ -135,7 +141,7 @@ def _level_text(settings: Sequence[Setting]) -> str:
 
 
 def _at_rate(setting: Setting | None, rate: float) -> Panel:
-    title = f"learning rate {rate:g}"
+    title = f"peak learning rate {rate:g}"
     if setting is None:
         return NoRuns(title)
     return AccuracyCurves.from_runs(setting, "loss", levels=unlearned_levels(setting.task), title=title)
