@@ -14,6 +14,8 @@ from theory import InputError
 from theory.arrays import FloatArray
 from theory.errors import unknown_name
 from validate.figures.panels.heat_map import HeatMap
+from validate.stats import ANY, SHARE, SIZE
+from validate.sweeps.spread import NO_SPREAD, Placed, Spread, placed, spread_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,13 @@ class Shown:
         when = "at the end" if self.epoch is None else f"at epoch {self.epoch:g}"
         return f"{self.statistic} {self.data_set}{f' − {self.minus}' if self.minus else ''}, {when}"
 
+    @property
+    def within(self) -> tuple[float, float]:
+        """The values that it can take."""
+        if self.statistic == "loss":
+            return ANY if self.minus else SIZE
+        return (-1.0, 1.0) if self.minus else SHARE
+
 
 def map_of(records: Sequence[Mapping[str, Any]], shown: Shown) -> HeatMap:
     """Return the mean of a statistic over the runs at each pair of values of two axes.
@@ -61,19 +70,49 @@ def map_of(records: Sequence[Mapping[str, Any]], shown: Shown) -> HeatMap:
     InputError
         If the table has no such axis, statistic, data set or epoch.
     """
+    return mean_map(records, shown)[0]
+
+
+def mean_map(records: Sequence[Mapping[str, Any]], shown: Shown) -> tuple[HeatMap, list[list[Spread | None]]]:
+    """Return the same with how sure each mean is; none where no run is.
+
+    Raises
+    ------
+    InputError
+        As ``map_of``.
+    """
     _check(records, shown)
+    cells = _cells(records, shown)
+    xs, ys = (in_order({pair[i] for pair in cells}) for i in (0, 1))
+    means: FloatArray = np.full((len(ys), len(xs)), math.nan)
+    spreads: list[list[Spread | None]] = [[None for _ in xs] for _ in ys]
+    for (x, y), found in cells.items():
+        row, column = ys.index(y), xs.index(x)
+        values, runs = [value for value, _ in found], [run for _, run in found]
+        means[row, column] = np.mean(values)
+        is_finite = math.isfinite(means[row, column])
+        spreads[row][column] = spread_of(values, runs, shown.within) if is_finite else NO_SPREAD
+    return HeatMap(shown.title, (shown.x, xs), (shown.y, ys), means), spreads
+
+
+def _cells(
+    records: Sequence[Mapping[str, Any]], shown: Shown
+) -> dict[tuple[Any, Any], list[tuple[float, Placed]]]:
+    """Return the statistic of the runs at each pair of values, each with the run's seed and settings."""
     values = _by_run(records, shown, shown.data_set)
-    if shown.minus:
-        less = _by_run(records, shown, shown.minus)
-        values = {run: value - less[run] for run, value in values.items()}
-    at = {record["run"]: (record[shown.x], record[shown.y]) for record in records}
+    less = _by_run(records, shown, shown.minus) if shown.minus else dict.fromkeys(values, 0.0)
+    axes = _axes(records)
+    settings = {record["run"]: {axis: record[axis] for axis in axes} for record in records}
     cells = defaultdict(list)
     for run, value in values.items():
-        cells[at[run]].append(value)
-    xs, ys = (in_order({pair[i] for pair in cells}) for i in (0, 1))
-    grid = [[float(np.mean(cells[x, y])) if (x, y) in cells else math.nan for x in xs] for y in ys]
-    found: FloatArray = np.array(grid)
-    return HeatMap(shown.title, (shown.x, xs), (shown.y, ys), found)
+        own = settings[run]
+        cells[own[shown.x], own[shown.y]].append((value - less[run], placed(own, shown.x, shown.y)))
+    return cells
+
+
+def _axes(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    columns = list(records[0]) if records else []
+    return columns[1 : columns.index("epoch")] if records else []
 
 
 def _by_run(records: Sequence[Mapping[str, Any]], shown: Shown, data_set: str) -> dict[str, float]:
@@ -90,8 +129,7 @@ def _by_run(records: Sequence[Mapping[str, Any]], shown: Shown, data_set: str) -
 
 
 def _check(records: Sequence[Mapping[str, Any]], shown: Shown) -> None:
-    columns = list(records[0]) if records else []
-    axes = columns[1 : columns.index("epoch")] if records else []
+    axes = _axes(records)
     for axis in (shown.x, shown.y):
         if axis not in axes:
             raise unknown_name("axis", axis, axes)

@@ -16,8 +16,10 @@ from sim.runs.long_table import axes_of, settings_of
 from theory.errors import unknown_name
 from validate.bounds import Bound, Value, between, ends
 from validate.figures.panels.heat_map import HeatMap
+from validate.stats import estimate_text
 from validate.sweeps.maps import in_order
 from validate.sweeps.searching.measures import Measure
+from validate.sweeps.spread import NO_SPREAD, Placed, Spread, as_grids, notes_of, placed, spread_of
 
 Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's configuration and its metrics, one entry for each evaluation."""
@@ -41,9 +43,12 @@ class Cell:
     ----------
     values : tuple of float or Bound
         The measure of each run; NaN where it is undefined.
+    spread : Spread
+        How sure their mean is.
     """
 
     values: tuple[Value, ...]
+    spread: Spread = NO_SPREAD
 
     @property
     def defined(self) -> tuple[Value, ...]:
@@ -62,6 +67,17 @@ class Cell:
     def number(self) -> float:
         """The mean, of a bound its finite end; NaN without any."""
         return next((end for end in ends(self.mean) if math.isfinite(end)), math.nan)
+
+    @property
+    def full_text(self) -> str:
+        """The mean with its interval and the number of seeds, marked like ``text``."""
+        if not self.defined:
+            return self.text()
+        low, high, mark = self.spread.low, self.spread.high, self.text(3)
+        if low is not None:
+            mean, _, interval = estimate_text(self.number, low, high).partition(" ")
+            mark = f"{mean}{'*' * mark.endswith('*')} {interval}"
+        return f"{mark} {self.spread.text}"
 
     def text(self, decimals: int = 2) -> str:
         """Return the mean as text, marked if it is a bound or leaves runs out."""
@@ -100,13 +116,19 @@ class MeasureMap:
         return [[cell.text(decimals) for cell in row] for row in self.cells]
 
     @property
+    def full_texts(self) -> list[list[str]]:
+        """The text of every cell with its interval and its seeds, row by row."""
+        return [[cell.full_text for cell in row] for row in self.cells]
+
+    @property
     def notes(self) -> list[str]:
         """What the texts of the cells mean, those that occur."""
         shown = "".join(text for row in self.texts() for text in row)
-        return [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if mark in shown]
+        own = [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if mark in shown]
+        return [*own, *notes_of(self.full_texts)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data: of each cell the number, its two ends, and how many runs have a value."""
+        """Return plain data: of each cell the number, its two ends, the runs with a value, the interval."""
         kinds: dict[str, Callable[[Cell], Any]] = {
             "values": lambda cell: finite(cell.number),
             "low": lambda cell: finite(ends(cell.mean)[0]),
@@ -115,7 +137,8 @@ class MeasureMap:
             "defined": lambda cell: len(cell.defined),
         }
         grids = {name: [[of(cell) for cell in row] for row in self.cells] for name, of in kinds.items()}
-        return {"measure": self.title, "x": list(self.x[1]), "y": list(self.y[1])} | grids
+        spreads = as_grids([cell.spread for cell in row] for row in self.cells)
+        return {"measure": self.title, "x": list(self.x[1]), "y": list(self.y[1])} | grids | spreads
 
     @property
     def panel(self) -> HeatMap:
@@ -145,11 +168,18 @@ def measure_map(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> 
         # Also one in which these runs do not differ: of a sweep that has only begun, say.
         if not any(axis in settings_of(config) for config, _ in runs):
             raise unknown_name("axis", axis, axes_of(config for config, _ in runs))
-    at = defaultdict(list)
+    at: dict[tuple[Any, Any], list[tuple[Value, Placed]]] = defaultdict(list)
     for config, metrics in runs:
         measure.check_parts("measure", metrics[0]["accuracy"])
         settings = settings_of(config)
-        at[settings.get(x), settings.get(y)].append(measure.of_complete(config, metrics))
+        at[settings.get(x), settings.get(y)].append(
+            (measure.of_complete(config, metrics), placed(settings, x, y))
+        )
     xs, ys = (in_order({pair[i] for pair in at}) for i in (0, 1))
-    cells = tuple(tuple(Cell(tuple(at.get((a, b), ()))) for a in xs) for b in ys)
+    cells = tuple(tuple(_cell(at.get((a, b), []), measure.within) for a in xs) for b in ys)
     return MeasureMap(measure.name, (x, xs), (y, ys), cells)
+
+
+def _cell(found: Sequence[tuple[Value, Placed]], within: tuple[float, float]) -> Cell:
+    values, runs = [value for value, _ in found], [run for _, run in found]
+    return Cell(tuple(values), spread_of(values, runs, within))

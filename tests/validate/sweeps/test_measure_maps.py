@@ -65,7 +65,7 @@ def test_what_learned_nothing_is_undefined_and_not_zero() -> None:
     assert (list(found.x[1]), list(found.y[1])) == ([0.3, 0.8], [0, 1])
     # Σ learning rate 0 to 2: test minus memory is 0, 1, 1, whose mean over the run is 3/4.
     assert found.texts() == [["0.75", "–"], ["–", "undefined"]]
-    assert [note.partition(":")[0] for note in found.notes] == ["undefined", "–"]
+    assert [note.partition(":")[0] for note in found.notes] == ["undefined", "–", "[–]"]
     assert found.as_dict()["values"] == [[0.75, None], [None, None]]
     assert found.as_dict()["runs"] == [[1, 0], [0, 1]]
     assert found.as_dict()["defined"] == [[1, 0], [0, 0]]

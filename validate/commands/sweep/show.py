@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from sim.runs.run import Run
     from validate.figures.panels.heat_map import HeatMap
     from validate.sweeps.measure_maps import MeasureMap
+    from validate.sweeps.spread import Spread
 
 
 class Options(CommandOptions):
     """Print a statistic or a measure over any two axes of a sweep, and draw it with --out.
 
-    A cell is the mean over all runs that agree in both. The difference in accuracy of sums and memory is
+    A cell is the mean over all runs that agree in both, with its 95 % interval over seeds and their number n:
+    the runs of a seed are averaged first. The difference in accuracy of sums and memory is
     --data-set rsn_train --minus mem.
 
     --measure takes what a search can maximise: bias, highest_test_accuracy, matched_test_accuracy,
@@ -57,11 +59,11 @@ def run(arguments: Sequence[str]) -> int:
     _check(options)
     runs = _complete_runs(options)
     if options.measure is None:
-        panel = _statistic(runs, options)
-        said, texts, notes = _plain(panel), _numbers(panel), []
+        panel, spreads = _statistic(runs, options)
+        said, (texts, notes) = _plain(panel, spreads), _numbers(panel, spreads)
     else:
         found = _measured(runs, options)
-        panel, said, texts, notes = found.panel, found.as_dict(), found.texts(3), found.notes
+        panel, said, texts, notes = found.panel, found.as_dict(), found.full_texts, found.notes
     if options.out is not None:
         _draw(panel, options.out)
     _print(panel, said, texts, notes, options)
@@ -98,12 +100,13 @@ def _complete_runs(options: Options) -> list[Run]:
     return runs
 
 
-def _statistic(runs: Sequence[Run], options: Options) -> HeatMap:
+def _statistic(runs: Sequence[Run], options: Options) -> tuple[HeatMap, list[list[Spread | None]]]:
     from sim.runs.long_table import long_records
-    from validate.sweeps.maps import Shown, map_of
+    from validate.sweeps.maps import Shown, mean_map
 
     fields = {name: getattr(options, name) for name in Shown.__dataclass_fields__}
-    return map_of(long_records([(str(run.path), run.config, run.metrics) for run in runs]), Shown(**fields))
+    records = long_records([(str(run.path), run.config, run.metrics) for run in runs])
+    return mean_map(records, Shown(**fields))
 
 
 def _measured(runs: Sequence[Run], options: Options) -> MeasureMap:
@@ -123,15 +126,21 @@ def _draw(panel: HeatMap, out: Path) -> None:
     save(figure, out)
 
 
-def _plain(panel: HeatMap) -> dict[str, Any]:
+def _plain(panel: HeatMap, spreads: list[list[Spread | None]]) -> dict[str, Any]:
     from sim.runs.files import finite
+    from validate.sweeps.spread import as_grids
 
     values = [[finite(cell) for cell in row] for row in panel.values.tolist()]
-    return {"x": list(panel.x[1]), "y": list(panel.y[1]), "values": values}
+    return {"x": list(panel.x[1]), "y": list(panel.y[1]), "values": values} | as_grids(spreads)
 
 
-def _numbers(panel: HeatMap) -> list[list[str]]:
-    return [["–" if cell != cell else f"{cell:.3f}" for cell in row] for row in panel.values.tolist()]
+def _numbers(panel: HeatMap, spreads: list[list[Spread | None]]) -> tuple[list[list[str]], list[str]]:
+    """Return the texts of a statistic's cells, and what they mean."""
+    from validate.sweeps.spread import mean_text, notes_of
+
+    rows = zip(panel.values.tolist(), spreads, strict=True)
+    texts = [[mean_text(mean, spread) for mean, spread in zip(*row, strict=True)] for row in rows]
+    return texts, notes_of(texts)
 
 
 def _print(

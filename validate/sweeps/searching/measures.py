@@ -20,6 +20,7 @@ from validate.claims.measures.learning import (
 )
 from validate.observe import Observations
 from validate.search import held_out_lag, reasoning_lead
+from validate.stats import ANY, SHARE, SIZE
 from validate.times import bias
 
 _TRAIN, _TEST, _MEMORY = "rsn_train", "rsn_test", "mem"
@@ -38,12 +39,15 @@ class Measure:
         The data sets that it needs.
     of_learned : callable, optional
         The same of a complete run, where the measure is undefined if nothing was learned.
+    within : tuple of float, optional
+        The values that the measure can take.
     """
 
     name: str
     of: Callable[[Observations], Value]
     parts: tuple[str, ...]
     of_learned: Callable[[Observations], Value] | None = None
+    within: tuple[float, float] = ANY
 
     def of_complete(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value:
         """Return the measure of a complete run, from all its evaluations; NaN where it is undefined."""
@@ -84,12 +88,12 @@ def _observed(config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Obs
 
 
 _MEASURES = (
-    Measure("bias", bias, (_TEST, _MEMORY), learned_bias),
-    Measure("highest_test_accuracy", highest_test_accuracy, (_TEST,)),
-    Measure("matched_test_accuracy", matched_test_accuracy, (_TRAIN, _TEST)),
+    Measure("bias", bias, (_TEST, _MEMORY), learned_bias, within=(-1.0, 1.0)),
+    Measure("highest_test_accuracy", highest_test_accuracy, (_TEST,), within=SHARE),
+    Measure("matched_test_accuracy", matched_test_accuracy, (_TRAIN, _TEST), within=SHARE),
     Measure("reasoning_lead", reasoning_lead, (_TRAIN, _TEST, _MEMORY)),
     Measure("held_out_lag", held_out_lag, (_TRAIN, _TEST)),
-    Measure("unlike", unlike, (_TRAIN, _MEMORY)),
+    Measure("unlike", unlike, (_TRAIN, _MEMORY), within=SIZE),
 )
 MEASURES = {measure.name: measure for measure in _MEASURES}
 """The measures by their names."""
