@@ -61,6 +61,20 @@ def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
 
 
+def test_columns_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide, narrow = (_printed(monkeypatch, columns, ("measure", "settings")) for columns in (120, 44))
+    assert "not shown in 44 columns: measure, settings" in _plain(narrow)
+    assert ("Spearman" in narrow, "not shown" in wide) == (False, False)
+    assert _printed(monkeypatch, None, ("settings",)).count("not shown") == 0
+
+
+def test_a_list_of_cells_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = _plain(_printed(monkeypatch, 40, ("settings",)))
+    assert "  settings: 12 paper, 6 sibling" in lines
+    assert "settings: whose they are" in lines
+    assert not any("not shown" in line for line in lines)
+
+
 def test_verdicts_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _printed(monkeypatch, 80)
     assert "\x1b[33mholds in" in text

@@ -202,12 +202,14 @@ def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
         return
     parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
     keys = [(kind, part) for kind in ("accuracy", "loss") for part in parts]
-    rows = [
-        [str(r.path), *(f"{r.metrics[-1][kind].get(part, float('nan')):.3f}" for kind, part in keys)]
-        for r in runs
-    ]
+    rows = [[str(r.path), *(_decimals(r.metrics[-1][kind].get(part)) for kind, part in keys)] for r in runs]
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     columns = [f"{kind} {part}" for kind, part in keys]
     losses = columns[len(parts) :]
     print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)
     print(f"compare them with the theory: {compare}")
+
+
+def _decimals(value: float | None) -> str:
+    """Return a number of a run's end as text; a dash for a data set it lacks, or a loss that overflowed."""
+    return "–" if value is None else f"{value:.3f}"

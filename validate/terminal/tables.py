@@ -51,7 +51,8 @@ def print_table(
     """Print a table on standard output, in words that are never broken.
 
     In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, and
-    if that is not enough, every row is a list of its cells. Elsewhere each row is one line.
+    a line names them; if that is not enough, every row is a list of all its cells. Elsewhere each row is one
+    line.
 
     Parameters
     ----------
@@ -68,21 +69,19 @@ def print_table(
     terminal = sys.stdout is not None and sys.stdout.isatty()
     width = terminal_width(sys.stdout) if terminal else None
     header, rows = [printable(name) for name in header], [[printable(cell) for cell in row] for row in rows]
-    asked = header
-    for name in (*reversed(spare), None):
-        widths = column_widths(header, rows, width)
-        if widths is not None or name is None:
-            break
-        header, rows = _without(name, header, rows)
+    shown = _fitting(header, rows, spare, width)
+    left_out = [name for name in header if name not in shown]
+    header, rows = _chosen(shown, header, rows)
+    widths = column_widths(header, rows, width)
     console = Console(width=width or max(sum(widths or []) + _GAP * len(header), 1), highlight=False)
     console.print(Text(printable(title), style="bold"), soft_wrap=width is None)
     if widths is None:
         _print_lists(console, header, rows)
     else:
         console.print(_table(header, rows, widths))
-    for note in notes:
-        if note.partition(":")[0] in {*asked} - {*header}:
-            continue  # It explains a column that is left out.
+    own = [f"not shown in {width} columns: {', '.join(left_out)}"] if left_out else []
+    # A note may explain a column that is left out.
+    for note in [*own, *(note for note in notes if note.partition(":")[0] not in left_out)]:
         console.print(Text(printable(note)), soft_wrap=width is None)
     console.print()
 
@@ -172,8 +171,20 @@ def _styled(name: str, cell: str) -> Text:
     return Text(cell, style=next((style for word, style in _STYLES.items() if words.startswith(word)), ""))
 
 
-def _without(
-    name: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+def _fitting(
+    header: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int | None
+) -> list[str]:
+    """Return the columns that are shown: all but the fewest spare ones, or all where no fewer fit."""
+    shown = list(header)
+    for name in (None, *reversed(spare)):
+        shown = [other for other in shown if other != name]
+        if column_widths(*_chosen(shown, header, rows), width) is not None:
+            return shown
+    return list(header)
+
+
+def _chosen(
+    shown: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[list[str]]]:
-    kept = [i for i, other in enumerate(header) if other != name]
+    kept = [i for i, name in enumerate(header) if name in shown]
     return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]
