@@ -174,16 +174,20 @@ def _gain(seed: Seed, variant: str) -> float:
     return learned_bias(seed[variant, SMALL]) - learned_bias(seed[variant, LARGE])
 
 
-def spike(run: Observations) -> float:
-    """Return the largest rise of a training loss above its lowest value before, in units of ln N_Z."""
-    rises = []
-    for part in ("mem", "rsn_train"):
-        loss = curve(run, "loss", part)[1]
-        rises.append(float(np.max(loss - np.minimum.accumulate(loss))))
-    return max(rises) / chance_loss(run)
+def spike(run: Observations) -> Value:
+    """Return the largest rise of a training loss above its lowest value before, in units of ln N_Z.
+
+    A loss that overflowed after the first evaluation has lost all that was learned: at least one unit.
+    """
+    losses = [curve(run, "loss", part)[1] for part in ("mem", "rsn_train")]
+    # fmin and nanmax leave out what overflowed; without any number there is nothing to rise from.
+    rises = [np.nanmax(loss - np.fmin.accumulate(loss)) for loss in losses if np.isfinite(loss).any()]
+    largest = float(max(rises, default=math.nan)) / chance_loss(run)
+    overflowed = any(not np.isfinite(loss[1:]).all() for loss in losses)
+    return Bound(low=float(np.fmax(largest, 1.0))) if overflowed else largest
 
 
-def spike_at(quantile: float) -> Callable[[Seed], float]:
+def spike_at(quantile: float) -> Callable[[Seed], Value]:
     """Return the measure of a seed's greatest spike, over γ, at a quantile of the rates that learned.
 
     NaN where fewer than two learned: a range needs a top and a middle.
@@ -191,17 +195,17 @@ def spike_at(quantile: float) -> Callable[[Seed], float]:
     return lambda seed: _spike(seed, lambda n: round(quantile * (n - 1)))
 
 
-def spike_below_top(seed: Seed) -> float:
+def spike_below_top(seed: Seed) -> Value:
     """Return the same at the second highest of these rates."""
     return _spike(seed, lambda n: n - 2)
 
 
-def _spike(seed: Seed, place: Callable[[int], int]) -> float:
+def _spike(seed: Seed, place: Callable[[int], int]) -> Value:
     learned = learned_variants(seed)
     if len(learned) < 2:
         return math.nan
     chosen = learned[place(len(learned))]
-    return max(spike(run) for (variant, _), run in seed.items() if variant == chosen)
+    return greatest(spike(run) for (variant, _), run in seed.items() if variant == chosen)
 
 
 def loss_lead(run: Observations, slow: str, fast: str) -> float:

@@ -89,7 +89,8 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     )
     caption = (
         "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
-        f"schedule, and how far the loss jumps back up on the way. {_level_text(settings)} {missing_rates(settings)}"
+        "schedule, and how far the loss jumps back up on the way. "
+        f"{_level_text(settings)} {missing_rates(settings)}"
     )
     return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
 
