@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from sim.config.presets import load_preset, merge, with_source
@@ -24,7 +25,7 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
 
     The Emb-MLP at both initial scales that the claims compare, with three seeds for an interval, ``STEPS``
     steps and ten snapshots on the way. A task with noise tokens gets the preset ``cpu``: a Transformer with
-    one seed. Every key can be overridden.
+    one seed, for the preset's epochs. Every key can be overridden.
 
     Parameters
     ----------
@@ -34,8 +35,10 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
     """
     if task.n_noise:
         preset = {key: value for key, value in load_preset(WITH_NOISE).items() if key != "task"}
-        sample = {"data": {"source": "draw", "n_sequences": sample_size(task)}}
-        return merge(preset, with_source(sample, "chosen"))
+        chosen: dict[str, Any] = {"data": {"source": "draw", "n_sequences": sample_size(task)}}
+        if epochs is not None:
+            chosen["training"] = _of_length(preset["training"], epochs)
+        return merge(preset, with_source(chosen, "chosen"))
     data: dict[str, Any] = {"source": "enumerate"}
     size = population_size(task)
     if size > MOST_SEQUENCES:
@@ -51,6 +54,19 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
     }
     chosen = with_source({"data": data, "training": training}, "chosen")
     return {"init_rates": [0.3, 0.8], "seeds": [0, 1, 2], **chosen}
+
+
+def _of_length(training: Mapping[str, Any], epochs: int) -> dict[str, Any]:
+    """Return the keys that spread as many evaluations, snapshots and checkpoints over another length."""
+    before: int = training["epochs"]
+    evaluations = before * training["evaluations_per_epoch"]
+    return {
+        "epochs": epochs,
+        "evaluate_every": max(1, epochs // evaluations),
+        "evaluations_per_epoch": max(1, evaluations // epochs),
+        "snapshot_epochs": sorted({max(1, epochs * e // before) for e in training["snapshot_epochs"]}),
+        "checkpoint_every": max(1, epochs * training["checkpoint_every"] // before),
+    }
 
 
 def sample_size(task: Task) -> int:

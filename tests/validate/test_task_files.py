@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
 from sim.config.task_defaults import STEPS, experiment_for
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
 from theory import InputError, Task
 from validate.cli import main
+from validate.commands.train import Options, configuration_of
 
 TASK = """
 keys = "40..49"
@@ -151,6 +153,32 @@ def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
     assert noisy.model.kind == "transformer"
     assert noisy.data.n_sequences % 200 == 0
     Trainer(noisy.members()[:1]).advance(1)
+
+
+@pytest.mark.parametrize("epochs", [1, 3, 12, 30, 100])
+def test_a_task_with_noise_is_trained_for_the_epochs_that_are_asked_for(epochs: int) -> None:
+    task = Task.paper()
+    training = make_run_config(experiment_for(task, epochs) | {"task": task}).training
+    assert training.epochs == epochs
+    assert max(training.snapshot_epochs) == epochs
+    assert len(training.snapshot_epochs) == min(epochs, 7)
+    evaluations = training.epochs * training.evaluations_per_epoch / training.evaluate_every
+    assert 30 <= evaluations <= 50
+    preset = load_preset("cpu")["training"]
+    if epochs == preset["epochs"]:
+        assert all(
+            getattr(training, key) == value for key, value in preset.items() if key != "snapshot_epochs"
+        )
+        assert list(training.snapshot_epochs) == preset["snapshot_epochs"]
+
+
+def test_the_command_takes_the_epochs_of_a_task_with_noise(tmp_path: Path) -> None:
+    file = tmp_path / "noise.toml"
+    file.write_text(TASK.replace("length = 2", "length = 4"))
+    keys = {"training.epochs": 3}
+    config = configuration_of(Options.model_validate({"config": str(file)}), keys)
+    assert config.training.epochs == 3
+    assert list(config.training.snapshot_epochs) == [1, 2, 3]
 
 
 def _n_sequences(task: Task) -> int:
