@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from command_line import CommandLine, folder_with
 
 from sim import AssociationModel, build_corpus, read_documents
 from sim.runs.files import write_atomically, write_json
@@ -113,8 +114,8 @@ def line(found: dict[str, Any], rate: float) -> str:
 
 def main() -> None:
     """Read the options and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser = CommandLine(__doc__)
+    parser.add_argument("folder", type=folder_with("tinystories_lower.jsonl"))
     for name, default in (("words", 3000), ("length", 16), ("sequences", 48), ("layers", 3), ("steps", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--rate", type=float, default=0.1)

@@ -7,12 +7,12 @@ AdamW moves the tied embedding and the positions at p ≡ u. A minute for one la
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from command_line import CORPORA, CommandLine, folder_with
 from corpus_rungs import BATCH, GAMMA, GPT2_WIDTH, NORM_EPSILON, RATE, WIDTH, Mixture, mean_cosine
 from torch import Tensor
 
@@ -103,5 +103,9 @@ def main(folder: Path, depths: list[int]) -> Iterator[str]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for line in main(Path(sys.argv[1]), [int(depth) for depth in sys.argv[2:]]):
+    parser = CommandLine(__doc__)
+    parser.add_argument("folder", type=folder_with(*CORPORA))
+    parser.add_argument("layers", type=int, nargs="+")
+    options = parser.parse_args()
+    for line in main(options.folder, options.layers):
         print(line, flush=True)

@@ -14,13 +14,13 @@ In a story
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import CORPORA, CommandLine, folder_with
 
 from sim import read_documents
 from sim.data.text import PRONTOQA, require
@@ -87,4 +87,8 @@ def _line(name: str, texts: Sequence[str], tokenizer: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    parser = CommandLine(__doc__)
+    parser.add_argument("folder", type=folder_with(*CORPORA))
+    parser.add_argument("out", type=Path, help="the file to write")
+    options = parser.parse_args()
+    print(main(options.folder, options.out))

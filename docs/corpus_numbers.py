@@ -6,11 +6,11 @@ gpt2_tokenizer.json. It needs the extra ``corpus`` and about a minute.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from command_line import CORPORA, CommandLine, folder_with
 
 from sim import Corpus, build_corpus, read_documents
 from sim.data.text import PRONTOQA
@@ -75,4 +75,6 @@ def _occurring(counts: CorpusCounts) -> IntArray:
 
 
 if __name__ == "__main__":
-    print("\n".join(main(Path(sys.argv[1]))))
+    parser = CommandLine(__doc__)
+    parser.add_argument("folder", type=folder_with(*CORPORA))
+    print("\n".join(main(parser.parse_args().folder)))

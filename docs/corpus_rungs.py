@@ -8,13 +8,13 @@ these alone.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from command_line import CORPORA, CommandLine, checked_names, folder_with
 from scipy.sparse.linalg import LinearOperator
 
 from sim import Corpus, build_corpus, read_documents
@@ -183,5 +183,9 @@ def main(folder: Path, parts: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in main(Path(sys.argv[1]), sys.argv[2:]):
+    parser = CommandLine(__doc__)
+    parser.add_argument("folder", type=folder_with(*CORPORA))
+    parser.add_argument("part", nargs="*", help=", ".join(PARTS))
+    options = parser.parse_args()
+    for line in main(options.folder, checked_names(parser, "part", options.part, list(PARTS))):
         print(line, flush=True)

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from command_line import without_arguments
 
 from theory import EmbMLPParameters, escape_dose, escape_threshold
 
@@ -38,6 +39,7 @@ def table() -> dict[str, list[list[float]]]:
 
 
 if __name__ == "__main__":
+    without_arguments(__doc__)
     data = {"d_m": D_M, "d_f": D_F, "rates": RATES, "doses": table()}
     made = "// Made by docs/explorer_doses.py: the dose of each draw, by vocabulary size and γ.\n"
     FILE.write_text(f"{made}(globalThis.anchorflowExplorer ??= {{}}).doses = {json.dumps(data)};\n")

@@ -15,6 +15,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from command_line import without_arguments
+
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "equations.md"
 PACKAGED = DOCS.parent / "validate" / "report" / "equations.json"
@@ -96,5 +98,6 @@ def _line(row: dict[str, Any], recorded: Recorded) -> str:
 
 
 if __name__ == "__main__":
+    without_arguments(__doc__)
     PAGE.write_text(page())
     PACKAGED.write_text(packaged())

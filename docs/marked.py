@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from command_line import CommandLine
+
 
 def folder_of(description: str | None, default: Path, arguments: list[str] | None = None) -> Path:
     """Return the folder of kept runs that the command line names; refuse one that holds none."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = CommandLine(description)
     parser.add_argument("kept", nargs="?", type=Path, default=default, help="the folder of kept runs")
     folder: Path = parser.parse_args(arguments).kept
     if not any(folder.glob("*/*.safetensors")):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from command_line import has_flag
 from marked import replaced
 from phases_runs import DOCS, FOLDER
 
@@ -130,7 +130,7 @@ def _duration(seconds: float) -> str:
 
 def main() -> None:
     """Measure unless the page alone is wanted, and renew the page."""
-    if "--page" not in sys.argv[1:]:
+    if not has_flag(__doc__, "--page", "renew the page alone"):
         write_atomically(RATES, json.dumps(measure(), indent=1) + "\n")
     data = json.loads(Path(RATES).read_text())
     write_atomically(PAGE, replaced(PAGE.read_text(), "phases", table(data)))

@@ -7,10 +7,11 @@ docs/results/emb_mlp_full.json, and the page is made from those alone.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from command_line import CommandLine, folder_with
 
 from theory import off_diagonal
 from validate import Estimate, Observations, Setting, compare_runs, group_runs, measures, over_seeds
@@ -230,4 +231,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = CommandLine(__doc__)
+    parser.add_argument("runs", type=folder_with())
+    main(parser.parse_args().runs)

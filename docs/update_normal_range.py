@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from command_line import without_arguments
+
 import theory
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -77,4 +79,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    without_arguments(__doc__)
     main()

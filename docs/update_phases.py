@@ -7,12 +7,12 @@ missing there stays as it is kept. docs/phases_conditions.py has the conditions.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from command_line import CommandLine, folder_with
 from marked import markdown_table
 from phases_conditions import (
     AXES,
@@ -222,8 +222,11 @@ def draw(kept: Kept, norm: str | None) -> None:
 
 def main() -> None:
     """Keep what finished sweeps hold, if they are named; write the page and its figures."""
-    for name in SWEEPS if len(sys.argv) > 1 else ():
-        if (folder := Path(sys.argv[1]) / name).is_dir():
+    parser = CommandLine(__doc__)
+    parser.add_argument("runs", nargs="?", type=folder_with())
+    runs: Path | None = parser.parse_args().runs
+    for name in () if runs is None else SWEEPS:
+        if (folder := runs / name).is_dir():
             write_atomically(kept_file(name), text_of(gather(name, folder)))
     kept = [read(name) for name in SWEEPS if kept_file(name).exists()]
     for each in kept:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
+from command_line import CommandLine, folder_with
 from marked import replaced
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,4 +67,6 @@ def main(demo: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = CommandLine(__doc__)
+    parser.add_argument("demo", type=folder_with("report.json"))
+    main(parser.parse_args().demo)

@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 import torch
-from printing import end_with_reader
+from printing import CommandLine, end_with_reader
 
 from sim.config.run import make_run_config
 from sim.seeds import numpy_stream
@@ -123,7 +123,7 @@ def candidates(s: Setting, short: bool) -> dict[str, dict[str, object]]:
 
 def ladder(arguments: list[str]) -> None:
     """Displacement of the anchors: every rung against training, with the ceiling that noise sets."""
-    parser = argparse.ArgumentParser()
+    parser = CommandLine(__doc__)
     parser.add_argument("gamma", type=float)
     parser.add_argument("batch")
     parser.add_argument("steps", type=int, nargs="+")
@@ -176,7 +176,7 @@ def ladder(arguments: list[str]) -> None:
 
 def full(arguments: list[str]) -> None:
     """Every rung as a flow against AdamW's exact steps on the full batch, which are training itself."""
-    parser = argparse.ArgumentParser()
+    parser = CommandLine(__doc__)
     parser.add_argument("gamma", type=float)
     parser.add_argument("steps", type=int, nargs="+")
     parser.add_argument("--d_m", type=int, default=64)
@@ -222,7 +222,7 @@ EXAMPLES = {"ladder": ["0.8", "100", "30", "--small"], "full": ["0.8", "30", "--
 def main() -> None:
     end_with_reader()
     torch.set_num_threads(1)
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = CommandLine(__doc__)
     parser.add_argument("section", choices=SECTIONS, nargs="?", default="ladder")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()

@@ -163,7 +163,7 @@ def correlations(kept: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def main() -> None:
-    kept = observations(KEPT, TASKS, observe)
+    kept = observations(KEPT, TASKS, observe, __doc__)
     for name, row in kept.items():
         values = ", ".join(f"{value:.2f}" for value in row["bias"])
         print(f"{name:36}bias {values:14}explained ratio {row['scalars']['explained ratio']:6.2f}")

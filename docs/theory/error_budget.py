@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
+from printing import has_flag
 
 from theory import Horizon, Solver, Task, count_population, draw_tables, validity_horizon
 from validate.figures import ErrorBudget, new_axes, save
@@ -68,6 +68,6 @@ def draw(rows: list[Horizon]) -> None:
 
 
 if __name__ == "__main__":
-    if "--draw" not in sys.argv:
+    if not has_flag(__doc__, "--draw", "draw from the kept rows"):
         keep(compute())
     draw(kept())

@@ -216,4 +216,4 @@ def horizon() -> None:
 SECTIONS = {f.__name__: f for f in (orders, spectrum, steps, small, descent, integrators, horizon)}
 
 if __name__ == "__main__":
-    print_sections(SECTIONS, headings=True)
+    print_sections(SECTIONS, __doc__, headings=True)

@@ -144,7 +144,7 @@ def observed(run: Run, population: CountPopulation) -> dict[str, float]:
 
 
 def main() -> None:
-    kept = observations(KEPT, TASKS, network)
+    kept = observations(KEPT, TASKS, network, __doc__)
     for name, one in TASKS.items():
         population = count_population(one)
         mode = one_mode_answers(population)

@@ -76,4 +76,4 @@ def _mean(rows: FloatArray) -> float:
 SECTIONS = {"regimes": regimes, "course": course}
 
 if __name__ == "__main__":
-    print_sections(SECTIONS)
+    print_sections(SECTIONS, __doc__)

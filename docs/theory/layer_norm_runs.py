@@ -18,10 +18,9 @@ Fixed before any comparison:
 from __future__ import annotations
 
 import itertools
-import sys
 
 import numpy as np
-from printing import end_with_reader
+from printing import CommandLine, end_with_reader
 
 import theory as th
 from sim.config.model import TransformerConfig
@@ -144,4 +143,6 @@ def _line(
 
 if __name__ == "__main__":
     end_with_reader()
-    one_rate() if sys.argv[1:] == ["one-rate"] else main()
+    line = CommandLine(__doc__)
+    line.add_argument("part", nargs="?", choices=["one-rate"])
+    one_rate() if line.parse_args().part else main()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from learning_times_figures import draw_curves, draw_times
 from learning_times_runs import MEAN, SCATTERED, STUDIES, courses, settings, times_by_seed, title
+from printing import CommandLine
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
@@ -210,8 +211,12 @@ def predicted_loss(setting: Setting, predictions: list[Kept], name: str) -> floa
 
 
 if __name__ == "__main__":
-    studies, file = ((LONG,), LONG_PREDICTIONS) if "--long" in sys.argv else (STUDIES[::-1], PREDICTIONS)
-    if "--predict" in sys.argv:
+    line = CommandLine(__doc__)
+    line.add_argument("--long", action="store_true", help="of the runs of 1000 epochs")
+    line.add_argument("--predict", action="store_true", help="predict first")
+    options = line.parse_args()
+    studies, file = ((LONG,), LONG_PREDICTIONS) if options.long else (STUDIES[::-1], PREDICTIONS)
+    if options.predict:
         predict([s for study in studies for s in settings(study)], file)
     if file is LONG_PREDICTIONS:
         print_times(load_predictions(file), studies)

@@ -9,30 +9,38 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+# The folder above has what these scripts share with the others in docs/.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from command_line import CommandLine as CommandLine
+from command_line import has_flag as has_flag
+from command_line import names_among as names_among
+from command_line import without_arguments as without_arguments
+
 
 def end_with_reader() -> None:
     """Let a reader that goes away, as head does, end the script without a traceback."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
-def print_sections(sections: Mapping[str, Callable[[], None]], *, headings: bool = False) -> None:
+def print_sections(
+    sections: Mapping[str, Callable[[], None]], docstring: str | None, *, headings: bool = False
+) -> None:
     """Run the sections that the command line names, or all of them; an unknown name ends the script.
 
     With ``headings`` the name and docstring of each come first.
     """
     end_with_reader()
-    unknown = [name for name in sys.argv[1:] if name not in sections]
-    if unknown:
-        sys.exit(f"unknown section {unknown[0]!r}; choose from {', '.join(sections)}")
-    for name in sys.argv[1:] or sections:
+    for name in names_among(docstring, "section", list(sections)):
         if headings:
             print(f"== {name}: {sections[name].__doc__}")
         sections[name]()
 
 
-def observations(file: Path, names: Iterable[str], observe: Callable[[str], Any]) -> dict[str, Any]:
+def observations(
+    file: Path, names: Iterable[str], observe: Callable[[str], Any], docstring: str | None
+) -> dict[str, Any]:
     """Return what is kept in a file; with ``--train`` on the command line, observe it anew and keep that."""
-    if "--train" in sys.argv:
+    if has_flag(docstring, "--train", "observe anew, and keep that"):
         found = {}
         for name in names:
             found[name] = observe(name)

@@ -6,10 +6,8 @@ committed before any task but the first had been run.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from printing import end_with_reader
+from printing import end_with_reader, names_among
 
 from theory import (
     EmbMLPParameters,
@@ -99,5 +97,5 @@ def report(name: str) -> None:
 
 if __name__ == "__main__":
     end_with_reader()
-    for chosen in sys.argv[1:] or list(TASKS):
+    for chosen in names_among(__doc__, "task", list(TASKS)):
         report(chosen)

@@ -271,4 +271,4 @@ def cliff() -> None:
 SECTIONS = {"lemma1": lemma1, "flow": flow, "theorem1": theorem1, "value": value, "cliff": cliff}
 
 if __name__ == "__main__":
-    print_sections(SECTIONS)
+    print_sections(SECTIONS, __doc__)

@@ -235,4 +235,4 @@ SECTIONS = {"exponents": exponents, "onset": onset, "adam": adam, "kept": kept_r
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print_sections(SECTIONS)
+    print_sections(SECTIONS, __doc__)

@@ -8,13 +8,13 @@ python docs/theory/weight_scatter_numbers.py new           the same at settings 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from printing import CommandLine
 from torch.nn.functional import cross_entropy
 
 from theory import (
@@ -222,4 +222,6 @@ if __name__ == "__main__":
         "times": times,
         "new": lambda: times(NEW),
     }
-    tables[sys.argv[1]]()
+    line = CommandLine(__doc__)
+    line.add_argument("table", choices=tables)
+    tables[line.parse_args().table]()

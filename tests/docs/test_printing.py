@@ -28,16 +28,19 @@ def test_the_sections_that_are_named_run_or_all(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["script", *asked])
     said: list[str] = []
-    PRINTING.print_sections(sections(said))
+    PRINTING.print_sections(sections(said), "")
     assert said == run
 
 
-def test_an_unknown_section_ends_the_script_before_any_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_section_ends_the_script_before_any_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.argv", ["script", "one", "three"])
     said: list[str] = []
-    with pytest.raises(SystemExit, match="unknown section 'three'; choose from one, two"):
-        PRINTING.print_sections(sections(said))
+    with pytest.raises(SystemExit, match="2"):
+        PRINTING.print_sections(sections(said), "")
     assert said == []
+    assert "unknown section 'three': choose from one, two; see --help" in capsys.readouterr().err
 
 
 def test_observations_are_read_until_they_are_asked_for_anew(
@@ -46,8 +49,7 @@ def test_observations_are_read_until_they_are_asked_for_anew(
     file = tmp_path / "kept.json"
     file.write_text('{"a": 1}')
     monkeypatch.setattr("sys.argv", ["script"])
-    assert PRINTING.observations(file, ["a"], len) == {"a": 1}
+    assert PRINTING.observations(file, ["a"], len, "") == {"a": 1}
     monkeypatch.setattr("sys.argv", ["script", "--train"])
-    assert (
-        PRINTING.observations(file, ["ab", "abc"], len) == {"ab": 2, "abc": 3} == json.loads(file.read_text())
-    )
+    found = PRINTING.observations(file, ["ab", "abc"], len, "")
+    assert found == {"ab": 2, "abc": 3} == json.loads(file.read_text())
