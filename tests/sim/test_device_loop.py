@@ -10,33 +10,12 @@ import pytest
 import torch
 
 from sim import RunConfig, Trainer, train
-from sim.training.device_steps import DeviceLoop
 from sim.training.together import groups_of_members
+from tests.sim.on_device import EXACT, compare, gpu, on_device
 from theory import InputError
 
 Make = Callable[..., RunConfig]
-EXACT = 2.0**-8
-"""A learning rate that float32 holds exactly, as the device's schedule does."""
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "norm": "pre", "biases": True}
-gpu = pytest.param(
-    "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch can use")
-)
-
-
-def _on_device(config: RunConfig, device: str) -> Trainer:
-    trainer = Trainer(config.members(), device)
-    if device == "cpu":  # Where it is not taken by itself.
-        trainer._loop = DeviceLoop(trainer)
-        trainer._loop.begin_epoch()
-    return trainer
-
-
-def _compare(trainer: Trainer, other: Trainer, tolerance: float) -> None:
-    assert (trainer.epoch, trainer.position) == (other.epoch, other.position)
-    assert trainer.optimizer.step == other.optimizer.step
-    assert trainer.sum_learning_rate == pytest.approx(other.sum_learning_rate, rel=1e-12)
-    for name, weight in trainer.parameters.items():
-        torch.testing.assert_close(other.parameters[name].cpu(), weight, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
@@ -55,37 +34,37 @@ def _compare(trainer: Trainer, other: Trainer, tolerance: float) -> None:
 def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str, small: Make) -> None:
     """Same arithmetic in float64; only a GPU's products may add in another order."""
     config = small(**({"dtype": "float64", "learning_rate": EXACT} | options))
-    host, own = Trainer(config.members()), _on_device(config, device)
+    host, own = Trainer(config.members()), on_device(config.members(), device)
     for _ in range(3):
         assert host.run_epoch()
         assert own.run_epoch()
-    _compare(host, own, 1e-11 if device == "cpu" else 1e-7)
+    compare(host, own, 1e-11 if device == "cpu" else 1e-7)
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
 def test_the_schedule_lives_on_the_device(device: str, small: Make) -> None:
     """In float32: rates agree to 6e-8, and so do some dozens of steps of 5e-2 at most to 1e-6."""
     config = small(dtype="float64", schedule="warmup-cosine", warmup_epochs=1, warmup_factor=5.0)
-    host, own = Trainer(config.members()), _on_device(config, device)
+    host, own = Trainer(config.members()), on_device(config.members(), device)
     for trainer in (host, own):
         while trainer.epoch < 4:
             trainer.run_epoch()
-    _compare(host, own, 1e-5)
+    compare(host, own, 1e-5)
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
 @pytest.mark.parametrize("position", [1, 5, 8])
 def test_a_block_can_be_left_and_taken_up(position: int, device: str, small: Make) -> None:
     config = small(dtype="float64", learning_rate=EXACT, seeds=[0, 1])
-    whole, cut = _on_device(config, device), _on_device(config, device)
+    whole, cut = on_device(config.members(), device), on_device(config.members(), device)
     whole.run_epoch()
     whole.run_epoch()
     cut.run_epoch()
     assert cut.advance(position)
-    again = _on_device(config, device)
+    again = on_device(config.members(), device)
     again.restore([cut.checkpoint(m) for m in range(2)])
     again.run_epoch()
-    _compare(_moved(whole), _moved(again), 0.0)
+    compare(_moved(whole), _moved(again), 0.0)
 
 
 def _moved(trainer: Trainer) -> Trainer:
@@ -96,7 +75,7 @@ def _moved(trainer: Trainer) -> Trainer:
 @pytest.mark.parametrize("device", ["cpu", gpu])
 def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str, small: Make) -> None:
     config = small(dtype="float64", learning_rate=EXACT, seeds=[0, 1, 2])
-    own, healthy = _on_device(config, device), Trainer(config.members())
+    own, healthy = on_device(config.members(), device), Trainer(config.members())
     own.advance(2)
     with torch.no_grad():
         own.parameters["W1"][1, 0, 0] = float("nan")

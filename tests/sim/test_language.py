@@ -23,6 +23,7 @@ from sim import (
 from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
 from sim.training.size import check_size
+from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
 from theory import InputError
 
@@ -50,6 +51,18 @@ def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
         return make_run_config(config).members()[0]
 
     return make
+
+
+@pytest.mark.parametrize("device", ["cpu", gpu])
+@pytest.mark.parametrize("training", [{}, {"batch_size": "full"}], ids=["batches", "full"])
+def test_the_device_takes_the_hosts_steps(training: dict[str, Any], device: str, language: Make) -> None:
+    """A language model's, as those of the other kinds in test_device_loop.py."""
+    member = language({"dtype": "float64", "learning_rate": EXACT} | training)
+    host, own = Trainer([member]), on_device([member], device)
+    for _ in range(2):
+        assert host.run_epoch()
+        assert own.run_epoch()
+    compare(host, own, 1e-11 if device == "cpu" else 1e-7)
 
 
 def _dataset(member: MemberConfig) -> TextDataset:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import Run, prontoqa_questions, toy_facts
+from sim import Run, RunConfig, prontoqa_questions, toy_facts, train
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations, several_language
 from validate.claims.language import judge_language
@@ -67,6 +67,21 @@ def test_a_run_is_resumed_and_not_replaced(texts: Path, capsys: pytest.CaptureFi
     assert "already exists" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert Path("runs/gamma0.5_seed0/metrics.jsonl").read_bytes() == before
+
+
+def test_the_device_that_is_asked_for_trains(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def trained(config: RunConfig, out: Path, *, device: str, **_: object) -> list[Run]:
+        asked.append(device)
+        return train(config, out)
+
+    monkeypatch.setattr("validate.training.train_with_progress", trained)
+    command = ["corpus", "train", "toy.txt", "--documents", "line", "--context", "16", *SMALL, *SHORT]
+    command += ["--init-rates", "0.5", "--seeds", "0"]
+    assert main([*command, "--out", "one", "--device", "cuda"]) == 0
+    assert main([*command, "--out", "two"]) == 0
+    assert asked == ["cuda", "cpu"]
 
 
 def scattered(runs: list[Observations]) -> list[Observations]:
@@ -187,6 +202,10 @@ def test_the_demo_runs_from_an_empty_folder(
         (["demo", "missing.txt"], "no such file"),
         (["compare", "missing"], "no such folder"),
         (["compare"], "needs RUN"),
+        (
+            ["train", "toy.txt", "--device", "mps"],
+            "device = 'mps': cannot be used (no such device); use cpu or cuda",
+        ),
         (["lean"], "unknown action; choose one of"),
         ([], "needs an action"),
     ],

@@ -52,6 +52,8 @@ class Options(TrainingOptions):
     preset: str = Field("language-demo", description=f"Start from: {', '.join(PRESETS)}.")
     out: Path = Path("runs/corpus")
     """The folder that receives one run folder for each γ and seed."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where all members train together."""
 
 
 def configuration_keys() -> list[Option]:
@@ -74,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     config = configuration_of(task_of(options), options.preset, nested(keys))
     from validate.training import train_with_progress
 
-    runs = train_with_progress(config, options.out, **options.execution())
+    runs = train_with_progress(config, options.out, device=options.device, **options.execution())
     print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0
 
