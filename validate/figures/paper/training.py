@@ -100,7 +100,9 @@ def attention_settings(observations: Sequence[Observations], figure: str) -> lis
     return required(of_kind(observations, *ATTENTION), observations, figure, "Transformers")
 
 
-def _curves(title: str, settings: Sequence[Setting], measure: str, **look: bool) -> PanelRow:
+def _curves(
+    title: str, settings: Sequence[Setting], measure: str, *, log: bool = False, each_seed: bool = False
+) -> PanelRow:
     one_each = len({s.init_rate for s in settings}) == len(settings)
     panels = [
         AccuracyCurves.from_runs(
@@ -108,7 +110,8 @@ def _curves(title: str, settings: Sequence[Setting], measure: str, **look: bool)
             measure,
             levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
             title=f"γ = {s.init_rate:g}" if one_each else s.label,
-            **look,
+            log=log,
+            each_seed=each_seed,
         )
         for s in settings
     ]
