@@ -77,7 +77,7 @@ def test_a_rate_whose_loss_overflowed_stays_and_is_the_greatest(top: list[Any]) 
 
 def test_the_condition_on_spikes_is_met_by_the_bound() -> None:
     (condition,) = (
-        c for c in variations._every_rate("rates") if "highest rate" in c.what and c.role == "claim"
+        c for c in variations._every_rate("group-rates") if "highest rate" in c.what and c.role == "claim"
     )
     (found,) = each_seed(spike_at(1.0))({cell: [each] for cell, each in rates(ENDED).items()})
     assert all(condition.met(end) for end in ends(found))

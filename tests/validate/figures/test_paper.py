@@ -317,7 +317,7 @@ def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
     runs = several(learning_rate=1e-4) + several(gammas=(0.3,), learning_rate=1e-3)
     sheet = draw_figure(17, runs)
     titles = [[ax.get_title() for ax in row] for row in sheet.axes_[:2]]
-    assert titles == [["peak learning rate 0.0001", "peak learning rate 0.001"]] * 2
+    assert titles == [["rate 0.0001", "rate 0.001"]] * 2
     texts = [[t.get_text() for t in ax.texts] for ax in sheet.axes_[1]]
     assert texts == [[], ["no finished run"]]
     with pytest.raises(InputError, match="differ in more than γ and learning rate"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
@@ -57,6 +58,8 @@ class LossSpikes(BasePanel):
                 ax, rates, rises, marker=marker, markersize=4, color=colour, label=name
             )
         ax.set(title=self.title, xlabel="peak learning rate", ylabel="largest rise (nats)", xscale="log")
+        ax.xaxis.set_minor_formatter(NullFormatter())  # Within one decade its labels would overlap.
+        ax.margins(y=0.08)
 
 
 def learning_rate(setting: Setting) -> float:

@@ -145,7 +145,8 @@ def _level_text(settings: Sequence[Setting]) -> str:
 
 
 def _at_rate(setting: Setting | None, rate: float) -> Panel:
-    title = f"peak learning rate {rate:g}"
+    title = f"rate {rate:g}"
     if setting is None:
         return NoRuns(title)
-    return AccuracyCurves.from_runs(setting, "loss", levels=unlearned_levels(setting.task), title=title)
+    levels = unlearned_levels(setting.task)
+    return AccuracyCurves.from_runs(setting, "loss", levels=levels, title=title, log=True, each_seed=True)
