@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from marked import counted, folder_of, markdown_table, replaced
 from search_text import SEARCH, SMALL_SEARCHES, search_text, sizes_text
+from search_together import together_text
 
 from sim.config.model import TransformerConfig
 from theory import InputError
@@ -29,7 +30,7 @@ from validate.stats import SHARE
 from validate.times import DATA_SETS, is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
-MAP, PICTURE, SIZES = "map", "fig 3a", "sizes"
+MAP, PICTURE, SIZES, TOGETHER = "map", "fig 3a", "sizes", "together"
 STUDIES = ("learning-rates", "norms", "no-norm", "no-norm-all", "transformer", "long")
 LEARNED, UNLEARNED = 0.5, 0.1
 """An accuracy that counts as learned, and one that counts as not: half of all, and a tenth."""
@@ -227,6 +228,7 @@ def main() -> None:
         PICTURE: picture_text(looked(folder)),
         SEARCH: search_text(SEARCH, folder),
         **{name: search_text(name, folder) for name in SMALL_SEARCHES},
+        TOGETHER: together_text(folder),
         SIZES: sizes_text(folder),
     }
     page = PAGE.read_text()

@@ -14,6 +14,8 @@ from validate.observe.store import KEPT, kept_file, write_kept
 from validate.studies import load_study
 
 module: Any = load_script("update_settings_map")
+search_together: Any = load_script("search_together")
+README = Path(__file__).parent.parent / "README.md"
 STEPS = list(range(11))
 
 
@@ -85,7 +87,7 @@ def test_seeds_that_disagree_leave_it_open_and_show_their_range(tmp_path: Path) 
 
 def test_the_page_is_renewed_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "settings_map.md"
-    names = (module.MAP, module.PICTURE, module.SEARCH, *module.SMALL_SEARCHES, module.SIZES)
+    names = (module.MAP, module.PICTURE, module.SEARCH, *module.SMALL_SEARCHES, module.TOGETHER, module.SIZES)
     page.write_text("".join(f"a\n<!-- {n}: begin -->\nstale\n<!-- {n}: end -->\nz\n" for n in names))
     keep(tmp_path, "long", run(*APART), variant="pre-1e-4")
     keep(tmp_path, "search", run(*APART), variant="post-relu-group-5e-5-wd0.01")
@@ -141,7 +143,9 @@ def test_the_page_says_what_the_kept_runs_show() -> None:
     assert module.replaced(page, module.SEARCH, module.search_text()) == page
     for name in module.SMALL_SEARCHES:
         assert module.replaced(page, name, module.search_text(name)) == page
+    assert module.replaced(page, module.TOGETHER, module.together_text()) == page
     assert module.replaced(page, module.SIZES, module.sizes_text()) == page
+    assert search_together.summary() in " ".join(README.read_text().split())
 
 
 def test_the_small_search_has_the_settings_of_the_full_one_with_four_times_the_rate() -> None:
@@ -185,3 +189,17 @@ def test_a_folder_without_kept_runs_changes_no_page(
         with pytest.raises(SystemExit):
             marked.folder_of("", KEPT, arguments)
     assert "holds no kept runs: nothing was written" in capsys.readouterr().err
+
+
+def test_runs_of_one_setting_are_counted_once_and_lengths_are_told_apart(tmp_path: Path) -> None:
+    """One late in both lengths, one in the long run alone, one in time, one open; held-out sums never learned in the last three."""
+    short = {"post-relu": APART, "post-gelu": (NEVER, ramp(9.9), NEVER), "none-relu": TOGETHER}
+    long = {"post-relu": APART, "post-gelu": APART, "pre-relu": (NEVER, ramp(9.9), NEVER)}
+    for study, each in (("search-small-whole", short), ("search-small-long", long)):
+        for name, accuracies in each.items():
+            keep(tmp_path, study, run(*accuracies), variant=f"{name}-constant-2e-4-wd0.01")
+    keep(tmp_path, "search-small", run(*TOGETHER), variant="none-gelu-constant-8e-4-wd1")
+    told = search_together.together_text(tmp_path)
+    assert "| 0.0002 | 4 | 2 | 1 | 1 | 1 | 3 |\n| all | 4 | 2 | 1 | 1 | 1 | 3 |" in told
+    assert told.endswith("Open: `pre-relu-constant-2e-4-wd0.01`.")
+    assert search_together.summary(tmp_path).startswith("at 2 of 4 settings memory is")
