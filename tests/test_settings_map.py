@@ -192,7 +192,10 @@ def test_a_folder_without_kept_runs_changes_no_page(
 
 
 def test_runs_of_one_setting_are_counted_once_and_lengths_are_told_apart(tmp_path: Path) -> None:
-    """One late in both lengths, one in the long run alone, one in time, one open; held-out sums never learned in the last three."""
+    """One late in both lengths, one in the long run alone, one in time, one open.
+
+    The last three never learn held-out sums.
+    """
     short = {"post-relu": APART, "post-gelu": (NEVER, ramp(9.9), NEVER), "none-relu": TOGETHER}
     long = {"post-relu": APART, "post-gelu": APART, "pre-relu": (NEVER, ramp(9.9), NEVER)}
     for study, each in (("search-small-whole", short), ("search-small-long", long)):
