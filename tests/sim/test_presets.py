@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sim.config.presets import load_preset, merge, preset_names
+from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import make_run_config, sources
 from sim.training.schedule import learning_rate
 from theory import InputError
@@ -84,3 +84,11 @@ def test_a_model_of_another_kind_replaces_the_one_below() -> None:
 
 def test_a_named_task_is_replaced_by_a_table() -> None:
     assert merge({"task": "paper"}, {"task": {"length": 3}}) == {"task": {"length": 3}}
+
+
+def test_a_users_task_replaces_the_presets_as_a_whole() -> None:
+    preset = {"task": {"length": 5, "held_out": [[1, 2]]}, "model": {"d_m": 8, "d_f": 4}}
+    own = {"task": {"length": 3}, "model": {"d_m": 6}}
+    assert over_preset(preset, own) == {"task": {"length": 3}, "model": {"d_m": 6, "d_f": 4}}
+    assert over_preset(preset, {"model": {"d_m": 6}})["task"] == preset["task"]
+    assert merge(preset, own)["task"] == {"length": 3, "held_out": [[1, 2]]}

@@ -16,6 +16,7 @@ from sim.training.trainer import Trainer
 from theory import InputError, Task
 from validate.cli import main
 from validate.commands.train import Options, configuration_of
+from validate.studies import load_study
 
 TASK = """
 keys = "40..49"
@@ -24,6 +25,17 @@ length = 2
 vocab_size = 80
 reasoning_anchors = "11..14"
 memory_anchors = "1..3"
+"""
+TASK_OF_MAPPINGS = """
+keys = "40..49"
+n_anchors = 1
+length = 2
+vocab_size = 80
+
+[[mappings]]
+name = "memory"
+anchors = "1..3"
+rule = "lookup"
 """
 SHORT = ["--workers", "1", "--training.epochs", "1", "--json"]
 
@@ -179,6 +191,43 @@ def test_the_command_takes_the_epochs_of_a_task_with_noise(tmp_path: Path) -> No
     config = configuration_of(Options.model_validate({"config": str(file)}), keys)
     assert config.training.epochs == 3
     assert list(config.training.snapshot_epochs) == [1, 2, 3]
+
+
+OWN = """
+[task]
+keys = "21..45"
+reasoning_anchors = "11..16"
+memory_anchors = "1..4"
+n_anchors = 2
+length = 4
+vocab_size = 90
+"""
+"""A configuration whose task leaves out the held-out pairs: they are not those of a preset's own task."""
+
+
+def test_a_task_replaces_that_of_a_preset(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for text in OWN, OWN.partition("[task]")[2], TASK_OF_MAPPINGS:
+        file.write_text(text)
+        config = configuration_of(Options(config=str(file), preset="group-quarter"), {})
+        assert config.build_task() == as_task(str(file))
+        assert not any(mapping.held_out for mapping in config.build_task().mappings)
+        assert config.model == make_run_config(load_preset("group-quarter")).model
+
+
+def test_the_task_of_a_study_replaces_that_of_its_preset_and_variants_merge(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    head, variant = (
+        'purpose = "A test."\npreset = "group-quarter"\n',
+        "[variants.wide]\ntask.vocab_size = 300\n",
+    )
+    file.write_text(head + OWN + variant)
+    task = load_study(file).configs["wide"].build_task()
+    assert (task.length, task.vocab_size, task.reasoning_anchors) == (4, 300, tuple(range(11, 17)))
+    assert not any(mapping.held_out for mapping in task.mappings)
+    file.write_text(head + variant)
+    task = load_study(file).configs["wide"].build_task()
+    assert (task.length, task.vocab_size, task.reasoning_anchors) == (5, 300, tuple(range(11, 21)))
 
 
 def _n_sequences(task: Task) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from sim.config.model import KINDS, kind_of
-from sim.config.presets import load_preset, merge, preset_names
+from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
@@ -132,7 +132,7 @@ def _described(options: Options, epochs: int | None) -> dict[str, Any]:
     if options.task is not None:
         described = described | {"task": options.task}
     if options.preset is not None:
-        return merge(load_preset(options.preset), described)
+        return over_preset(load_preset(options.preset), described)
     if described.keys() == {"task"}:
         described["task"] = dict(task_table(described["task"]))
         length = epochs if epochs and epochs > 0 else None

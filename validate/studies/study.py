@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim.config.presets import load_preset, merge, with_source
+from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
 from theory.checked import checked
@@ -116,7 +116,7 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     purpose = _purpose(name, data)
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
     own = with_source(own, origin) if origin else own
-    base = merge(load_preset(data["preset"]) if "preset" in data else {}, own)
+    base = over_preset(load_preset(data["preset"]) if "preset" in data else {}, own)
     variants = variants_of(data, base)
     if origin:
         variants = {point: with_source(over, origin) for point, over in variants.items()}

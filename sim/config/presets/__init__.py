@@ -67,6 +67,14 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged | {"sources": tags} if tags else merged
 
 
+def over_preset(preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a preset with the keys of a file over it: as ``merge``, but the file's task replaces its own.
+
+    A task is one thing: keys that it leaves out have their defaults, not those of another task.
+    """
+    return merge({key: value for key, value in preset.items() if key != "task" or "task" not in own}, own)
+
+
 def with_source(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Return the keys of a configuration with a source for each setting that has none yet."""
     tables = {name: data[name] for name in SECTIONS if isinstance(data.get(name), Mapping)}
