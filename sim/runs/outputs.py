@@ -25,6 +25,8 @@ class OutputFolder:
     def check(self, names: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
         """Refuse, before any work, a folder that cannot be written, or holds files of others to be replaced.
 
+        A run folder, and whatever is in one, is refused: training deletes it with all in it if asked to.
+
         Parameters
         ----------
         names : iterable of str
@@ -37,12 +39,25 @@ class OutputFolder:
         InputError
         """
         with writing(self.path):
+            self._check_no_run()
             _try_to_write(self.path)
             manifest = Manifest(self.path)
             manifest.check(names)
             inside = [self.path / name for name in folders]
             files = [file for folder in inside if folder.is_dir() for file in entries(folder)]
             manifest.check(file.relative_to(self.path).as_posix() for file in files)
+
+    def check_holds_no_runs(self) -> None:
+        """Refuse a folder with run folders in it: what is written about runs stays apart from them.
+
+        Raises
+        ------
+        InputError
+        """
+        with writing(self.path):
+            run = next(filter(_is_run, (file.parent for file in self.path.glob("*/config.json"))), None)
+        if run is not None:
+            raise self._refused(f"holds runs, such as {run.name}")
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that was written before and not changed since.
@@ -53,9 +68,18 @@ class OutputFolder:
             If something else has that name, or it cannot be written.
         """
         with writing(self.path):
+            self._check_no_run()
             self.path.mkdir(parents=True, exist_ok=True)
             Manifest(self.path).write(name, content)
         return self.path / name
+
+    def _check_no_run(self) -> None:
+        if (run := _run_around(self.path)) is not None:
+            where = "is" if run == Path(os.path.realpath(self.path)) else "is in"
+            raise self._refused(f"{where} the folder of a run, {run}")
+
+    def _refused(self, problem: str) -> InputError:
+        return InputError("out", str(self.path), problem, "choose another folder")
 
 
 @dataclass(frozen=True)
@@ -123,8 +147,7 @@ class OutputFile:
             # What is a link by now leads back to itself.
             number = errno.EISDIR if target.is_dir() else errno.ELOOP
             raise OSError(number, os.strerror(number))
-        run = next(filter(_is_run, target.parents), None)
-        if run is not None:
+        if (run := _run_around(target.parent)) is not None:
             raise self._refused(f"is in the folder of a run, {run}", "choose another place")
         # An empty file, as mktemp makes one, has nothing to lose.
         if target.exists() and target.stat().st_size > 0 and not self.is_own(target):
@@ -133,6 +156,12 @@ class OutputFile:
 
     def _refused(self, problem: str, remedy: str) -> InputError:
         return InputError(self.argument, str(self.path), problem, remedy)
+
+
+def _run_around(folder: Path) -> Path | None:
+    """Return the run folder that a folder is, or is in; None where there is none."""
+    real = Path(os.path.realpath(folder))
+    return next(filter(_is_run, (real, *real.parents)), None)
 
 
 def _is_run(folder: Path) -> bool:

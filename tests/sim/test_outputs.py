@@ -98,6 +98,46 @@ def test_a_users_file_is_refused_before_the_work(
     assert (tmp_path / name).read_text() == "years of work"
 
 
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """What is known as a run, in a folder of runs."""
+    folder = tmp_path / "mine" / "gamma0.8_seed0"
+    (folder / "snapshots").mkdir(parents=True)
+    for name in ("config.json", "manifest.json"):
+        (folder / name).write_text("{}")
+    return folder
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("command", ["predict", "demo", "compare", "figures"])
+def test_a_run_folder_is_refused_before_the_work(
+    command: str, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training with --overwrite would delete what is in it."""
+    (tmp_path / "link").symlink_to(run_folder)
+    before = sorted(tmp_path.rglob("*"))
+    for out in run_folder, run_folder / "report", run_folder / "snapshots" / "a" / "b", tmp_path / "link":
+        assert main([*COMMANDS[command], "--out", str(out)]) == 2
+        error = capsys.readouterr().err
+        assert f"the folder of a run, {run_folder}; choose another folder" in error
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("command", [["compare"], ["corpus", "compare"]])
+def test_a_report_is_not_written_among_the_runs(
+    command: list[str], run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, str(run_folder.parent), "--out", str(run_folder.parent)]) == 2
+    assert "holds runs, such as gamma0.8_seed0; choose another folder" in capsys.readouterr().err
+
+
+def test_nothing_is_written_into_a_run_unchecked(run_folder: Path) -> None:
+    with pytest.raises(InputError, match="is in the folder of a run"):
+        OutputFolder(run_folder / "figures").write("fig.png", "")
+    assert not (run_folder / "figures").exists()
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_prediction_is_replaced_and_a_task_file_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -51,6 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
+        OutputFolder(options.out).check_holds_no_runs()
     settings = group_runs(options.runs)
     _check_epochs(options.epochs, settings)
     shown = options.out is not None or options.as_json
