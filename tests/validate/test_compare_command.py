@@ -32,6 +32,7 @@ def test_verbose_adds_what_is_folded(runs_folder: Path, capsys: pytest.CaptureFi
     text = capsys.readouterr().out
     assert "every condition" in text
     assert "largest error" in text
+    assert text.count("of the paper's claims are about other") + text.count("none is tested") == 1
 
 
 @pytest.mark.parametrize(("decided", "code"), [("holds", 0), ("undecided", 0), ("does not hold", 1)])

@@ -20,11 +20,13 @@ from tests.validate.conftest import TASK
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate.claims import ledger
+from validate.claims.matching import Match
 from validate.figures.paper import FIGURES
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
 from validate.report import Report
 from validate.report.equations import equations_behind
+from validate.report.page import render
 from validate.report.paper import MOST_SETTINGS, draw_paper_figures
 from validate.report.rows import setting_rows
 from validate.rungs import STEPS, rung_distances
@@ -183,6 +185,13 @@ def test_equations_are_those_of_the_functions_that_were_used(report: Report) -> 
     assert not any("attention" in function for row in rows for function in row["functions"])
     assert all(row["largest_error"] is None or row["largest_error"] >= 0 for row in rows)
     assert equations_behind(["theory.no_such_function"]) == []
+
+
+def test_a_report_names_the_nearest_study(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert report.nearest is not None
+    assert report.nearest.is_of_another_task_or_model
+    monkeypatch.setattr(report, "nearest", Match("a", "b", (), {"training.epochs": ("20", "200")}))
+    assert "a (b), differs in training.epochs: 20 for 200." in render(report=report)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -33,14 +33,24 @@ class Match:
         The variant is empty where the study has none.
     runs : tuple of Observations
         Alike in all but γ and seed.
-    differences : tuple of str
-        Where they differ from the study, as "setting = theirs (study: its own)".
+    differing : mapping of str to tuple of str
+        The settings in which they differ from the study: their value and the study's, as JSON.
     """
 
     study: str
     variant: str
     runs: tuple[Observations, ...]
-    differences: tuple[str, ...]
+    differing: Mapping[str, tuple[str | None, str | None]]
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Where they differ from the study, as "setting = theirs (study: its own)"."""
+        return tuple(f"{key} = {own} (study: {other})" for key, (own, other) in self.differing.items())
+
+    @property
+    def is_of_another_task_or_model(self) -> bool:
+        """Whether they are no runs of the study at all, but of another task or kind of model."""
+        return not {"task", "model.kind"}.isdisjoint(self.differing)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -100,9 +110,18 @@ class GivenRuns(Finder):
 
     def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
         """Return the runs that stand for the studies of some claims, each once."""
+        return [found for key in self._needed(claims) if (found := self.match(*key)) is not None]
+
+    def nearest_of(self, claims: Iterable[Claim]) -> Match | None:
+        """Return the study of some claims, or its variant, that given runs come nearest to, however far."""
+        near = (match for key in self._needed(claims) for match in self._beside(*key))
+        return min(near, key=lambda m: (m.is_of_another_task_or_model, len(m.differing)), default=None)
+
+    def _needed(self, claims: Iterable[Claim]) -> list[tuple[str, str]]:
+        """Return the studies, or their variants, that some claims are about."""
         needs = [c.needs for claim in claims for c in claim.conditions if c.needs]
-        keys = dict.fromkeys((n.study, v) for n in needs for v in n.variants or self.load(n.study).variants)
-        return [found for key in keys if (found := self.match(*key)) is not None]
+        keys = [(n.study, v) for n in needs for v in n.variants or self.load(n.study).variants]
+        return list(dict.fromkeys(keys))
 
     def _judge(self, claim: Claim) -> Finding:
         if not claim.studies:
@@ -134,18 +153,21 @@ class GivenRuns(Finder):
         return [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
 
     def _nearest(self, study: str, variant: str) -> Match | None:
+        # The variants of a study differ in such settings themselves: there nothing may differ.
+        free: frozenset[str] = frozenset() if variant else AMOUNTS
+        near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
+        return min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
+
+    def _beside(self, study: str, variant: str) -> list[Match]:
+        """Return all given runs beside a study's variant, whether they can stand for it or not."""
         config = self.load(study).configs.get(variant or None)
         if config is None:
-            return None
+            return []
         wanted = keys_of(config.members()[0])
-        near = []
-        for settings, runs in self._families:
-            keys = differing_keys(settings, wanted)
-            # The variants of a study differ in such settings themselves: there nothing may differ.
-            if not keys or (not variant and AMOUNTS.issuperset(keys)):
-                told = tuple(f"{k} = {settings.get(k)} (study: {wanted.get(k)})" for k in keys)
-                near.append(Match(study, variant, runs, told))
-        return min(near, key=lambda m: (len(m.differences), -len(m.runs)), default=None)
+        return [
+            Match(study, variant, runs, {k: (own.get(k), wanted.get(k)) for k in differing_keys(own, wanted)})
+            for own, runs in self._families
+        ]
 
 
 def _refuse_a_seed_twice(runs: Iterable[Observations]) -> None:

@@ -111,6 +111,7 @@ def print_comparison(report: Report) -> None:
 def print_claims(report: Report, *, verbose: bool) -> None:
     """Print the claims that these runs say anything of, or how many they are."""
     from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
+    from validate.report.rows import why_none_is_tested
     from validate.terminal.tables import print_table, tell
 
     tested = [c for c in report.claims() if is_measured(c)]
@@ -125,4 +126,6 @@ def print_claims(report: Report, *, verbose: bool) -> None:
     header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
     if rows:
         print_table("the paper's claims by these runs alone", header, rows)
-    tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+        tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+    else:
+        tell(why_none_is_tested(report.nearest))

@@ -59,6 +59,8 @@ class Report:
         Every claim of the ledger, judged by these runs or not tested.
     matches : list of Match
         Which of these runs stand for which of the studies that the claims are about.
+    nearest : Match or None
+        The study of the claims that these runs come nearest to.
     distances : list of RungDistance
         The error budget of the Emb-MLP's runs.
     figures : list of ReportFigure
@@ -77,6 +79,7 @@ class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
+    nearest: Match | None = None
     distances: list[RungDistance] = field(default_factory=list)
     figures: list[ReportFigure] = field(default_factory=list)
     not_drawn: list[NotDrawn] = field(default_factory=list)
@@ -121,6 +124,7 @@ class Report:
             list(outcomes),
             findings,
             matches,
+            given.nearest_of(claims),
             distances,
             figures,
             not_drawn,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from validate.rungs import RungDistance
 
 Rows = list[list[str]]
+_MOST_TOLD = 5
+"""Settings that one sentence names."""
 
 
 def summary(settings: Sequence[Setting]) -> str:
@@ -50,6 +52,23 @@ def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str
         for m in matches
         if m.differences and m.study in measured_on
     ]
+
+
+def why_none_is_tested(nearest: Match | None) -> str:
+    """Say why no claim was tested: how the runs differ from those that any claim is about."""
+    if nearest is None or nearest.is_of_another_task_or_model:
+        return "The paper's claims are about other tasks or models than these runs: none is tested."
+    study = f"{nearest.study}{f' ({nearest.variant})' if nearest.variant else ''}"
+    if not nearest.differing:
+        return (
+            f"None of the paper's claims is tested: these runs are of the study {study}, but not all of it."
+        )
+    told = [f"{key}: {own} for {its}" for key, (own, its) in nearest.differing.items()]
+    more = f"; and {len(told) - _MOST_TOLD} more settings" * (len(told) > _MOST_TOLD)
+    return (
+        "None of the paper's claims is tested: they are about other settings than these runs have. "
+        f"The nearest, {study}, differs in {'; '.join(told[:_MOST_TOLD])}{more}."
+    )
 
 
 def budget_steps() -> Rows:
@@ -169,6 +188,7 @@ FUNCTIONS = (
     summary,
     ranked_cells,
     stand_ins,
+    why_none_is_tested,
     budget_steps,
     budget_rows,
     predictors,

@@ -11,10 +11,11 @@ from sim.config.run import MemberConfig, make_member_config
 from theory import InputError
 from validate.claims import Claim, Condition, Needs, each, ledger
 from validate.claims.likeness import AMOUNTS, LOOKS
-from validate.claims.matching import GivenRuns
+from validate.claims.matching import GivenRuns, Match
 from validate.claims.statements import ALL_VARIANTS
 from validate.claims.verdicts import MissingRunsError
 from validate.observe import Observations
+from validate.report.rows import why_none_is_tested
 from validate.studies import load_study
 
 
@@ -118,6 +119,43 @@ def test_claims_of_other_runs_are_not_tested_and_say_why() -> None:
     reasons = {f.claim.number: f.outcomes[0].missing for f in findings}
     assert "no given run stands for transformer" in reasons[2]
     assert reasons[7] == "needs no runs: anchorflow claims 7"
+
+
+def test_the_nearest_study_is_named_with_what_differs() -> None:
+    """Runs of a study's variant stand for it if nothing differs: how they differ is said all the same."""
+    near = given(*members("group-rates", "lr8e-4", epochs=20, warmup_epochs=3)).nearest_of(ledger())
+    text = why_none_is_tested(near)
+    assert "group-rates (lr8e-4), differs in training.epochs: 20 for 200; training.warmup_epochs: 3" in text
+    assert "other tasks or models" not in text
+    of_study = given(*members("emb-mlp")).nearest_of(ledger())
+    assert of_study is not None
+    assert (of_study.study, of_study.differing) == ("emb-mlp", {})
+    assert "of the study emb-mlp, but not all of it" in why_none_is_tested(of_study)
+
+
+def test_runs_of_another_task_are_near_no_study() -> None:
+    """However few settings differ: the task is none of them."""
+    (config, *_) = load_study("emb-mlp").configs[None].members()
+    task = {"keys": "40..49", "n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": "1..3"}
+    other = make_member_config(config.model_dump(mode="json") | {"task": task})
+    near = given(Observations(other, {}, [], (0,), {})).nearest_of(ledger())
+    assert near is not None
+    assert "about other tasks or models than these runs" in why_none_is_tested(near)
+    assert "more settings" in why_none_is_tested(
+        Match("a", "", (), {f"training.{key}": ("1", "2") for key in "abcdefg"})
+    )
+
+
+def test_a_study_of_another_task_is_never_nearer() -> None:
+    other = members("fig8-memory", "emb-mlp")[0].config.model_dump(mode="json")
+    task = members("emb-mlp")[0].config.model_dump(mode="json")["task"]
+    changed = Observations(make_member_config(other | {"task": task}), {}, [], (0,), {})
+    needs = [Needs("fig8-memory", (0.8,), ("emb-mlp",)), Needs("causal", (0.8,), ("frozen",))]
+    claim = Claim("n", "s", tuple(Condition("c", lambda _: [0.0], needs=each) for each in needs), 1)
+    near = given(changed).nearest_of([claim])
+    assert near is not None
+    assert (near.study, near.variant) == ("causal", "frozen")
+    assert len(near.differing) > 1
 
 
 def test_a_claim_is_judged_with_its_own_threshold() -> None:
