@@ -21,6 +21,7 @@ class Options(CommandOptions):
 
     N is a figure's number in the paper; without one, every figure is drawn whose runs are kept, and for each
     of the others the command that makes its runs is named. With --runs the figures show those runs instead.
+    Where one of several N cannot be drawn, the others are, and the exit code is 2.
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
@@ -55,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         try:
             sheet, missing = _draw(figure, observations)
         except InputError as error:
-            if options.numbers:
+            if len(options.numbers) == 1:
                 raise
             say(f"Fig. {figure.number} not drawn: {error}")
             continue
@@ -68,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError("figures", list(numbers), "none can be drawn", "see the commands above")
     if options.as_json:
         print_json({"schema": "anchorflow/figures/1", "figures": drawn})
-    return 0
+    return 2 if options.numbers and len(drawn) < len(figures) else 0
 
 
 def _observations_of(paths: Sequence[Path]) -> Callable[[PaperFigure], tuple[list[Any], list[InputError]]]:

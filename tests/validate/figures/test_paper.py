@@ -198,7 +198,7 @@ def test_fig_13_has_no_row_d_where_the_longest_runs_have_every_gamma() -> None:
         (4, "transformer", "about the Emb-MLP"),
         (5, "emb-mlp", "about Transformers"),
         (8, "emb-mlp", "none has several memory mappings"),
-        (16, "transformer", "about Transformers without norm"),
+        (16, "transformer", r"about Transformers without norm \(--model\.norm none\)"),
         (17, "emb-mlp", "about Transformers"),
     ],
 )
@@ -295,6 +295,20 @@ def test_any_run_folders_make_figures(
     assert f"Fig. 6: {tmp_path}/fig06_first_attention.png, {tmp_path}/fig06_first_attention.pdf" in printed
     assert main(["figures", "8", *given, "--out", str(tmp_path)]) == 2
     assert "none has several memory mappings" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_a_figure_that_cannot_be_drawn_stops_no_other(
+    transformer_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--runs", str(transformer_runs), "--out", str(tmp_path)]
+    assert main(["figures", "3", "16", "15", "3", *given, "--json"]) == 2
+    printed = capsys.readouterr()
+    assert [each["figure"] for each in json.loads(printed.out)["figures"]] == [3, 15]
+    assert "Fig. 16 not drawn: runs = 2: Fig. 16 is about Transformers without norm" in printed.err
+    assert main(["figures", "3", "3", *given]) == 0
+    assert main(["figures", "8", "16", *given]) == 2
+    assert "none can be drawn" in capsys.readouterr().err
 
 
 def test_kept_files_can_be_named(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def learning(observations: Sequence[Observations]) -> Sheet:
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Fig. 16: loss and accuracy of the Transformer without layer norm."""
     plain = [o for o in observations if getattr(o.config.model, "norm", "") == "none"]
-    settings = required(of_kind(plain, *ATTENTION), observations, "Fig. 16", "Transformers without norm")
+    about_what = "Transformers without norm (--model.norm none)"
+    settings = required(of_kind(plain, *ATTENTION), observations, "Fig. 16", about_what)
     rows = [
         _curves("A  Transformer without layer norm: loss", settings, "loss", log=True, each_seed=True),
         _curves("B  The same: accuracy", settings, "accuracy", each_seed=True),
