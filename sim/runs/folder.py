@@ -25,10 +25,11 @@ from sim.runs.ending import has_ended
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest, entries
 from sim.runs.names import OWN_FILE, checkpoint_name, numbers, snapshot_name
+from sim.runs.places import check_place
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
-from theory.paths import as_path, is_folder
+from theory.paths import as_path
 
 FORMAT_VERSION = 2
 """Folders of version 1 have no manifest: they can be read, but changes to them go unnoticed."""
@@ -213,8 +214,7 @@ class RunFolder:
 
 def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
-    if not is_folder(path):
-        raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
+    check_place(path)
     folder = RunFolder(path)
     data = folder.read_json("config.json")
     version = data.pop("format_version", None)
