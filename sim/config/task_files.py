@@ -132,7 +132,8 @@ def read_description(file: Path | str) -> dict[str, Any]:
 
 def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
     """Return what a file holds, by its keys; a file without a known key counts by the nearest ones."""
-    task, config = ([key for key in data if key in known] for known in (TASK_KEYS, CONFIG_KEYS))
+    # A preset is named as in a study's file: what reads configurations says where it belongs.
+    task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
     if task and config:
         raise InputError(
             "file",

@@ -6,6 +6,7 @@ refused with the option's name, and the arguments are read once.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -111,7 +112,18 @@ class Option:
                 continue
         raise self._refusal(text)
 
+    def _takes(self, text: str) -> bool:
+        try:
+            self._one(text)
+        except InputError:
+            return False
+        return True
+
     def _refusal(self, text: str) -> InputError:
+        parts = re.split("[,; ]+", text.strip("[]() "))
+        if self.many and len(parts) > 1 and all(map(self._takes, parts)):
+            apart = " ".join([self.name] * (self.position is None) + parts)
+            return InputError(self.name, text, "several values in one", f"write them apart: {apart}")
         words = {kind: what for kind, (_, what) in _KINDS.items() if kind in _members(self.kind)}
         if not self.choices:
             what = next(iter(words.values()), "text")

@@ -17,6 +17,8 @@ from theory.errors import nearest
 from validate.commands.options import CommandOptions, Option, options_of
 from validate.terminal.streams import text_width
 
+_OTHER_NAMES = {"--gamma": ("--init-rates", "--init-rate"), "--γ": ("--init-rates", "--init-rate")}
+"""What an option is called elsewhere, as in the paper."""
 Values = TypeVar("Values", bound=CommandOptions)
 
 
@@ -184,6 +186,7 @@ def _unknown(argument: str, known: Sequence[str]) -> InputError:
         return InputError("argument", argument, "one too many", "see --help")
     # Whoever leaves out the section means the key: --epochs for --training.epochs.
     by_end = {f"--{option.rpartition('.')[2].lstrip('-')}": option for option in known}
-    near = nearest(name, known) or by_end.get(str(nearest(name, by_end)))
+    meant = [option for option in _OTHER_NAMES.get(name, ()) if option in known]
+    near = next(iter(meant), None) or nearest(name, known) or by_end.get(str(nearest(name, by_end)))
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)

@@ -129,6 +129,11 @@ def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
 def _described(options: Options, epochs: int | None) -> dict[str, Any]:
     """Return the keys of the configuration that a file, a preset and a task describe together."""
     described = read_description(options.config) if options.config else {}
+    if "preset" in described:
+        problem = f"is no key of a configuration, such as {options.config}"
+        raise InputError(
+            "preset", described["preset"], problem, "remove it, and give the option --preset NAME"
+        )
     if options.task is not None:
         described = described | {"task": options.task}
     if options.preset is not None:
