@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sim.config.differences import differences
 from sim.config.run import MemberConfig
 from sim.runs.files import is_leftover, writing
 from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
@@ -48,10 +49,9 @@ def is_begun(path: Path) -> bool:
 def check_resumable(path: Path, member: MemberConfig) -> None:
     """Refuse to continue a run that has another configuration, or through a link."""
     _check_no_link(path)
-    if read_config(path) != member:
-        raise InputError(
-            "out", str(path), "holds a run with another configuration", "use its own, or another folder"
-        )
+    if (own := read_config(path)) != member:
+        problem = f"holds a run with another configuration ({differences(own, member)})"
+        raise InputError("out", str(path), problem, "use its own, or another folder")
 
 
 def check_free(path: Path, *, overwrite: bool) -> None:

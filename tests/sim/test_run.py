@@ -95,7 +95,7 @@ def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Ru
     before = (run.path / "provenance.json").read_bytes()
     train(small(), run.path.parent, resume=True)
     assert (run.path / "provenance.json").read_bytes() == before
-    with pytest.raises(InputError, match="another configuration"):
+    with pytest.raises(InputError, match=r"another configuration \(training.epochs = 4, not 9\); use"):
         train(small(epochs=9), run.path.parent, resume=True)
 
 

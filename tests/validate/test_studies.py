@@ -272,7 +272,7 @@ def test_a_folder_of_another_configuration_is_refused_before_any_work(trained: P
     runs = tmp_path / "runs"
     shutil.copytree(trained / "tiny", runs / "tiny")
     changed = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
-    with pytest.raises(InputError, match="another configuration"):
+    with pytest.raises(InputError, match=r"another configuration than.*training.batch_size = 16, not 8"):
         run_study(changed, runs, workers=1)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sim.config.differences import differences
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.beginning import is_begun
 from sim.runs.folder import RunFolder, read_config
@@ -95,13 +96,9 @@ def state_in(path: Path, config: MemberConfig) -> State:
     """
     if not is_begun(path):
         return "missing"
-    if read_config(path) != config:
-        raise InputError(
-            "run",
-            str(path),
-            "holds a run with another configuration than the study's",
-            "move it away, or choose another folder",
-        )
+    if (own := read_config(path)) != config:
+        problem = f"holds a run with another configuration than the study's ({differences(own, config)})"
+        raise InputError("run", str(path), problem, "move it away, or choose another folder")
     folder = RunFolder(path)
     if not folder.has_provenance:
         return "unfinished"
