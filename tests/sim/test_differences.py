@@ -26,7 +26,7 @@ def test_the_first_of_many_keys_are_named_and_those_of_the_task_come_last() -> N
     assert text.startswith(
         "seed = 3, not 0; training.beta1 = 0.5, not 0.9; training.epochs = 5, not 100; and"
     )
-    assert text.endswith("more keys")
+    assert text.endswith("; and 1 more")
     tasks = differences(_member(), _member("40..52"))
     assert tasks == 'task.keys = "40..49", not "40..52"'
 

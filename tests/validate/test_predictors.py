@@ -118,6 +118,7 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
             means = [f"{d}:{mean}" for d, mean in zip(distances, means, strict=True)]
         assert cell == " ".join(means)
     assert any("behind its distance" in note for note in prediction.notes())
+    assert any("the means at the 9 smallest are shown" in note for note in prediction.notes())
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings[1:])
     assert Prediction.of(task).notes() == []
 

@@ -15,13 +15,16 @@ NOTE = (
     "Where some distance from 1 on does not occur between the anchors, a mean is shown behind its distance "
     "and a colon."
 )
+CUT = (
+    f"Where anchors have more than {MOST_DISTANCES} distances, the means at the {MOST_DISTANCES} smallest are "
+    "shown; --json has the cosine of every pair."
+)
 
 
 def pairs_apart(tokens: Tokens) -> dict[int, npt.NDArray[np.bool_]]:
     """Return which entries above the diagonal are pairs at each distance; the smallest distances alone."""
     apart = np.abs(np.subtract.outer(tokens, tokens))
-    found = np.unique(apart[np.triu_indices(len(tokens), 1)])[:MOST_DISTANCES]
-    return {int(distance): np.triu(apart == distance, 1) for distance in found}
+    return {int(distance): np.triu(apart == distance, 1) for distance in _distances(tokens)[:MOST_DISTANCES]}
 
 
 def has_gaps(distances: Iterable[int]) -> bool:
@@ -36,6 +39,14 @@ def means_text(distances: Sequence[int], means: Iterable[str]) -> str:
     return " ".join(f"{distance}:{mean}" for distance, mean in zip(distances, means, strict=True))
 
 
-def gap_notes(groups: Iterable[Tokens]) -> list[str]:
-    """Return the sentence on distances that do not occur, if a table of these groups needs it."""
-    return [NOTE] if any(has_gaps(pairs_apart(tokens)) for tokens in groups) else []
+def distance_notes(groups: Iterable[Tokens]) -> list[str]:
+    """Return the sentences on distances that do not occur or are not shown, as these groups need them."""
+    listed = list(groups)
+    gaps = any(has_gaps(pairs_apart(tokens)) for tokens in listed)
+    cut = any(len(_distances(tokens)) > MOST_DISTANCES for tokens in listed)
+    return [NOTE] * gaps + [CUT] * cut
+
+
+def _distances(tokens: Tokens) -> npt.NDArray[np.int_]:
+    apart = np.abs(np.subtract.outer(tokens, tokens))
+    return np.unique(apart[np.triu_indices(len(tokens), 1)])

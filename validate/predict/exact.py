@@ -20,7 +20,7 @@ from theory import (
 from theory.arrays import FloatArray
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
-from validate.predict.by_distance import gap_notes, means_text, pairs_apart
+from validate.predict.by_distance import distance_notes, means_text, pairs_apart
 from validate.predict.predictors import Tokens, task_cosines
 
 Cosines = dict[str, dict[str, FloatArray]]
@@ -86,7 +86,7 @@ class ExactStatistics:
 
     def notes(self) -> list[str]:
         """Return sentences on how the numbers are shown."""
-        return gap_notes(groups_of(self.task).values())
+        return distance_notes(groups_of(self.task).values())
 
     def label_distributions(self, mapping: Mapping) -> LabelDistributions:
         """Return the figure of a mapping's label distributions."""

@@ -11,7 +11,7 @@ from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, to
 from theory.errors import TooManyEntriesError, shown
 from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
-from validate.predict.by_distance import gap_notes
+from validate.predict.by_distance import distance_notes
 from validate.predict.exact import (
     Cosines,
     TokenStatistics,
@@ -108,7 +108,7 @@ class SampledStatistics:
             "... apart, which are given in the decimals that their errors leave.",
             "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. Among "
             "many cosines the smallest and the largest are also those with the most extreme errors.",
-            *gap_notes(groups_of(self.task).values()),
+            *distance_notes(groups_of(self.task).values()),
             *self._unresolved(),
         ]
 
