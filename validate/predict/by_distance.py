@@ -16,8 +16,8 @@ NOTE = (
     "and a colon."
 )
 CUT = (
-    f"Where anchors have more than {MOST_DISTANCES} distances, the means at the {MOST_DISTANCES} smallest are "
-    "shown; --json has the cosine of every pair."
+    f"Where anchors have more than {MOST_DISTANCES} distances, the means at the {MOST_DISTANCES} smallest "
+    "are shown; --json has the cosine of every pair."
 )
 
 
