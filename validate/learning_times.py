@@ -48,10 +48,16 @@ class Kept:
         return own == (self.optimizer, self.rate, self.init_rate)
 
 
-def predict_for(config: MemberConfig, seeds: Sequence[int], *, scatter: bool = True) -> LearningCurves:
+def predict_for(
+    config: MemberConfig,
+    seeds: Sequence[int],
+    *,
+    scatter: bool = True,
+    report: Callable[[int], None] = lambda step: None,
+) -> LearningCurves:
     """Return the predicted curves of a run's setting, from starts of their own.
 
-    Without scatter they are those of the mean course.
+    Without scatter they are those of the mean course. ``report`` is that of ``predict_learning``.
 
     Raises
     ------
@@ -83,6 +89,7 @@ def predict_for(config: MemberConfig, seeds: Sequence[int], *, scatter: bool = T
         activation=_ACTIVATIONS[model.activation],
         seeds=seeds,
         scatter=scatter,
+        report=report,
     )
 
 

@@ -166,6 +166,7 @@ def test_accuracy_is_the_share_of_right_answers():
 
 def curves() -> LearningCurves:
     rows = {"a": [0.0, 0.25, 0.75], "b": [0.0, 0.5, 1.0], "c": [0.0, 0.1, 0.2], "test": [0.0, 0.2, 0.4]}
+    rows["start"] = [0.5, 0.7, 1.0]
     accuracy = {name: np.array([row]) for name, row in rows.items()}
     return LearningCurves(np.array([0, 100, 300]), accuracy, accuracy, 10)
 
@@ -177,9 +178,11 @@ def test_times_and_bias_from_curves():
     assert found.bias("c", "a") == math.inf
     assert found.bias("a", "c") == -math.inf
     assert math.isnan(found.bias("c", "test"))
+    assert math.isnan(found.bias("a", "start"))
+    assert math.isnan(found.bias("start", "c"))
     assert found.matched("test", at="a") == pytest.approx([0.3])
     assert np.isnan(found.matched("test", at="c")).all()
-    with pytest.raises(InputError, match="choose from a, b, c, test"):
+    with pytest.raises(InputError, match="choose from a, b, c, test, start"):
         found.half_time("d")
 
 

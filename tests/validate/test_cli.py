@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
-from theory import InputError, Lookup, Mapping, Sum, Task, label_distribution
+from theory import AdamSettings, InputError, Lookup, Mapping, Sum, Task, label_distribution, predict_learning
+from theory.emb_mlp.learning_curves import training_size
 from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main
@@ -115,10 +118,39 @@ def test_predict_says_when_each_data_set_is_learned(
     assert "The scatter of the weights is left out" in printed
     assert main(["predict", str(file), *options, "--scatter"]) == 0
     assert "left out: at larger" not in capsys.readouterr().out
-    assert asked == [{"scatter": False}, {"scatter": True}]
+    assert [given["scatter"] for given in asked] == [False, True]
     assert ("--epochs follows them further" in printed) == (None in learned["half_learned"].values())
     assert main(["predict", str(file), "--curves", "--init-rate", "-1"]) == 2
     assert "init_rates.0 = -1.0: input should be greater" in capsys.readouterr().err
+
+
+def test_the_tables_come_before_the_curves_whose_epochs_are_counted(
+    config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Task(keys=[2, 3], reasoning_anchors=[1], memory_anchors=[0], n_anchors=1, length=2, vocab_size=6)
+    curves = predict_learning(task, AdamSettings(0.1), init_rate=0.5, n_epochs=1, d_m=4, d_f=5, batch_size=2)
+    before: list[str] = []
+    counted: list[int] = []
+
+    def predict(member: Any, *_: Any, report: Any, **__: Any) -> Any:
+        before.append(capsys.readouterr().out)
+        per_epoch = math.ceil(training_size(member.build_task()) / member.training.batch_size)
+        for step in (0, 1, per_epoch - 1, per_epoch, 3 * per_epoch, 7 * per_epoch):
+            report(step)
+        return curves
+
+    @contextmanager
+    def counting(what: str, total: int) -> Iterator[Any]:
+        yield lambda: counted.append(total)
+
+    monkeypatch.setattr("validate.learning_times.predict_for", predict)
+    monkeypatch.setattr("validate.progress.progress", counting)
+    assert main(["predict", str(config), "--curves", "--epochs", "7"]) == 0
+    assert "predicted cosine similarity" in before[0]
+    after = capsys.readouterr().out
+    assert "predicted cosine similarity" not in after
+    assert "steps" in after
+    assert counted == [7] * 7
 
 
 def test_predict_reads_a_task_or_a_configuration(

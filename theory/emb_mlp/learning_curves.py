@@ -8,7 +8,7 @@ all its sequences at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -62,9 +62,12 @@ class LearningCurves:
         return float(np.median(self.half_times(name)))
 
     def bias(self, slow: str, fast: str) -> float:
-        """Return log2 of the ratio of two data sets' times; ±∞ if one is not learned, NaN if neither."""
+        """Return log2 of the ratio of two data sets' times; ±∞ if one is not learned.
+
+        NaN if neither is, or if one is half learned from the start: then there is no ratio.
+        """
         times = self.half_time(slow), self.half_time(fast)
-        if math.isinf(times[0]) and math.isinf(times[1]):
+        if min(times) == 0 or math.isinf(min(times)):
             return math.nan
         return math.inf if math.isinf(times[0]) else float(np.log2(times[0]) - np.log2(times[1]))
 
@@ -95,6 +98,7 @@ def predict_learning(
     growth: Annotated[float, Between(1.001, 2)] = 1.2,
     tolerance: Positive = 3e-3,
     scatter: bool = True,
+    report: Callable[[int], None] = lambda step: None,
 ) -> LearningCurves:
     """Return the loss and accuracy curves that training an Emb-MLP on a task will have.
 
@@ -124,6 +128,8 @@ def predict_learning(
     scatter : bool, optional
         Whether the weights scatter about their mean, as batches make them; else the curves are those of the
         mean course.
+    report : callable, optional
+        Called with each recorded step, for each start, when the curves have reached it.
 
     Raises
     ------
@@ -145,7 +151,11 @@ def predict_learning(
         start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
         noise = rng.spawn(1)[0] if scatter else None
         training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance, noise)
-        found.append([_mean_scores(population, now.seen, sigma) for now in training.follow(start, steps)])
+        scored = []
+        for step, now in zip(steps, training.follow(start, steps), strict=True):
+            scored.append(_mean_scores(population, now.seen, sigma))
+            report(step)
+        found.append(scored)
     names = [name for name in found[0][0] if name != TRAINING]
     loss, accuracy = (
         {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -73,14 +74,16 @@ def run(arguments: Sequence[str]) -> int:
         OutputFolder(options.out).check(FILES, FOLDERS)
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     member = _member(task, options) if options.curves else None
-    curves = None if member is None else _curves(member, options.scatter)
     if options.out is not None:
         prediction.write(options.out)
+    if not options.as_json:
+        print_prediction(prediction)
+        sys.stdout.flush()  # The curves may take minutes.
+    curves = None if member is None else _curves(member, options.scatter)
     if options.as_json:
         learning = {} if curves is None else {"learning": curves_json(curves)}
         print_json(prediction.to_json() | learning)
         return 0
-    print_prediction(prediction)
     if member is not None and curves is not None:
         print_curves(member, curves, options.scatter)
     if options.out is not None:
@@ -109,9 +112,25 @@ def _member(task: Task, options: Options) -> MemberConfig:
 
 
 def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
+    """Predict, and show how many of the epochs the curves have passed."""
+    from theory.emb_mlp.learning_curves import training_size
     from validate.learning_times import predict_for
+    from validate.progress import progress
 
-    return predict_for(member, [member.seed], scatter=scatter)
+    n_epochs = member.training.epochs
+    size = training_size(member.build_task())
+    batch = size if member.training.batch_size == "full" else member.training.batch_size
+    steps_per_epoch, passed = -(-size // batch), 0
+
+    with progress("following the curves, epochs", n_epochs) as advance:
+
+        def report(step: int) -> None:
+            nonlocal passed
+            while passed < step // steps_per_epoch:
+                passed += 1
+                advance()
+
+        return predict_for(member, [member.seed], scatter=scatter, report=report)
 
 
 def print_curves(member: MemberConfig, curves: LearningCurves, scatter: bool) -> None:
