@@ -18,6 +18,8 @@ LAG, DELAY = 0, 1
 """Places of the two conditions at γ = 0.3."""
 assert [WANTED[i].name for i in (LAG, DELAY)] == ["test behind", "memory delay"]
 WEAK_DECAY = 0.01
+GRID = 4e-3
+"""The highest rate of the first grid."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,11 @@ def _row(name: str, settings: list[Together]) -> list[str]:
     return [name, *map(str, numbers)]
 
 
-def summary(folder: Path = KEPT) -> str:
-    """Return the table's last line as a sentence, for the README."""
-    settings = together(folder)
+def summary(settings: list[Together]) -> str:
+    """Return the counts of some settings as a sentence, for the README."""
     late = sum(each.is_late for each in settings)
     undecided = sum(each.is_open for each in settings)
     return (
         f"at {late} of {counted(len(settings), 'setting')} memory is fitted more than twice as late as the "
-        f"training sums, and {undecided} are open"
+        f"training sums, and {undecided} {'is' if undecided == 1 else 'are'} open"
     )

@@ -145,7 +145,11 @@ def test_the_page_says_what_the_kept_runs_show() -> None:
         assert module.replaced(page, name, module.search_text(name)) == page
     assert module.replaced(page, module.TOGETHER, module.together_text()) == page
     assert module.replaced(page, module.SIZES, module.sizes_text()) == page
-    assert search_together.summary() in " ".join(README.read_text().split())
+    readme, settings = " ".join(README.read_text().split()), search_together.together()
+    grid = [each for each in settings if each.rate <= search_together.GRID]
+    higher = [each for each in settings if each.rate > search_together.GRID]
+    assert f"{search_together.summary(grid)} " in readme
+    assert f"{sum(each.is_late for each in higher)} of {len(higher)} settings with rates above" in readme
 
 
 def test_the_small_search_has_the_settings_of_the_full_one_with_four_times_the_rate() -> None:
@@ -205,4 +209,6 @@ def test_runs_of_one_setting_are_counted_once_and_lengths_are_told_apart(tmp_pat
     told = search_together.together_text(tmp_path)
     assert "| 0.0002 | 4 | 2 | 1 | 1 | 1 | 3 |\n| all | 4 | 2 | 1 | 1 | 1 | 3 |" in told
     assert told.endswith("Open: `pre-relu-constant-2e-4-wd0.01`.")
-    assert search_together.summary(tmp_path).startswith("at 2 of 4 settings memory is")
+    said = search_together.summary(search_together.together(tmp_path))
+    assert said.startswith("at 2 of 4 settings memory is")
+    assert said.endswith(", and 1 is open")
