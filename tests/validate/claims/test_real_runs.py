@@ -46,15 +46,13 @@ def observed(out: Path, task: dict[str, Any], model: dict[str, Any], **data: Any
 
 
 @cache
-def kept_patterns(study: str) -> tuple[str, ...]:
-    own = load_study(study).keep
-    assert isinstance(own, tuple)
-    return own
+def kept_patterns(study: str, rate: float) -> tuple[str, ...]:
+    return load_study(study).kept_at(rate)
 
 
-def as_kept(study: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return what the study keeps of a run's observables."""
-    patterns = kept_patterns(study)
+def as_kept(study: str, rate: float, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return what the study keeps of the observables of a run at one γ."""
+    patterns = kept_patterns(study, rate)
     return {name: a for name, a in arrays.items() if any(fnmatchcase(name, p) for p in patterns)}
 
 
@@ -84,7 +82,7 @@ def test_every_condition_can_be_measured(claim: Claim, found: dict[str, list[Obs
         def build(_: str, rate: float, seed: int) -> Observations:
             run = runs[seed % 2]
             config = run.config.model_copy(update={"init_rate": rate, "seed": seed})
-            return replace(run, config=config, arrays=as_kept(needs.study, run.arrays))
+            return replace(run, config=config, arrays=as_kept(needs.study, rate, run.arrays))
 
         return world(build, VARIANTS.get(needs.study, ("",)))(needs)  # type: ignore[no-any-return]
 
