@@ -220,14 +220,20 @@ def draw(kept: Kept, norm: str | None) -> None:
     save(figure, picture(kept.name, norm))
 
 
+def keep_finished(runs: Path) -> None:
+    """Keep what finished sweeps of a folder hold."""
+    for name in SWEEPS:
+        if (folder := runs / name).is_dir():
+            write_atomically(kept_file(name), text_of(gather(name, folder)))
+
+
 def main() -> None:
     """Keep what finished sweeps hold, if they are named; write the page and its figures."""
     parser = CommandLine(__doc__)
     parser.add_argument("runs", nargs="?", type=folder_with())
     runs: Path | None = parser.parse_args().runs
-    for name in () if runs is None else SWEEPS:
-        if (folder := runs / name).is_dir():
-            write_atomically(kept_file(name), text_of(gather(name, folder)))
+    if runs is not None:
+        keep_finished(runs)
     kept = [read(name) for name in SWEEPS if kept_file(name).exists()]
     for each in kept:
         for norm in norms(each):
