@@ -67,7 +67,7 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     Returns
     -------
     dict of str to Tensor
-        Each of shape (members, *shape).
+        Each with its own shape behind the axis of members.
 
     Raises
     ------
