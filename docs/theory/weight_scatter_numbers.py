@@ -4,17 +4,19 @@ python docs/theory/weight_scatter_numbers.py averaged      weights and their ave
 python docs/theory/weight_scatter_numbers.py bent          what bends the mean of a small task's runs
 python docs/theory/weight_scatter_numbers.py times         steps to half accuracy on a small task
 python docs/theory/weight_scatter_numbers.py new           the same at settings chosen afterwards, and R²
+
+Without a name it prints all of them, which takes a while.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from printing import CommandLine
+from printing import print_sections
 from torch.nn.functional import cross_entropy
 
 from theory import (
@@ -216,12 +218,5 @@ def seen(population: CountPopulation, at: Moment) -> Scores:
 
 
 if __name__ == "__main__":
-    tables: dict[str, Callable[[], None]] = {
-        "averaged": averaged,
-        "bent": bent,
-        "times": times,
-        "new": lambda: times(NEW),
-    }
-    line = CommandLine(__doc__)
-    line.add_argument("table", choices=tables)
-    tables[line.parse_args().table]()
+    sections = {"bent": bent, "averaged": averaged, "times": times, "new": lambda: times(NEW)}
+    print_sections(sections, __doc__)
