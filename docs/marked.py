@@ -37,3 +37,13 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def counted(n: int, noun: str) -> str:
     """Return a number and its noun: "1 run", "2 runs"."""
     return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def are(n: int) -> str:
+    """Return the verb behind a number: "is" or "are"."""
+    return "is" if n == 1 else "are"
+
+
+def have(n: int) -> str:
+    """Return the verb behind a number: "has" or "have"."""
+    return "has" if n == 1 else "have"

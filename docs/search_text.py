@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from marked import counted, markdown_table
+from marked import are, counted, have, markdown_table
 
 from validate.claims.statements import LARGE
 from validate.observe import KEPT
@@ -30,9 +30,9 @@ def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
     found = findings(study, None, folder)
     n_ruled_out = len(ruled_out(study, found))
     shown = [finding for finding in found if finding.runs]
-    told = f"{len(shown)} of {counted(len(found), 'setting')} {_have(len(shown))} a run."
+    told = f"{len(shown)} of {counted(len(found), 'setting')} {have(len(shown))} a run."
     if n_ruled_out:
-        told += f" {n_ruled_out} more {_are(n_ruled_out)} left out: a weaker weight decay fails there,"
+        told += f" {n_ruled_out} more {are(n_ruled_out)} left out: a weaker weight decay fails there,"
         told += " and we assume that a stronger one does too."
     if not shown:
         return told
@@ -45,14 +45,6 @@ def search_text(name: str = SEARCH, folder: Path = KEPT) -> str:
     checked = checks(study, found)
     told += _checks_text(checked, shown)
     return f"{told}\n\n{_norms_text(shown)}\n\n{_settings_text(shown)}"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def _settings_text(shown: Sequence[Finding]) -> str:
@@ -81,7 +73,7 @@ def _checks_text(checked: Sequence[str], shown: Sequence[Finding]) -> str:
         return ""
     done = {f.setting: f.verdict for f in shown if f.setting in checked}
     verdicts = ", ".join(f"`{setting}`: {verdict}" for setting, verdict in done.items())
-    told = f"\nOf {counted(len(checked), 'check')} of this assumption {len(done)} {_have(len(done))} a run"
+    told = f"\nOf {counted(len(checked), 'check')} of this assumption {len(done)} {have(len(done))} a run"
     return f"{told}{': ' * bool(done)}{verdicts}."
 
 

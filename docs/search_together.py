@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from marked import counted, markdown_table
+from marked import are, counted, markdown_table
 from search_text import SMALL_SEARCHES
 
 from validate.claims.statements import LARGE
@@ -105,5 +105,5 @@ def summary(settings: list[Together]) -> str:
     undecided = sum(each.is_open for each in settings)
     return (
         f"at {late} of {counted(len(settings), 'setting')} memory is fitted more than twice as late as the "
-        f"training sums, and {undecided} {'is' if undecided == 1 else 'are'} open"
+        f"training sums, and {undecided} {are(undecided)} open"
     )

@@ -103,13 +103,6 @@ def shade(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: A
         explain(band, "shades", OVER_SEEDS)
 
 
-def each_line(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], colour: Any) -> None:
-    """Draw the curve of each seed, shape (n_seeds, n), as a thin line; a single seed is the mean."""
-    if len(values) > 1:
-        for line in ax.plot(np.asarray(x), values.T, color=colour, alpha=0.5, linewidth=0.5):
-            explain(line, "thin curves", EACH_SEED)
-
-
 def seed_bars(ax: Axes, x: npt.ArrayLike, values: npt.NDArray[np.float64], **look: Any) -> Line2D:
     """Draw means with capped bars, the interval over seeds, and return the line; one seed has none."""
     known = bool(np.isfinite(values[1:]).any())

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from theory import InputError, Task, label_distribution
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.style import PARTS, each_line, shade
+from validate.figures.style import PARTS, each_seed, shade
 from validate.groups import Setting
 from validate.stats import SHARE, SIZE, band, band_text
 
@@ -110,7 +110,7 @@ class AccuracyCurves(BasePanel):
             name, colour, style = self.parts[part]
             (self.lines_[part],) = ax.plot(self.epochs, values[0], style, color=colour, label=name)
             if part in self.seeds:
-                each_line(ax, self.epochs, self.seeds[part], colour)
+                each_seed(ax, self.epochs, self.seeds[part], colour)
             else:
                 shade(ax, self.epochs, values, colour)
         for name, level in self.levels.items():
