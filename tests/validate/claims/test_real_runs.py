@@ -77,7 +77,8 @@ TRAINED = [c for c in ledger() if c.studies and c.studies != (LANGUAGE.study,)]
 @pytest.mark.parametrize("claim", TRAINED, ids=lambda claim: str(claim.number))
 def test_every_condition_can_be_measured(claim: Claim, found: dict[str, list[Observations]]) -> None:
     def find(needs: Needs) -> Sample:
-        runs = found.get(needs.study) or found["transformer" if needs.study in SEEN else "emb-mlp"]
+        kind = needs.study.removesuffix("-long")
+        runs = found.get(kind) or found["transformer" if needs.study in SEEN else "emb-mlp"]
 
         def build(_: str, rate: float, seed: int) -> Observations:
             run = runs[seed % 2]

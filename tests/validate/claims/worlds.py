@@ -102,7 +102,7 @@ def optimisers(holds: bool) -> Any:
     """AdamW knows nothing of γ and SGD does; or both do."""
 
     def build(variant: str, rate: float, seed: int) -> Observations:
-        same = holds and variant == "adamw"
+        same = holds and variant != "sgd"
         small = same or rate > 0.55
         found = looks(rate, seed, small=small)
         # The two γ draw their weights for themselves.

@@ -104,6 +104,7 @@ _MOVED = (
         SIZE,
     ),
 )
+_LONG = "frozen-long"
 _PREDICTED = "embeddings frozen at the predicted ones"
 _FROZEN = (
     Condition(
@@ -113,8 +114,8 @@ _FROZEN = (
         HALF,
         SHARE,
         "half of the held-out sums",
-        _runs("frozen"),
-        step=accuracy_step("causal"),
+        Needs(_LONG, (SMALL,), ("frozen",)),
+        step=accuracy_step(_LONG),
     ),
     Condition(
         f"log2 of the times to fit memory over reasoning test, {_PREDICTED}",
@@ -123,7 +124,7 @@ _FROZEN = (
         1.0,
         ANY,
         ONE_DOUBLING,
-        _runs("frozen"),
+        Needs(_LONG, (SMALL,), ("frozen",)),
     ),
 )
 
@@ -132,7 +133,7 @@ def _not_at_random(condition: Condition) -> tuple[Condition, ...]:
     return with_control(
         condition,
         "it must be the prediction that does it, not the freezing",
-        needs=_runs("frozen-random"),
+        needs=Needs(_LONG, (SMALL,), ("frozen-random",)),
         what="the same, embeddings frozen at random ones",
     )
 

@@ -44,7 +44,7 @@ def accuracy_step(study: str) -> float:
     The Emb-MLP's held-out sums are 100 inputs: a pair of anchors in both orders is one, with each of 100
     keys. Transformers are judged by 4000 sequences or more, at a quarter of the size by some 200.
     """
-    steps = dict.fromkeys((EMB_MLP.study, "causal", "emb-mlp-noise"), 1 / 100)
+    steps = dict.fromkeys((EMB_MLP.study, "causal", "frozen-long", "emb-mlp-noise"), 1 / 100)
     steps |= dict.fromkeys((QUARTER.study, QUARTER_WITHOUT_NORM), 1 / 200)
     return steps.get(study, 1 / 4000)
 

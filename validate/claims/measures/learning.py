@@ -224,3 +224,17 @@ def bias_gap(seed: Seed) -> float:
     """Return how far the biases at γ = 0.8 and 0.3 of one variant are apart; NaN if a run learned nothing."""
     by = {rate: learned_bias(run) for (_, rate), run in seed.items()}
     return abs(by[SMALL] - by[LARGE])
+
+
+def least_of_variants(measure: Callable[[Seed], float]) -> Callable[[Seed], float]:
+    """Return the measure of the least value that another one has over a seed's variants, each by itself.
+
+    Variants at which it is NaN do not count; where all are, the least is NaN too.
+    """
+
+    def least_value(seed: Seed) -> float:
+        names = {name for name, _ in seed}
+        found = [measure({key: run for key, run in seed.items() if key[0] == name}) for name in names]
+        return min((value for value in found if math.isfinite(value)), default=math.nan)
+
+    return least_value
