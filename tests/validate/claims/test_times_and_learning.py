@@ -24,6 +24,7 @@ from validate.claims.measures.learning import (
     least_gain,
     least_lead,
     least_matched_rise,
+    least_of_variants,
     loss_lead,
     matched_range,
     matched_rise,
@@ -301,6 +302,21 @@ def test_differences_of_losses_and_biases() -> None:
     assert loss_lead(found, "mem1", "mem2") == pytest.approx(1.9 / chance_loss(found))
     seed = {("adamw", r): run(r, 0, learning(small=r == 0.8)) for r in (0.3, 0.8)}
     assert bias_gap(seed) == pytest.approx(bias(seed["adamw", 0.8]) - bias(seed["adamw", 0.3]))
+
+
+def test_the_least_difference_is_over_variants_that_learned() -> None:
+    """Each variant's two γ are compared with each other, and with no other variant's."""
+    nothing = dict.fromkeys(("mem", "rsn_train", "rsn_test"), NEVER)
+    seed = {(v, r): run(r, 0, learning(small=r == 0.8)) for v in ("close", "far") for r in (0.3, 0.8)}
+    seed["close", 0.8] = run(0.8, 0, learning(small=False))
+    least = least_of_variants(bias_gap)
+    assert least(seed) == 0
+    assert least({k: o for k, o in seed.items() if k[0] == "far"}) == pytest.approx(
+        bias(seed["far", 0.8]) - bias(seed["far", 0.3])
+    )
+    blank = {("blank", r): run(r, 0, nothing) for r in (0.3, 0.8)}
+    assert least(blank | seed) == 0
+    assert math.isnan(least(blank))
 
 
 @pytest.mark.parametrize("n", [4, 7])

@@ -233,7 +233,7 @@ def least_of_variants(measure: Callable[[Seed], float]) -> Callable[[Seed], floa
     """
 
     def least_value(seed: Seed) -> float:
-        names = {name for name, _ in seed}
+        names = sorted({name for name, _ in seed})
         found = [measure({key: run for key, run in seed.items() if key[0] == name}) for name in names]
         return min((value for value in found if math.isfinite(value)), default=math.nan)
 
