@@ -79,7 +79,7 @@ def _learned_count(seed: Seed) -> float:
 
 
 RATES = {
-    "learning-rates-long": ("lr1e-5", "lr1e-4", "lr3e-4", "lr1e-3", "lr5e-3"),
+    "learning-rates": ("lr1e-5", "lr1e-4", "lr3e-4", "lr1e-3", "lr5e-3"),
     QUARTER.study: ("lr3.2e-5", "lr1.6e-4", "lr8e-4", "lr4e-3", "lr2e-2"),
 }
 """The variants of the studies over learning rates."""
@@ -259,7 +259,7 @@ CLAIMS = (
     Claim(
         "the bias at every learning rate",
         "The bias is the same over a range of learning rates, at whose top the training loss spikes.",
-        (*of(PRE, _every_rate("learning-rates-long")), *of(QUARTER, _every_rate(QUARTER.study))),
+        (*of(PRE, _every_rate("learning-rates")), *of(QUARTER, _every_rate(QUARTER.study))),
         18,
         "App. G, Fig. 17",
     ),
