@@ -10,6 +10,8 @@ from sim.config.run import MemberConfig
 from sim.runs.files import is_leftover, writing
 from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
 from sim.runs.manifest import Manifest, entries
+from sim.runs.names import CONFIG
+from sim.runs.places import is_run_folder
 from theory import InputError
 from theory.checked import checked
 
@@ -24,7 +26,7 @@ def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) 
         path.mkdir(parents=True)
     saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
     folder = RunFolder(path)
-    folder.write("config.json", json.dumps(saved, indent=2, allow_nan=False) + "\n")
+    folder.write(CONFIG, json.dumps(saved, indent=2, allow_nan=False) + "\n")
     return folder
 
 
@@ -43,7 +45,7 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
 def is_begun(path: Path) -> bool:
     """Return whether a folder has a run's configuration, so that the run can be continued."""
     with writing(path, trains=True):
-        return (path / "config.json").exists()
+        return is_run_folder(path)
 
 
 def check_resumable(path: Path, member: MemberConfig) -> None:
@@ -83,7 +85,7 @@ def _check_no_link(path: Path) -> None:
 def _check_own(path: Path) -> None:
     """Refuse to delete a folder unless it is a run's, and all in it was written by this program."""
     folder = RunFolder(path)
-    if folder.manifest.exists and "config.json" in folder.manifest.listed():
+    if folder.manifest.exists and CONFIG in folder.manifest.listed():
         foreign = folder.manifest.foreign()
     else:
         try:
@@ -108,7 +110,7 @@ def _remove(path: Path) -> None:
     folder = RunFolder(path)
     if not folder.manifest.exists:
         folder.manifest.adopt(folder.own_files())
-    last = [path / "config.json", path / Manifest.name]
+    last = [path / CONFIG, path / Manifest.name]
     files = [file for file in entries(path) if file not in last]
     for file in sorted(files, key=lambda f: f.parent.name != "checkpoints"):
         file.unlink()

@@ -24,7 +24,7 @@ from sim.config.run import MemberConfig, make_member_config
 from sim.runs.ending import has_ended
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest, entries
-from sim.runs.names import OWN_FILE, checkpoint_name, numbers, snapshot_name
+from sim.runs.names import CONFIG, OWN_FILE, checkpoint_name, numbers, snapshot_name
 from sim.runs.places import check_place
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
@@ -216,7 +216,7 @@ def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
     check_place(path)
     folder = RunFolder(path)
-    data = folder.read_json("config.json")
+    data = folder.read_json(CONFIG)
     version = data.pop("format_version", None)
     if type(version) is not int or version not in (1, FORMAT_VERSION):
         raise InputError(
@@ -230,7 +230,7 @@ def read_config(path: Path) -> MemberConfig:
     try:
         return make_member_config(data)
     except InputError as error:
-        where = f"{path / 'config.json'}: {error.argument}"
+        where = f"{path / CONFIG}: {error.argument}"
         raise InputError(where, error.value, error.problem, _REMEDY) from None
 
 

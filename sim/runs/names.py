@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+CONFIG = "config.json"
+"""The file that makes a folder a run's: the resolved configuration."""
 OWN_FILE = re.compile(
     r"config\.json|provenance\.json|metrics\.jsonl|statistics\.safetensors"
     r"|snapshots/epoch_\d{6,}\.safetensors|checkpoints/step_\d{9,}\.safetensors"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sim.runs.files import write_atomically, writing
 from sim.runs.manifest import Manifest, digest, entries
+from sim.runs.places import is_run_folder, runs_inside
 from theory import InputError
 
 
@@ -55,7 +56,7 @@ class OutputFolder:
         InputError
         """
         with writing(self.path):
-            run = next(filter(_is_run, (file.parent for file in self.path.glob("*/config.json"))), None)
+            run = next(filter(_is_own_run, runs_inside(self.path, 1)), None)
         if run is not None:
             raise self._refused(f"holds runs, such as {run.name}")
 
@@ -161,12 +162,13 @@ class OutputFile:
 def _run_around(folder: Path) -> Path | None:
     """Return the run folder that a folder is, or is in; None where there is none."""
     real = Path(os.path.realpath(folder))
-    return next(filter(_is_run, (real, *real.parents)), None)
+    return next(filter(_is_own_run, (real, *real.parents)), None)
 
 
-def _is_run(folder: Path) -> bool:
+def _is_own_run(folder: Path) -> bool:
+    """Return whether a folder is a run's and not one of another program that has a config.json as well."""
     own = any((folder / name).exists() for name in (Manifest.name, "metrics.jsonl"))
-    return own and (folder / "config.json").exists()
+    return own and is_run_folder(folder)
 
 
 def check_new_file(path: Path) -> None:

@@ -18,6 +18,7 @@ from sim.data.corpus import Corpus
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.long_table import long_records
 from sim.runs.names import snapshot_name
+from sim.runs.places import is_run_folder, runs_inside
 from sim.runs.table import COLUMNS, frame, metric_records
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
@@ -212,10 +213,10 @@ def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths_of(paths):
-        if not is_folder(path) or (path / "config.json").exists():
+        if not is_folder(path) or is_run_folder(path):
             found.append(path)
             continue
-        inside = sorted(p.parent for p in path.glob("*/config.json"))
+        inside = runs_inside(path, 1)
         if not inside:
             _refuse_folder_of_folders(path)
         found += inside or [path]
@@ -224,9 +225,7 @@ def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
 
 def _refuse_folder_of_folders(path: Path) -> None:
     """Refuse a folder whose runs lie two or three folders down, and name the folders to choose from."""
-    folders = sorted(
-        {str(p.parent.parent) for depth in ("*/*", "*/*/*") for p in path.glob(f"{depth}/config.json")}
-    )
+    folders = sorted({str(run.parent) for run in runs_inside(path, 2, 3)})
     if folders:
         shown = ", ".join(folders[:_SHOWN_FOLDERS]) + ", ..." * (len(folders) > _SHOWN_FOLDERS)
         raise InputError(

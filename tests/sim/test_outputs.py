@@ -132,6 +132,19 @@ def test_a_report_is_not_written_among_the_runs(
     assert "holds runs, such as gamma0.8_seed0; choose another folder" in capsys.readouterr().err
 
 
+def test_the_run_that_stands_in_the_way_is_the_first_by_name(tmp_path: Path) -> None:
+    """A folder of another program, which has a config.json alone, is none."""
+    for name in ("b", "c", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    OutputFolder(tmp_path).check_holds_no_runs()
+    OutputFolder(tmp_path / "a").check()
+    for name in ("c", "b"):
+        (tmp_path / name / "metrics.jsonl").write_text("")
+    with pytest.raises(InputError, match="holds runs, such as b;"):
+        OutputFolder(tmp_path).check_holds_no_runs()
+
+
 def test_nothing_is_written_into_a_run_unchecked(run_folder: Path) -> None:
     with pytest.raises(InputError, match="is in the folder of a run"):
         OutputFolder(run_folder / "figures").write("fig.png", "")

@@ -29,6 +29,7 @@ from sim.config.run import make_run_config, sources
 from sim.runs.files import write_atomically
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest
+from sim.runs.places import is_run_folder, runs_inside
 from sim.runs.records import CheckpointState
 from sim.training.launch import epochs_left
 from sim.training.workers import SIGNALS
@@ -293,6 +294,18 @@ def test_a_file_in_place_of_a_run_is_called_a_file(run: Run, tmp_path: Path) -> 
     for name in ("config.json", "snapshots/epoch_000000.safetensors"):
         with pytest.raises(InputError, match=f"is a file; name the folder of its run, {run.path}"):
             Run.open(run.path / name)
+
+
+def test_a_run_is_known_by_its_configuration_and_found_at_its_level(tmp_path: Path) -> None:
+    runs = [tmp_path / name for name in ("b", "a", "a/v/d", "a/v/c", "e/f")]
+    for run in runs:
+        (run / "config.json").mkdir(parents=True)  # A damaged one is refused by name, not passed over.
+    assert [folder for folder in (*runs, tmp_path, tmp_path / "a" / "v") if is_run_folder(folder)] == runs
+    assert runs_inside(tmp_path, 1) == [tmp_path / "a", tmp_path / "b"]
+    assert runs_inside(tmp_path / "a", 1, 2) == [tmp_path / "a/v/c", tmp_path / "a/v/d"]
+    assert runs_inside(tmp_path, 1, 2) == [tmp_path / name for name in ("a", "b", "e/f")]
+    assert runs_inside(tmp_path, 3) == [tmp_path / "a/v/c", tmp_path / "a/v/d"]
+    assert runs_inside(tmp_path / "nowhere", 1, 2) == []
 
 
 def test_a_folder_of_runs_in_place_of_a_run_says_so(run: Run) -> None:

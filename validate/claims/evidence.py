@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from sim.runs.places import runs_inside
 from theory import InputError
 from validate.claims.finder import Finder, name_of
 from validate.claims.likeness import is_of_study
@@ -56,7 +57,7 @@ class Evidence(Finder):
         root = self.places.get(study)
         if root is None:
             return self._defined(study).variants
-        return tuple(sorted({path.parent.parent.name for path in (root / study).glob("*/*/config.json")}))
+        return tuple(sorted({path.parent.name for path in runs_inside(root / study, 2)}))
 
     def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
         """Return the γ that have run folders, or else those that the study defines."""

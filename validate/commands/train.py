@@ -162,10 +162,12 @@ def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
 
 def _check_resumes(options: Options) -> None:
     """Refuse --resume alone where no run is: it would begin those of the default configuration."""
+    from sim.runs.places import runs_inside
+
     described = options.config or options.preset or options.task
     if options.overwrite or not options.resume:
         return  # Both together are refused with the execution.
-    if not described and not any(options.out.glob("*/config.json")):
+    if not described and not runs_inside(options.out, 1):
         problem = f"names nothing to continue, and {options.out} holds no run"
         remedy = "name the folder of the runs: anchorflow train --resume FOLDER"
         raise InputError("resume", True, problem, remedy)

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sim.runs.folder import RunFolder
+from sim.runs.places import is_run_folder, runs_inside
 from sim.runs.run import Run, find_runs
 from theory.checked import checked
-from theory.paths import PathLike, as_path, is_file, is_folder
+from theory.paths import PathLike, as_path, is_folder
 from validate.observe.collect import observe
 from validate.observe.errors import NoRunsError
 from validate.observe.observations import KEPT_SUFFIX, Observations
@@ -19,8 +20,6 @@ RUNS = Path("runs/studies")
 """Where the run folders of studies are unless said otherwise."""
 Source = PathLike | Run | Observations
 """A run folder, a kept file, a folder of these, a run, or what was observed of one."""
-_DEPTHS = ("*", "*/*")
-"""Where a folder's runs are: a study's one folder down, those of its variants two."""
 
 
 @checked
@@ -92,8 +91,7 @@ def kept(
 
 def run_folders(folder: Path, *, variants: bool = True) -> list[Path]:
     """Return the run folders inside a folder, sorted."""
-    depths = _DEPTHS if variants else _DEPTHS[:1]
-    return sorted(found.parent for depth in depths for found in folder.glob(f"{depth}/config.json"))
+    return runs_inside(folder, 1, 2) if variants else runs_inside(folder, 1)
 
 
 def _of_source(source: Source, variants: bool) -> list[Observations]:
@@ -105,7 +103,7 @@ def _of_source(source: Source, variants: bool) -> list[Observations]:
 
 
 def _inside(path: Path, variants: bool) -> list[Path]:
-    if not is_folder(path) or is_file(path / "config.json"):
+    if not is_folder(path) or is_run_folder(path):
         return [path]
     kept = sorted(path.glob(f"*{KEPT_SUFFIX}"))
     # A folder without runs is refused by ``find_runs``, which names the folders of runs in it.
