@@ -1,4 +1,4 @@
-"""When: the rule for "early", the times at which data sets are fitted, and means over a run.
+"""When: the rule for "early", the times at which data sets are fitted, and means and rises over a run.
 
 Time is Σ learning rate, the time of the gradient flow; at a constant learning rate it is proportional to
 steps. *Early* is the first snapshot at or after the evaluation at which the reasoning training accuracy
@@ -169,6 +169,19 @@ def mean_over_run(observations: Observations, values: FloatArray) -> float:
     times, _ = curve(observations, "accuracy", next(iter(observations.metrics[0]["accuracy"])))
     span = times[-1] - times[0]
     return float(np.trapezoid(values, times) / span) if span > 0 else math.nan
+
+
+def largest_rise(values: FloatArray) -> Value:
+    """Return the largest rise of a curve above its lowest value before, 0 where it only falls.
+
+    What is not finite has overflowed. After the first value that is a rise without an end: what was seen is
+    then a lower bound. The first has nothing before it and is left out; NaN where nothing else is there.
+    """
+    seen = values[np.isfinite(values)]
+    rise = float(np.max(seen - np.minimum.accumulate(seen), initial=0.0))
+    if not np.isfinite(values[1:]).all():
+        return Bound(low=rise)
+    return rise if seen.size else math.nan
 
 
 def bias(observations: Observations) -> float:

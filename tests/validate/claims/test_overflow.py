@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.validate.claims.synthetic import learning, losses, ramp, run
-from validate.bounds import Bound, ends
+from validate.bounds import Bound, Value, ends
 from validate.claims.entries import variations
 from validate.claims.measures.learning import (
     greatest_lead_at_large,
@@ -20,7 +21,7 @@ from validate.claims.measures.learning import (
 )
 from validate.claims.statements import Seed, each_seed
 from validate.observe import Observations
-from validate.times import chance_loss
+from validate.times import chance_loss, largest_rise
 
 UNIT = chance_loss(run(0.8, 0, {"mem": ramp(2)}))
 
@@ -34,6 +35,25 @@ def with_losses(mem: list[Any], rsn_train: list[Any], rate: float = 0.8, **train
 CALM = losses(ramp(5))
 OVERFLOWED = [*CALM[:6], None, *CALM[7:]]
 ENDED = [*CALM[:6], *[None] * 5]
+
+
+@pytest.mark.parametrize(
+    ("curve", "rise"),
+    [
+        ([3.0, 2.0, 2.5, 1.0, 4.0, 0.5], 3.0),
+        ([3.0, 2.0], 0.0),
+        ([3.0], 0.0),
+        ([math.nan, 3.0, 4.0], 1.0),
+        ([math.nan], math.nan),
+        ([3.0, 2.0, math.nan, 2.5], Bound(low=0.5)),
+        ([3.0, math.inf], Bound(low=0.0)),
+        ([math.nan, math.nan], Bound(low=0.0)),
+    ],
+)
+def test_a_rise_is_above_the_lowest_value_before(curve: list[float], rise: Value) -> None:
+    found = largest_rise(np.array(curve))
+    assert type(found) is type(rise)
+    assert ends(found) == pytest.approx(ends(rise), nan_ok=True)
 
 
 @pytest.mark.parametrize("found", [OVERFLOWED, ENDED, [CALM[0], *[None] * 10]])

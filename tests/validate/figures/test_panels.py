@@ -34,7 +34,7 @@ from validate.figures.panels.embedding import CosineRows
 from validate.figures.panels.outputs import OutputDistribution
 from validate.figures.panels.sequences import ExampleSequences
 from validate.figures.panels.spectra import EffectiveRank, SingularValues, ValueAlignment, matrix_name
-from validate.figures.panels.spikes import LossSpikes, largest_rise
+from validate.figures.panels.spikes import LossSpikes
 from validate.figures.panels.token_map import EmbeddingMap
 from validate.figures.predicted import (
     EQ14,
@@ -312,14 +312,15 @@ def test_outputs_beside_label_distributions() -> None:
 
 
 def test_spikes_are_rises_above_the_running_minimum() -> None:
-    losses = [3.0, 2.0, 2.5, 1.0, 4.0, 0.5]
-    assert largest_rise([{"loss": {"mem": x}} for x in losses], "mem") == 3.0
-    assert largest_rise([{"loss": {"mem": x}} for x in (3.0, 2.0)], "mem") == 0.0
     runs = [o for rate in (1e-4, 1e-3) for o in several(learning_rate=rate)]
     panel = LossSpikes.from_runs(group_runs(runs), "mem", "memory").plot()
     x, y = panel.lines_["γ = 0.8"].get_data()
     assert list(x) == [1e-4, 1e-3]
     np.testing.assert_allclose(y, [0.0, 0.9])  # 1000 × rate, less the fall of 0.1 an epoch.
+    for run in runs:
+        run.metrics[-1]["loss"]["mem"] = None  # It overflowed: the rise before stays.
+    overflowed = LossSpikes.from_runs(group_runs(runs), "mem", "memory").plot()
+    np.testing.assert_array_equal(overflowed.curves["γ = 0.8"][1], panel.curves["γ = 0.8"][1])
     assert panel.ax_ is not None
     assert panel.ax_.get_xscale() == "log"
     scheduled = several(learning_rate=1e-4, schedule="warmup-cosine", warmup_epochs=2, warmup_factor=20.0)

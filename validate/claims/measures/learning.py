@@ -26,6 +26,7 @@ from validate.times import (
     fitted_time,
     has_learned,
     is_fitted,
+    largest_rise,
     log_ratio,
     mean_over_run,
 )
@@ -179,12 +180,9 @@ def spike(run: Observations) -> Value:
 
     A loss that overflowed after the first evaluation has lost all that was learned: at least one unit.
     """
-    losses = [curve(run, "loss", part)[1] for part in ("mem", "rsn_train")]
-    # fmin and nanmax leave out what overflowed; without any number there is nothing to rise from.
-    rises = [np.nanmax(loss - np.fmin.accumulate(loss)) for loss in losses if np.isfinite(loss).any()]
-    largest = float(max(rises, default=math.nan)) / chance_loss(run)
-    overflowed = any(not np.isfinite(loss[1:]).all() for loss in losses)
-    return Bound(low=float(np.fmax(largest, 1.0))) if overflowed else largest
+    low, high = ends(greatest(largest_rise(curve(run, "loss", part)[1]) for part in ("mem", "rsn_train")))
+    largest = low / chance_loss(run)
+    return Bound(low=max(largest, 1.0)) if math.isinf(high) else largest
 
 
 def spike_at(quantile: float) -> Callable[[Seed], Value]:

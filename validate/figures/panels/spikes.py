@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from theory.arrays import FloatArray
+from validate.bounds import ends
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, seed_bars, sequential
 from validate.groups import Setting
+from validate.observe import Observations
 from validate.stats import SIZE, band, band_text
+from validate.times import curve, largest_rise
 
 
 @dataclass
@@ -26,7 +28,7 @@ class LossSpikes(BasePanel):
     title : str
     curves : dict
         For each γ the learning rates, shape (n,), and the rises in nats, shape (3, n): mean, low and high
-        over seeds.
+        over seeds. A loss that overflowed counts with the rise that was seen.
     """
 
     title: str
@@ -38,7 +40,7 @@ class LossSpikes(BasePanel):
         curves = {}
         for gamma in sorted({s.init_rate for s in settings}):
             own = sorted((s for s in settings if s.init_rate == gamma), key=learning_rate)
-            rises = [band([largest_rise(r.metrics, part) for r in s.runs], SIZE) for s in own]
+            rises = [band([_seen_rise(r, part) for r in s.runs], SIZE) for s in own]
             curves[f"γ = {gamma:g}"] = (np.array([learning_rate(s) for s in own]), np.stack(rises, axis=1))
         return cls(title, curves)
 
@@ -67,7 +69,6 @@ def learning_rate(setting: Setting) -> float:
     return setting.config.training.peak_learning_rate
 
 
-def largest_rise(metrics: Sequence[dict[str, Any]], part: str) -> float:
-    """Return the largest rise of a loss above its running minimum, in nats; 0 where it only falls."""
-    losses = [line["loss"][part] for line in metrics if line["loss"][part] is not None]
-    return float(np.max(losses - np.minimum.accumulate(losses)))
+def _seen_rise(run: Observations, part: str) -> float:
+    """Return the largest rise of a loss in nats, the lower end where it overflowed."""
+    return ends(largest_rise(curve(run, "loss", part)[1]))[0]
