@@ -12,10 +12,12 @@ from tests.validate.claims.synthetic import learning, losses, ramp, run
 from validate.bounds import Bound, Value, ends
 from validate.claims.entries import variations
 from validate.claims.measures.learning import (
+    first_loss_lead,
     greatest_lead_at_large,
     learned_variants,
     least_gain,
     least_lead,
+    loss_lead,
     spike,
     spike_at,
 )
@@ -93,6 +95,42 @@ def test_a_rate_whose_loss_overflowed_stays_and_is_the_greatest(top: list[Any]) 
     for measure in (least_lead, greatest_lead_at_large, least_gain):
         assert measure(seed) == measure(calm)
         assert not math.isnan(ends(measure(seed))[0])
+
+
+def two_memories(slow: list[Any], fast: list[Any]) -> Observations:
+    """Return a run with two memory mappings that have these losses, in units of ln N_Z."""
+    loss = {
+        part: [None if value is None else UNIT * value for value in values]
+        for part, values in {"mem1": slow, "mem2": fast}.items()
+    }
+    return run(0.8, 0, {"mem1": ramp(8), "mem2": ramp(2)}, loss=loss)
+
+
+ONE, TWO = [1.0] * 11, [2.0] * 11
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "lead", "first"),
+    [
+        (TWO, ONE, 1.0, 1.0),
+        # An overflowed loss is 2 or more: at one of ten intervals the excess is 1 instead of 0 at least.
+        ([1.0] * 5 + [None] + [1.0] * 4 + [2.0], ONE, Bound(low=0.1 + 0.05), 0.0),
+        (ONE, [1.0] * 5 + [None] + [1.0] * 4 + [2.0], Bound(high=-0.1 - 0.05), 0.0),
+        # Higher than any loss of either set, even where nothing of its own was seen.
+        ([None] * 11, TWO, Bound(low=0.0), Bound(low=0.0)),
+        (TWO, [None] * 11, Bound(high=0.0), Bound(high=0.0)),
+        ([None, *TWO[1:]], ONE, Bound(low=1.0), Bound(low=0.0)),
+        ([*TWO[1:], None], [None, *ONE[1:]], math.nan, Bound(high=0.0)),
+        ([None] * 11, [None] * 11, math.nan, math.nan),
+    ],
+)
+def test_the_excess_of_a_loss_that_overflowed_is_a_bound(
+    slow: list[Any], fast: list[Any], lead: Value, first: Value
+) -> None:
+    for measure, expected in ((loss_lead, lead), (first_loss_lead, first)):
+        found = measure(two_memories(slow, fast), "mem1", "mem2")
+        assert type(found) is type(expected)
+        assert ends(found) == pytest.approx(ends(expected), nan_ok=True)
 
 
 def test_the_condition_on_spikes_is_met_by_the_bound() -> None:

@@ -206,16 +206,33 @@ def _spike(seed: Seed, place: Callable[[int], int]) -> Value:
     return greatest(spike(run) for (variant, _), run in seed.items() if variant == chosen)
 
 
-def loss_lead(run: Observations, slow: str, fast: str) -> float:
-    """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z."""
-    difference = curve(run, "loss", slow)[1] - curve(run, "loss", fast)[1]
-    return mean_over_run(run, difference) / chance_loss(run)
+def loss_lead(run: Observations, slow: str, fast: str) -> Value:
+    """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z.
+
+    A bound where one of them overflowed, NaN where both did.
+    """
+    losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])
+    return _excess(losses, lambda excess: mean_over_run(run, excess) / chance_loss(run))
 
 
-def first_loss_lead(run: Observations, slow: str, fast: str) -> float:
+def first_loss_lead(run: Observations, slow: str, fast: str) -> Value:
     """Return the same before any training."""
-    losses = [curve(run, "loss", part)[1][0] for part in (slow, fast)]
-    return float(losses[0] - losses[1]) / chance_loss(run)
+    losses = np.stack([curve(run, "loss", part)[1][:1] for part in (slow, fast)])
+    return _excess(losses, lambda excess: float(excess[0]) / chance_loss(run))
+
+
+def _excess(losses: FloatArray, mean: Callable[[FloatArray], float]) -> Value:
+    """Return the mean of the first loss minus the second, a bound where one of them overflowed."""
+    finite = np.isfinite(losses)
+    first, second = (not np.isfinite(loss).all() for loss in losses)
+    if first and second:
+        return math.nan
+    # A loss that overflowed is at least as high as any that was seen.
+    slow, fast = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
+    found = mean(slow - fast)
+    if math.isnan(found) or not (first or second):
+        return found
+    return Bound(low=found) if first else Bound(high=found)
 
 
 def bias_gap(seed: Seed) -> float:
