@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from sim.config.run import MemberConfig
+from sim.runs.folder import RunFolder
 from sim.runs.places import runs_inside
 from theory import InputError
 from validate.claims.finder import Finder, name_of
@@ -84,15 +86,38 @@ class Evidence(Finder):
         defined = all(self._defines(needs.study, variant, needs.init_rates) for variant in variants)
         return defined and any(self._lacks(needs, variant) for variant in variants)
 
+    def absent(self, needs: Needs) -> str:
+        """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
+        why: dict[int, set[str]] = {}
+        seeds: set[int] = set()
+        for variant in needs.variants or self.variants_of(needs.study):
+            seeds |= {*self._defined(needs.study).configs[variant or None].seeds}
+            rates = needs.init_rates or self.rates_of(needs.study, variant)
+            for member in self._absent(needs.study, variant, rates):
+                why.setdefault(member.seed, set()).add(self._why(needs.study, variant, member))
+        told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
+        return f"{len(why)} of {len(seeds)} seeds missing: {told}" if why else ""
+
+    def _why(self, study: str, variant: str, member: MemberConfig) -> str:
+        """Return why a run cannot be judged by: what is kept does not say, its folder does."""
+        if study not in self.places:
+            return "not kept"
+        run = RunFolder(self.places[study] / study / variant / member.name)
+        return str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
+
     def _lacks(self, needs: Needs, variant: str) -> bool:
-        config = self._defined(needs.study).configs[variant or None]
+        rates = needs.init_rates or self._defined(needs.study).configs[variant or None].init_rates
         try:
-            cells = self.cells(needs.study, variant)
+            return bool(self._absent(needs.study, variant, rates))
         except MissingRunsError:
             return True
-        seeds = {rate: {run.config.seed for run in runs} for rate, runs in cells.items()}
-        rates = needs.init_rates or config.init_rates
-        return any(not set(config.seeds) <= seeds.get(rate, set()) for rate in rates)
+
+    def _absent(self, study: str, variant: str, rates: Sequence[float]) -> list[MemberConfig]:
+        """Return the runs at some γ that a study's variant defines and nobody has."""
+        config = self._defined(study).configs[variant or None]
+        cells = self.cells(study, variant)
+        there = {(rate, run.config.seed) for rate, runs in cells.items() for run in runs}
+        return [m for m in config.members() if m.init_rate in rates and (m.init_rate, m.seed) not in there]
 
     def _defines(self, study: str, variant: str, rates: Sequence[float]) -> bool:
         try:

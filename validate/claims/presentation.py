@@ -60,6 +60,7 @@ def _condition(finding: Finding, outcome: Outcome) -> dict[str, Any]:
         "p_value": finding.p_value(outcome),
         "values": [plain_value(value) for value in outcome.values],
         "missing": outcome.missing or None,
+        "absent": outcome.absent or None,
         "sources": dict(outcome.sources),
     }
 
@@ -90,10 +91,12 @@ def row(claim: Claimed, settings: Sequence[str]) -> list[str]:
 
 def condition_rows(claim: Claimed) -> list[list[str]]:
     """Return a line for every condition of a claim: what it is and how it was decided."""
-    return [
-        [_state(c), c["role"], *measured(c), c["runs"], c["missing"] or c["reason"]]
-        for c in claim["conditions"]
-    ]
+    return [[_state(c), c["role"], *measured(c), c["runs"], _why(c)] for c in claim["conditions"]]
+
+
+def _why(condition: Claimed) -> str:
+    """Return why a condition was not measured, or the reason of its threshold and what seeds it lacks."""
+    return condition["missing"] or "; ".join(filter(None, (condition["reason"], condition["absent"])))
 
 
 def _state(condition: Claimed) -> str:

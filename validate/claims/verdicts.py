@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -58,6 +58,8 @@ class Outcome:
         One a seed; NaN where the measure is undefined.
     missing : str
         Why it could not be measured; empty if it was.
+    absent : str
+        How many of the study's seeds it was measured without, and why; empty if it had all.
     sources : dict
         Where the runs' settings come from: setting → paper, sibling, chosen or user.
     """
@@ -67,6 +69,7 @@ class Outcome:
     estimate: Estimate
     values: tuple[Value, ...] = ()
     missing: str = ""
+    absent: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -283,7 +286,9 @@ def _taken(value: Value, condition: Condition) -> float:
 
 
 @checked
-def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
+def judge_claims(
+    claims: Iterable[Claim], find: Find, absent: Callable[[Needs], str] = lambda needs: ""
+) -> list[Finding]:
     """Measure every condition of some claims.
 
     Parameters
@@ -291,16 +296,20 @@ def judge_claims(claims: Iterable[Claim], find: Find) -> list[Finding]:
     claims : iterable of Claim
     find : callable
         Finds the runs that a condition needs, or raises ``MissingRunsError``.
+    absent : callable, optional
+        From what a condition needs to the seeds that were not found, in words; empty if all were.
     """
     return [
-        Finding(claim, tuple(_outcome(claim, c, find) for c in claim.conditions))
+        Finding(claim, tuple(_outcome(claim, c, find, absent) for c in claim.conditions))
         for claim in track(list(claims), "judging claims")
     ]
 
 
-def _outcome(claim: Claim, condition: Condition, find: Find) -> Outcome:
+def _outcome(claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str]) -> Outcome:
+    needs = condition.needs
     try:
-        return outcome_on(claim, condition, find(condition.needs) if condition.needs else {})
+        found = outcome_on(claim, condition, find(needs) if needs else {})
+        return replace(found, absent=absent(needs)) if needs else found
     except (MissingRunsError, NotObservedError) as missing:
         return Outcome(claim, condition, NOTHING, missing=str(missing))
 

@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     _check_studies(evidence, options.runs)
     if options.run:
         evidence = _with_missing_runs(claims, evidence, options)
-    findings = judge_claims(claims, evidence.find)
+    findings = judge_claims(claims, evidence.find, evidence.absent)
     document = to_json(findings)
     if options.as_json:
         print_json(document)

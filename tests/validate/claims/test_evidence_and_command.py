@@ -16,6 +16,7 @@ import pytest
 import validate
 import validate.studies
 from sim import Run
+from sim.runs.folder import RunFolder
 from tests.validate.claims.synthetic import learning, run
 from tests.validate.conftest import tiny_config
 from theory import InputError
@@ -128,6 +129,48 @@ def test_a_seed_that_is_not_kept_can_be_made(kept: Path) -> None:
     assert Evidence(folder=kept, load=tiny_study).has(needs)
     assert not Evidence(folder=kept, load=tiny_study).can_make(needs)
     assert Evidence(folder=kept, load=more).can_make(needs)
+
+
+def five_seeds(name: str) -> Study:
+    config = tiny_config().model_copy(update={"seeds": (0, 1, 2, 3, 5)})
+    return Study(name, "test", {None: config} if name == "emb-mlp" else {"adamw": config, "sgd": config})
+
+
+def test_seeds_that_are_not_kept_are_named(kept: Path) -> None:
+    evidence = Evidence(folder=kept, load=five_seeds)
+    words = "3 of 5 seeds missing: 2 (not kept), 3 (not kept), 5 (not kept)"
+    for needs in (Needs("emb-mlp", (0.8,)), Needs("optimisers", variants=())):
+        assert evidence.absent(needs) == words
+    assert Evidence(folder=kept, load=tiny_study).absent(Needs("emb-mlp")) == ""
+
+
+def test_a_seed_that_diverged_does_not_vanish_from_a_claim(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(root, tmp_path / "studies")
+    for rate, seed, status in ((0.8, 2, "diverged"), (0.3, 2, "interrupted"), (0.8, 3, "diverged")):
+        own = tmp_path / "studies" / "emb-mlp" / f"gamma{rate}_seed{seed}"
+        made = json.loads((root / "emb-mlp" / "gamma0.8_seed0" / "provenance.json").read_text())
+        own.mkdir()
+        folder = RunFolder(own)
+        folder.write("config.json", "{}")
+        folder.write_provenance(made | {"status": status, "reason": "loss inf"})
+    monkeypatch.setattr(validate.studies, "load_study", five_seeds)
+    words = "3 of 5 seeds missing: 2 (diverged), 3 (diverged), 5 (not trained)"
+    assert main(["claims", "4", "--runs", str(tmp_path / "studies"), "--json"]) in (0, 1)
+    document = json.loads(capsys.readouterr().out)
+    VALIDATOR.validate(document)
+    (claim,) = document["claims"]
+    conditions = [c for c in claim["conditions"] if c["runs"] == "emb-mlp, γ = 0.8"]
+    assert {(c["absent"], len(c["values"])) for c in conditions} == {(words, 2)}
+    assert all(line[-1].endswith(f"; {words}") for line in condition_rows(claim | {"conditions": conditions}))
+    evidence = Evidence(studies_in([tmp_path / "studies"]), None, five_seeds)
+    assert "2 (diverged, interrupted), 3 (diverged, not trained), 5" in evidence.absent(Needs("emb-mlp"))
+    # Nobody asks for a γ that has no run at all: what is about every γ is about those that have runs.
+    for run_folder in (tmp_path / "studies" / "emb-mlp").glob("gamma0.3*"):
+        shutil.rmtree(run_folder)
+    evidence = Evidence(studies_in([tmp_path / "studies"]), None, five_seeds)
+    assert evidence.absent(Needs("emb-mlp")) == words
 
 
 def test_the_ledger_asks_for_runs_that_its_studies_define() -> None:
