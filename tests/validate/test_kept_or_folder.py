@@ -109,6 +109,8 @@ def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> No
     (tmp_path / "study" / "variant").symlink_to(runs[0].path.parent)
     with pytest.raises(InputError, match="holds no run itself, but folders of runs"):
         group_runs(tmp_path / "study")
+    with pytest.raises(InputError, match=f"name one or more of {tmp_path}/study/variant.$"):
+        group_runs(tmp_path)
     found = find_observations(tmp_path / "study", variants=True)
     assert [run.config for run in found] == [run.config for run in runs]
 

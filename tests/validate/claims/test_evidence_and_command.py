@@ -204,6 +204,7 @@ def tiny_study(name: str) -> Study:
 def test_folders_come_before_what_is_kept(kept: Path, root: Path) -> None:
     evidence = Evidence(studies_in([root]), kept, tiny_study)
     assert list(evidence.find(Needs("norms", variants=()))) == [("pre-3e-4", 0.3), ("pre-3e-4", 0.8)]
+    assert evidence.variants_of("emb-mlp") == ()  # Its runs lie one folder down, where variants would.
     assert len(evidence.find(Needs("optimisers", (0.8,), ("sgd",)))["sgd", 0.8]) == 2
 
 
