@@ -113,7 +113,8 @@ def _cell(text: str) -> str:
 
 def judged(folder: Path) -> dict[str, Any]:
     """Return the findings on what a folder keeps, as JSON."""
-    return to_json(judge_claims(ledger(), Evidence(folder=folder).find))
+    evidence = Evidence(folder=folder)
+    return to_json(judge_claims(ledger(), evidence.find, evidence.absent))
 
 
 def likeliest(folder: Path = KEPT) -> str:
