@@ -11,6 +11,7 @@ import pytest
 from sim import Run, RunConfig, prontoqa_questions, toy_facts, train
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations, several_language
+from theory import InputError
 from validate.claims.language import judge_language
 from validate.cli import main
 from validate.commands.corpus.compare import tell_and_write
@@ -82,6 +83,23 @@ def test_the_device_that_is_asked_for_trains(texts: Path, monkeypatch: pytest.Mo
     assert main([*command, "--out", "one", "--device", "cuda"]) == 0
     assert main([*command, "--out", "two"]) == 0
     assert asked == ["cuda", "cpu"]
+
+
+def test_the_demo_trains_on_the_device_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def refused(config: RunConfig, out: Path, *, device: str, **_: object) -> list[Run]:
+        asked.append(device)
+        raise InputError("out", str(out), "only asked", "train nothing")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sim.training.launch.check_device", asked.append)
+    monkeypatch.setattr("validate.training.train_with_progress", refused)
+    assert main(["corpus", "demo", "--device", "cuda:1"]) == 2
+    assert main(["corpus", "demo"]) == 2
+    assert asked == ["cuda:1", "cuda:1", "cpu", "cpu"]
 
 
 def scattered(runs: list[Observations]) -> list[Observations]:
@@ -206,6 +224,8 @@ def test_the_demo_runs_from_an_empty_folder(
             ["train", "toy.txt", "--device", "mps"],
             "device = 'mps': cannot be used (no such device); use cpu or cuda",
         ),
+        (["demo", "--device", "mps"], "cannot be used (no such device); use cpu or cuda"),
+        (["demo", "--device", "cuda:999"], "device = 'cuda:999': cannot be used ("),
         (["lean"], "unknown action; choose one of"),
         ([], "needs an action"),
     ],

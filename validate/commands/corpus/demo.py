@@ -38,6 +38,8 @@ class Options(TrainingOptions):
     """The other text."""
     out: Path = Path("runs/corpus-demo")
     """The folder for the texts, the runs and the page."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where all members train together."""
 
 
 COMMAND = Command("corpus demo", Options, "anchorflow corpus demo --out runs/corpus-demo")
@@ -48,12 +50,17 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.language import make_language_task
     from sim.runs.outputs import OutputFolder
+    from sim.training.execution import Execution
+    from sim.training.launch import check_machine
     from validate.commands.corpus.compare import tell_and_write
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
     from validate.groups import group_runs
     from validate.terminal.tables import say
     from validate.training import train_with_progress
 
+    how = options.execution() | {"device": options.device}
+    # Here too, so that a device that cannot be had is refused before the texts are written.
+    check_machine(Execution(**how))
     if options.file is not None:
         _check_other(options.file)
     folder = OutputFolder(options.out)
@@ -62,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
     config = configuration_of(task, "language-demo", {})
-    runs = train_with_progress(config, options.out, **options.execution())
+    runs = train_with_progress(config, options.out, **how)
     say("comparing prediction and observation, drawing figures")
     return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
 
