@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from sim import Execution, Progress, Run
-from sim.config.run import sources
+from sim.config.run import make_run_config, sources
+from sim.runs.beginning import create_folder
 from sim.runs.lock import only_writer
 from sim.training.session import train_together
 from tests.validate.conftest import tiny_config
@@ -24,6 +25,7 @@ from validate.observe.store import kept_file, read_kept
 from validate.studies import (
     MemberState,
     Study,
+    UnknownStudyError,
     cost_of,
     keep,
     load_study,
@@ -182,6 +184,42 @@ def test_unknown_studies_and_missing_files_are_refused(tmp_path: Path) -> None:
         load_study("nosuch")
     with pytest.raises(InputError, match="no such file"):
         load_study(tmp_path / "none.toml")
+
+
+def test_a_folder_of_runs_is_no_study_and_what_shows_it_is_named(runs: list[Run], tmp_path: Path) -> None:
+    folder = runs[0].path.parent
+    shown = f"show it with anchorflow table {folder} or anchorflow compare {folder}."
+    with pytest.raises(UnknownStudyError) as refused:
+        load_study(folder)
+    assert str(refused.value) == f"study = {str(folder)!r}: a folder of 4 runs, not a study; {shown}"
+    with pytest.raises(UnknownStudyError, match=r"the folder of a run, not a study; .*gamma0\.3_seed0 or"):
+        load_study(runs[0].path)
+    assert main(["table", str(folder)]) == 0
+    own = tmp_path / "my runs" / "causal"
+    shutil.copytree(runs[0].path, own / "one" / "run")
+    with pytest.raises(UnknownStudyError) as refused:
+        load_study(own)
+    # Neither command takes a folder whose runs are two folders down.
+    assert f"a folder of 1 run, not a study; show it with anchorflow table '{own / 'one'}' or" in str(
+        refused.value
+    )
+    assert str(refused.value).endswith(f"the study with anchorflow study causal --root '{own.parent}'.")
+    assert main(["table", str(own / "one")]) == 0
+
+
+def test_a_folder_of_runs_on_text_has_a_comparison_of_its_own(tmp_path: Path) -> None:
+    """The configuration decides; where it cannot be read, the command that is named says what is wrong."""
+    task = {"corpora": [{"name": "a", "files": ["a.txt"]}], "n_sequences": 2, "length": 2, "vocab_size": 3}
+    (member,) = make_run_config({"task": task, "model": {"kind": "gpt2"}, "init_rates": [0.5]}).members()
+    create_folder(tmp_path / "text" / "run", member)
+    with pytest.raises(UnknownStudyError, match="anchorflow corpus compare "):
+        load_study(tmp_path / "text")
+    (tmp_path / "text" / "run" / "config.json").write_text("{")
+    with pytest.raises(UnknownStudyError, match="or anchorflow compare "):
+        load_study(tmp_path / "text")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnknownStudyError, match="unknown study; choose one of"):
+        load_study(tmp_path / "empty")
 
 
 def test_every_study_of_the_package_has_members() -> None:

@@ -6,15 +6,20 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
+from sim.config.language import LanguageTask
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
+from sim.runs.folder import read_config
 from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
+from theory.paths import is_file, is_folder
 from theory.task.toml import load_toml
 from validate.observe import RUNS
+from validate.observe.find import run_folders
 from validate.studies.axes import variants_of
 
 FOLDER = Path(__file__).resolve().parent
@@ -77,7 +82,7 @@ def load_study(source: str | Path) -> Study:
     Raises
     ------
     UnknownStudyError
-        If there is no such study.
+        If there is no such study; of a folder of runs it says which command shows these.
     InputError
         If its file makes no sense, or a file of your own has the name of one of
         the package's studies, whose runs it would be taken for.
@@ -85,7 +90,7 @@ def load_study(source: str | Path) -> Study:
     file = Path(source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
-            raise unknown_name("study", str(source), study_names(), kind=UnknownStudyError)
+            raise _no_study(file)
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
@@ -96,6 +101,37 @@ def load_study(source: str | Path) -> Study:
 def study_names() -> list[str]:
     """Return the names of all studies, sorted."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
+def _no_study(named: Path) -> UnknownStudyError:
+    """Refuse what is no study; if it is a folder of runs, name the commands that show them."""
+    runs = _runs_in(named)
+    if not runs:
+        refused = unknown_name("study", str(named), study_names(), kind=UnknownStudyError)
+        assert isinstance(refused, UnknownStudyError)
+        return refused
+    what = "the folder of a run" if runs == [named] else f"a folder of {len(runs)} run{'s' * (len(runs) > 1)}"
+    compare = "corpus compare" if _is_on_text(runs[0]) else "compare"
+    # Both commands take runs, or a folder that holds them itself; variants lie one folder deeper.
+    folder = quote(str(named if named in (runs[0], runs[0].parent) else runs[0].parent))
+    remedy = f"show it with anchorflow table {folder} or anchorflow {compare} {folder}"
+    if named.name in study_names():
+        remedy += f", the study with anchorflow study {named.name} --root {quote(str(named.parent))}"
+    return UnknownStudyError("study", str(named), f"{what}, not a study", remedy)
+
+
+def _runs_in(named: Path) -> list[Path]:
+    """Return the run folders at a path: itself, or those inside it; none if there is no folder."""
+    if not is_folder(named):
+        return []
+    return [named] if is_file(named / "config.json") else run_folders(named)
+
+
+def _is_on_text(run: Path) -> bool:
+    try:
+        return isinstance(read_config(run).task, LanguageTask)
+    except InputError:  # A damaged run: the command that is named will say so.
+        return False
 
 
 def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
