@@ -12,6 +12,7 @@ from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
 from sim.runs.manifest import Manifest, entries
 from sim.runs.names import CONFIG
 from sim.runs.places import is_run_folder
+from sim.runs.tokenizer import check_tokenizer, tokenizer_of
 from theory import InputError
 from theory.checked import checked
 
@@ -33,6 +34,7 @@ def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) 
 def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
     """Return a folder to continue in, without half-written files; refuse another configuration."""
     check_resumable(path, member)
+    check_tokenizer(path, member)
     folder = RunFolder(path)
     with writing(path, trains=True):
         for file in [file for file in entries(path) if is_leftover(file)]:
@@ -52,6 +54,9 @@ def check_resumable(path: Path, member: MemberConfig) -> None:
     """Refuse to continue a run that has another configuration, or through a link."""
     _check_no_link(path)
     if (own := read_config(path)) != member:
+        if tokenizer_of(own) == tokenizer_of(member):
+            # Other tokens can make another task: then their cause is named.
+            check_tokenizer(path, own)
         problem = f"holds a run with another configuration ({differences(own, member)})"
         raise InputError("out", str(path), problem, "use its own, or another folder")
 

@@ -70,6 +70,13 @@ class Kernels(Record):
     difference: Number | None
 
 
+class Tokenizer(Record):
+    """The tokenizer's file that a run on text began with (``sim.runs.tokenizer``)."""
+
+    file: StrictStr
+    sha256: StrictStr
+
+
 class Provenance(Record):
     """How a run was made; other keys are allowed, since versions of this program added some."""
 
@@ -89,6 +96,7 @@ class Provenance(Record):
     system: StrictStr = ""
     matmul: Matmul | None = None
     kernels: Kernels | None = None
+    tokenizer: Tokenizer | None = None
     trained_with: list[StrictStr] = []
     parts: list[dict[str, Any]] = []
     sources: dict[str, StrictStr] = {}

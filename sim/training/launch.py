@@ -20,6 +20,7 @@ from sim.runs.beginning import check_free, check_resumable, create_folder, is_be
 from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
+from sim.runs.tokenizer import check_tokenizer
 from sim.training.device import check_device, check_device_name
 from sim.training.engines.registry import engine_of
 from sim.training.execution import Execution, Options, execution_of
@@ -192,6 +193,7 @@ def pending_runs(
             check_resumable(path, member)
             if is_complete(path):
                 continue
+            check_tokenizer(path, member)
         else:
             check_free(path, overwrite=execution.overwrite)
         left.append((member, path))

@@ -19,6 +19,7 @@ from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 from sim.runs.run import is_complete
+from sim.runs.tokenizer import tokenizer_record
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels
 from sim.training.ranks import Ranks
@@ -68,6 +69,8 @@ class Session:
         What the steps are computed with.
     recorded : list of dict
         Each member's provenance as it was before; empty for a new run.
+    tokenizer : dict of str, or None
+        File and checksum of what divided the texts into tokens (``sim.runs.tokenizer``).
     """
 
     trainer: Trainer
@@ -76,6 +79,7 @@ class Session:
     route: RouteReport
     kernels: KernelReport
     recorded: list[dict[str, Any]]
+    tokenizer: dict[str, str] | None
     metrics: list[list[dict[str, Any]]] = field(default_factory=list)
     seconds_before: float = 0.0
     started: float = field(default_factory=time.perf_counter)
@@ -176,6 +180,7 @@ class Session:
                     "ranks": self.trainer.n_ranks,
                     "matmul": self.route.as_dict(),
                     "kernels": self.kernels.as_dict(),
+                    "tokenizer": self.tokenizer,
                     "seed": member.seed,
                     "trained_with": names,
                     "sources": sources(member, self.recorded[m].get("sources", {})),
@@ -230,6 +235,8 @@ def train_together(
     how = execution_of(execution, options)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
+    # Before it is read: a file that is replaced meanwhile is refused when the run continues.
+    tokenizer = tokenizer_record(members[0])
     trainer = Trainer(members, how.device)
     with ExitStack() as locks:
         for path in paths:
@@ -244,7 +251,9 @@ def train_together(
         with matmul_route(route.route):
             wanted = earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
             used = choose_kernels(trainer, wanted)
-            session = Session(trainer, folders, report, route, used, recorded, [[] for _ in members])
+            session = Session(
+                trainer, folders, report, route, used, recorded, tokenizer, [[] for _ in members]
+            )
             _restore(session)
             if ranks is not None:
                 trainer.share(ranks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,22 @@ import torch
 
 from sim import (
     CorpusSource,
+    Execution,
     MemberConfig,
     Run,
+    RunFolder,
     Trainer,
     build_corpus,
     make_language_task,
     make_run_config,
     train,
+    train_members,
+    train_together,
 )
 from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
+from sim.runs.beginning import check_resumable
+from sim.training.launch import pending_runs
 from sim.training.size import check_size
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
@@ -236,6 +243,60 @@ def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
         train(_config(member), tmp_path / "other")
     assert not (tmp_path / "other").exists()
     assert Run.open(tmp_path / "runs" / "gamma0.5_seed0").corpora()["toy"].vocab_size == TOY_WORDS + 1
+
+
+def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path: Path) -> None:
+    """It reads its texts again, and here the two most frequent words have each other's numbers."""
+    asked = {"tokenizer": _tokenizer("? dog cat the a . saw"), "whole_vocabulary": True, "vocab_size": 8}
+    member, path = language(training={"epochs": 3}, **asked), tmp_path / "run"
+    begun = digest_of("tokenizer.json")
+    steps = iter([False] * 3 + [True] * 99)
+    assert train_together([member], [path], stop=lambda: next(steps)) == "interrupted"
+    recorded = RunFolder(path).read_provenance()["tokenizer"]
+    assert recorded == {"file": "tokenizer.json", "sha256": begun}
+    kept = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    _tokenizer("? dog cat a the . saw")
+    now = digest_of("tokenizer.json")
+    words = re.escape(f"tokenizer = 'tokenizer.json': SHA-256 {now[:12]}..., and {path} was begun with ")
+    words += re.escape(f"{begun[:12]}...; restore that file, or train into another folder.")
+    with pytest.raises(InputError, match=words):
+        train_members([member], [path], resume=True)
+    with pytest.raises(InputError, match=words):
+        train_together([member], [path], resume=True)
+    # All runs are asked before one of them trains.
+    with pytest.raises(InputError, match=words):
+        pending_runs([member], [path], Execution(resume=True))
+    # The task of a tokenizer that changed can be another one: the cause is named, not the vocabulary's size.
+    other = member.model_copy(update={"task": member.task.model_copy(update={"vocab_size": 7})})
+    with pytest.raises(InputError, match=words):
+        train_members([other], [path], resume=True)
+    elsewhere = member.model_copy(update={"task": member.task.model_copy(update={"tokenizer": "b.json"})})
+    with pytest.raises(InputError, match=r'another configuration \(task\.tokenizer = "tokenizer\.json"'):
+        check_resumable(path, elsewhere)
+    assert {file: file.read_bytes() for file in kept} == kept
+    Path("tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"tokenizer\.json.*no such file"):
+        train_members([member], [path], resume=True)
+    _tokenizer("? dog cat the a . saw")
+    train_members([member], [path], resume=True)
+    assert Run.open(path).provenance["tokenizer"] == recorded
+    # A complete run needs its tokenizer no more.
+    _tokenizer("? dog cat a the . saw")
+    train_members([member], [path], resume=True)
+
+
+def test_a_run_begun_before_tokenizers_were_recorded_goes_on(language: Make, tmp_path: Path) -> None:
+    asked = {"tokenizer": _tokenizer("? dog cat the a . saw"), "whole_vocabulary": True, "vocab_size": 8}
+    member, folder = language(**asked), RunFolder(tmp_path / "run")
+    steps = iter([False] * 3 + [True] * 99)
+    train_together([member], [folder.path], stop=lambda: next(steps))
+    earlier = folder.read_provenance()
+    del earlier["tokenizer"]
+    folder.write_provenance(earlier)
+    train_members([member], [folder.path], resume=True)
+    assert Run.open(folder.path).provenance["tokenizer"]["sha256"] == digest_of("tokenizer.json")
+    train_members([language()], [tmp_path / "words"])
+    assert Run.open(tmp_path / "words").provenance["tokenizer"] is None
 
 
 @pytest.mark.parametrize(
