@@ -5,6 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+_MOST_ROWS = 12
+
+
+class Shown:
+    """A result that shows a title and a table: in one line among others, printed, and in a notebook.
+
+    A class says by ``_shown`` what it is. A dataclass needs ``repr=False`` besides, or it gets a ``__repr__``
+    of its own, with every array in it.
+    """
+
+    def _shown(self) -> tuple[str, Sequence[object], Iterable[Sequence[object]]]:
+        """Return the title, the table's header and its rows, all plain text or numbers."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown()[0]})"
+
+    def __str__(self) -> str:
+        title, header, rows = self._shown()
+        return f"{title}\n{text_table(_as_text(header), map(_as_text, rows))}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._shown())
+
+
+def _as_text(cells: Iterable[object]) -> list[str]:
+    return [str(cell) for cell in cells]
+
+
+def spread(n: int, most: int = _MOST_ROWS) -> list[int]:
+    """Return the rows of a table of many lines that are shown: all of few, else evenly, with both ends."""
+    if n <= most:
+        return list(range(n))
+    return [round(i * (n - 1) / (most - 1)) for i in range(most)]
+
 
 def html_table(title: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     """Return a table in HTML; title and cells are plain text, and an empty header is left out."""

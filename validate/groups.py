@@ -14,14 +14,15 @@ from sim.config.run import MemberConfig, sources
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.checked import checked
+from theory.display import Shown
 from validate.observe import Observations, Source, find_observations
 
 _MOST_NAMED = 3
 """A label names every key that differs, or if these are more, as many as distinguish the settings."""
 
 
-@dataclass(frozen=True)
-class Setting:
+@dataclass(frozen=True, repr=False)
+class Setting(Shown):
     """Runs that differ in nothing but the seed.
 
     Attributes
@@ -98,6 +99,21 @@ class Setting:
     def cosines(self, tokens: Sequence[int], epoch: int) -> FloatArray:
         """Return every seed's cosine matrix of some anchors, shape (n_seeds, n, n)."""
         return np.array([run.cosines(tokens, epoch) for run in self.runs])
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        title = f"{self.label}: {self.kind}, seeds {', '.join(map(str, self.seeds))}"
+        return (
+            title,
+            ["run", "seed", "epochs", "accuracy"],
+            [
+                [run.source, str(run.config.seed), f"{run.metrics[-1]['epoch']:g}", _reached(run)]
+                for run in self.runs
+            ],
+        )
+
+
+def _reached(run: Observations) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in run.metrics[-1]["accuracy"].items())
 
 
 def as_settings(sources: Source | Iterable[Setting | Source]) -> list[Setting]:

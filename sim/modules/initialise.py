@@ -14,7 +14,7 @@ from sim.modules.roles import Kind, Role, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
 from theory.checked import Between, Rate, checked
-from theory.display import html_table, text_table
+from theory.display import Shown
 
 Convention = Literal["paper", "vocab", "sibling"]
 _SIBLING_KEEPS = "c_proj.weight"
@@ -50,8 +50,8 @@ class TensorInit:
     measured: float
 
 
-@dataclass(frozen=True)
-class InitReport:
+@dataclass(frozen=True, repr=False)
+class InitReport(Shown):
     """What ``initialise_`` did with every tensor; print it."""
 
     rate: float
@@ -85,19 +85,13 @@ class InitReport:
         """Return one dictionary per tensor."""
         return [vars(tensor) | {"name": tensor.names[0]} for tensor in self.tensors]
 
-    def __str__(self) -> str:
-        return f"{self._title}\n{text_table(self.HEADER, self.rows())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, self.HEADER, self.rows())
-
-    @property
-    def _title(self) -> str:
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         kept = f"; {len(self.kept)} kept" if self.kept else ""
-        return (
+        title = (
             f"γ = {self.rate:g}, convention {self.convention}, seed {self.seed}: "
             f"{len(self.tensors)} tensors{kept}"
         )
+        return title, self.HEADER, self.rows()
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
 from theory.corpus.sequences import Block, Tokens, no_pairs
+from theory.display import Shown, spread
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
@@ -46,8 +47,8 @@ FEWEST_DOCUMENTS = 2 * N_BLOCKS
 """Documents that a standard error needs."""
 
 
-@dataclass(frozen=True, eq=False)
-class CorpusGeometry:
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusGeometry(Shown):
     """Predicted geometry of some tokens' embeddings.
 
     Attributes
@@ -102,6 +103,15 @@ class CorpusGeometry:
         times = self.distinct.copy()
         np.fill_diagonal(times, -np.inf)
         return np.asarray(times.max(axis=1))
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        mean, error = self.mean_cosine.value, self.mean_cosine.standard_error
+        title = f"{len(self.tokens)} tokens, predictor {self.predictor}; mean cosine {mean:.3f} ± {error:.3f}"
+        rows = [
+            [str(self.tokens[i]), f"{self.growth.value[i]:.3g}", f"{self.departs[i]:.3g}"]
+            for i in spread(len(self.tokens))
+        ]
+        return title, ["token", "growth", "departs"], rows
 
 
 def _inverse(unit: float, speed: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Positive, Rate, Size, checked
+from theory.display import Shown
 from theory.emb_mlp.activation import Activation, ActivationLike, as_activation
 from theory.emb_mlp.batch_noise import Batching
 from theory.emb_mlp.gradient import scores
@@ -34,8 +35,8 @@ FIRST = 20
 """The first step that is recorded."""
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurves:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurves(Shown):
     """Predicted loss and accuracy of every data set.
 
     Attributes
@@ -80,6 +81,22 @@ class LearningCurves:
         if name not in self.accuracy:
             raise InputError("name", name, "no such data set", f"choose from {', '.join(self.accuracy)}")
         return self.accuracy[name]
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return a line per data set: medians over the starts, and means at the end."""
+        rows = [
+            [
+                name,
+                f"{self.half_time(name):.4g}",
+                f"{own[:, -1].mean():.3f}",
+                f"{self.loss[name][:, -1].mean():.3f}",
+            ]
+            for name, own in self.accuracy.items()
+        ]
+        n = len(next(iter(self.accuracy.values()), ()))
+        halves = ", ".join(f"{name} {half}" for name, half, *_ in rows)
+        title = f"{self.steps[-1]} steps, {n} start{'s' * (n != 1)}; half learned after: {halves}"
+        return title, ["data set", "half learned after steps", "accuracy at the end", "loss"], rows
 
 
 @checked

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Rate, Size, checked, checked_fields
+from theory.display import Shown
 from theory.errors import InputError
 from theory.memory import check_memory
 
@@ -27,8 +28,8 @@ class Matrices(NamedTuple):
 
 
 @checked_fields
-@dataclass(frozen=True)
-class EmbMLPParameters:
+@dataclass(frozen=True, repr=False)
+class EmbMLPParameters(Shown):
     """The three matrices of the Emb-MLP (Definition 1), float64.
 
     Attributes
@@ -105,6 +106,13 @@ class EmbMLPParameters:
             vector[first:second].reshape(self.W1.shape),
             vector[second:].reshape(self.W2.shape),
         )
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [
+            [name, " x ".join(map(str, matrix.shape)), f"{matrix.std():.4g}"]
+            for name, matrix in (("W_emb", self.W_emb), ("W1", self.W1), ("W2", self.W2))
+        ]
+        return ", ".join(f"{name} {shape}" for name, shape, _ in rows), ["matrix", "shape", "std"], rows
 
 
 def check_statistic(argument: str, matrix: npt.ArrayLike, initial: EmbMLPParameters) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Between, Positive, Size, check_shape, checked
+from theory.display import Shown
 from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
 from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
@@ -27,8 +28,8 @@ _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
 """Of the dose before which nothing can blow up; 1/‖α‖, straight near the singularity, is interpolated."""
 
 
-@dataclass(frozen=True)
-class RankSteps:
+@dataclass(frozen=True, repr=False)
+class RankSteps(Shown):
     """Predicted escapes of the embedding's modes, first to last.
 
     Attributes
@@ -44,6 +45,16 @@ class RankSteps:
     times: Float64[FloatArray, " n_modes"]
     drives: Float64[FloatArray, " n_modes"]
     doses: Float64[FloatArray, " n_modes"]
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [
+            [str(mode), *(f"{value:.4g}" for value in values)]
+            for mode, values in enumerate(zip(self.times, self.drives, self.doses, strict=True), 1)
+        ]
+        title = (
+            f"{len(rows)} modes, at times {', '.join(row[1] for row in rows[:6])}{', ...' * (len(rows) > 6)}"
+        )
+        return title, ["mode", "time", "drive", "dose"], rows
 
 
 @checked

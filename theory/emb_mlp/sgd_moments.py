@@ -36,6 +36,7 @@ from scipy.integrate import solve_ivp
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Positive, Size, checked
+from theory.display import Shown, spread
 from theory.emb_mlp.batch_noise import Batching
 from theory.emb_mlp.gradient import check_population
 from theory.emb_mlp.parameters import EmbMLPParameters
@@ -52,8 +53,8 @@ _FAR = 100.0
 Velocity = Callable[[float, FloatArray], FloatArray]
 
 
-@dataclass(frozen=True)
-class SGDMoments:
+@dataclass(frozen=True, repr=False)
+class SGDMoments(Shown):
     """Mean and covariance of all weights along SGD, packed in the order W_emb, W1, W2.
 
     Attributes
@@ -72,6 +73,19 @@ class SGDMoments:
     flow: Float64[FloatArray, "n_times n"]
     shift: Float64[FloatArray, "n_times n"]
     covariance: Float64[FloatArray, "n_times n n"]
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [
+            [
+                f"{self.times[i]:.4g}",
+                f"{np.linalg.norm(self.flow[i]):.4g}",
+                f"{np.linalg.norm(self.shift[i]):.4g}",
+                f"{np.trace(self.covariance[i]):.4g}",
+            ]
+            for i in spread(len(self.times))
+        ]
+        title = f"{self.flow.shape[1]} weights at {len(self.times)} times up to {self.times[-1]:g}"
+        return title, ["time", "‖flow‖", "‖shift‖", "trace of the covariance"], rows
 
 
 @checked

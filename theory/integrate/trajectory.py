@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray
+from theory.display import Shown, spread
 from theory.emb_mlp.parameters import Matrices
 from theory.errors import InputError
 
@@ -47,8 +48,8 @@ class SolverStatistics:
     atol: float = 0.0
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(Shown):
     """Matrices, losses and invariants along a flow.
 
     Attributes
@@ -152,6 +153,18 @@ class Trajectory:
         matrix = next(iter(self.kept)) if name is None else name
         values = np.linalg.svd(self[matrix], compute_uv=False)[:, :n_modes]
         return {f"mode {k}": column for k, column in enumerate(values.T, 1)}, f"singular values of {matrix}"
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        sizes = ", ".join(f"{name} {' x '.join(map(str, a.shape[1:]))}" for name, a in self.kept.items())
+        ends = "" if self.blow_up is None else f", leaves every bound at {self.blow_up:.4g}"
+        span = f" from {self.times[0]:g} to {self.times[-1]:g}" if len(self.times) else ""
+        norms = {f"‖{name}‖": np.linalg.norm(a.reshape(len(a), -1), axis=1) for name, a in self.kept.items()}
+        columns = norms | {f"loss {name}": values for name, values in self.losses.items()}
+        rows = [
+            [f"{self.times[i]:.4g}", *(f"{values[i]:.4g}" for values in columns.values())]
+            for i in spread(len(self.times))
+        ]
+        return f"{len(self.times)} times{span}{ends}; {sizes}", ["time", *columns], rows
 
 
 def check_keep(keep: Sequence[str]) -> tuple[str, ...]:

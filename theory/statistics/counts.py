@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.checked import Size, checked
+from theory.display import Shown
 from theory.errors import InputError
 from theory.statistics.sample import check_sample
 from theory.task.population import check_tables, population_size
@@ -28,8 +29,8 @@ TRAINING = "training"
 _MAX_ENTRIES = 2**27
 
 
-@dataclass(frozen=True)
-class CountPopulation:
+@dataclass(frozen=True, repr=False)
+class CountPopulation(Shown):
     """Distinct token counts l_i + r_j, how often they occur, and their mean label distributions.
 
     Attributes
@@ -88,6 +89,11 @@ class CountPopulation:
         rows, columns = self.weights.sum(axis=1), self.weights.sum(axis=0)
         inside = self.left.T @ (rows[:, None] * self.left) + self.right.T @ (columns[:, None] * self.right)
         return np.asarray(inside + cross + cross.T)
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [[name, str(np.count_nonzero(share))] for name, share in self.data_sets.items()]
+        sizes = f"{len(self.left)} x {len(self.right)} token counts of {self.vocab_size} tokens"
+        return f"{sizes}; data sets: {len(rows)}", ["data set", "counts that occur"], rows
 
 
 @checked

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import checked
+from theory.display import Shown
 from theory.errors import InputError
 from theory.statistics.counts import TRAINING, CountPopulation, count_population
 from theory.task.mapping import Mapping
@@ -25,8 +26,8 @@ _ROUNDING = 1e-12
 """A drive of a few tokens in a sequence has no singular value below this but by rounding."""
 
 
-@dataclass(frozen=True)
-class DriveSpectra:
+@dataclass(frozen=True, repr=False)
+class DriveSpectra(Shown):
     """Singular values of both kinds' drives, what of the labels they explain, and scalars that compare them.
 
     Attributes
@@ -56,6 +57,18 @@ class DriveSpectra:
     def top_ratio(self) -> float:
         """log2 of the reasoning drive's largest singular value over the memory drive's."""
         return _log_ratio(float(self.reasoning[0]), float(self.memory[0]))
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        title = (
+            f"reasoning over memory, log2: explained {self.explained_ratio:.3g}, "
+            f"half energy {self.half_energy_ratio:.3g}, top {self.top_ratio:.3g}"
+        )
+        kinds = (
+            ("memory", self.memory, self.memory_explained),
+            ("reasoning", self.reasoning, self.reasoning_explained),
+        )
+        rows = [[name, f"{values[0]:.4g}", f"{share:.4g}"] for name, values, share in kinds]
+        return title, ["kind", "largest singular value", "explained by tokens"], rows
 
 
 @checked

@@ -10,14 +10,15 @@ import numpy as np
 
 from theory.arrays import Bool, BoolArray, Int64, IntArray
 from theory.checked import check_tokens, checked
+from theory.display import Shown
 from theory.errors import InputError
 from theory.task.task import Task
 
 _MAX_SEQUENCES = 5_000_000
 
 
-@dataclass(frozen=True)
-class Population:
+@dataclass(frozen=True, repr=False)
+class Population(Shown):
     """Sequences of a task and where each came from, row for row.
 
     Attributes
@@ -42,6 +43,16 @@ class Population:
 
     def __len__(self) -> int:
         return len(self.sequences)
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [
+            [str(index), str(np.count_nonzero(own)), str(np.count_nonzero(own & self.held_out))]
+            for index in np.unique(self.mapping).tolist()
+            for own in (self.mapping == index,)
+        ]
+        n, length = self.sequences.shape
+        title = f"{n} sequences of {length} tokens, {np.count_nonzero(self.held_out)} held out"
+        return title, ["mapping", "sequences", "held out"], rows
 
 
 def population_size(task: Task) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from theory.checked import checked
+from theory.display import html_table
 from validate.answer import conditions as on
 from validate.answer.missing import Missing, label
 from validate.answer.ranking import ranking
@@ -26,7 +27,7 @@ from validate.answer.verdict import (
     state,
 )
 from validate.claims.statements import LARGE, SMALL, Condition
-from validate.claims.verdicts import Outcome
+from validate.claims.verdicts import OUTCOMES, Outcome
 from validate.groups import Setting, as_settings
 from validate.observe import Source
 from validate.stats import COSINE, Estimate, over_seeds
@@ -83,6 +84,10 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"Answer({self.verdict}: {self.why})"
+
+    def _repr_html_(self) -> str:
+        rows = [outcome.row(self.state(outcome)) for outcome in self.outcomes]
+        return html_table(repr(self), OUTCOMES, rows)
 
     def outcome(self, condition: Condition) -> Outcome:
         """Return what became of a condition."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sim.runs.files import finite
+from theory.display import Shown
 from validate.bounds import Value
 from validate.observe import Observations
 from validate.stats import ANY
@@ -27,6 +28,8 @@ SMALL, LARGE = 0.8, 0.3
 """The γ of small initial weights, and that of large ones."""
 ALL_RATES: tuple[float, ...] = ()
 ALL_VARIANTS: tuple[str, ...] = ()
+
+_CONDITIONS = ("role", "setting", "measure", "threshold", "runs")
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Needs:
         return f"{self.study}{f' ({variants})' if variants else ''}, γ = {rates}"
 
 
-@dataclass(frozen=True)
-class Condition:
+@dataclass(frozen=True, repr=False)
+class Condition(Shown):
     """One measure against one threshold.
 
     Attributes
@@ -122,6 +125,18 @@ class Condition:
             return value <= self.threshold
         return value > self.threshold if self.relation == ">" else value < self.threshold
 
+    @property
+    def asked(self) -> str:
+        """The threshold in words, empty for a note."""
+        return "" if self.role == "note" else f"{self.relation} {self.threshold:g}"
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        return f"{self.role}: {self.what} {self.asked}".rstrip(), _CONDITIONS, [self.row()]
+
+    def row(self) -> list[str]:
+        """Return its line in a table of conditions."""
+        return [self.role, self.setting, self.what, self.asked, str(self.needs) if self.needs else "computed"]
+
 
 def with_control(
     condition: Condition,
@@ -164,8 +179,8 @@ def note(
     return Condition(what, measure, within=within, needs=needs, role="note")
 
 
-@dataclass(frozen=True)
-class Claim:
+@dataclass(frozen=True, repr=False)
+class Claim(Shown):
     """A statement, and what has to be measured for it to hold.
 
     Attributes
@@ -194,6 +209,12 @@ class Claim:
     def studies(self) -> tuple[str, ...]:
         """The studies whose runs it needs, each once."""
         return tuple(dict.fromkeys(c.needs.study for c in self.conditions if c.needs))
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        number = f"{self.number}. " if self.number else ""
+        n = len(self.conditions)
+        title = f"{number}{self.name}: {self.statement} ({n} condition{'s' * (n != 1)})"
+        return title, _CONDITIONS, [condition.row() for condition in self.conditions]
 
 
 def each(function: Callable[[Observations], Value]) -> Measure:

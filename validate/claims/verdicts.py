@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 from sim.runs.files import finite
 from theory.checked import checked
+from theory.display import Shown
 from validate.bounds import Bound, Value, ends, side, step_of
 from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
@@ -39,13 +40,15 @@ Find = Callable[[Needs], Sample]
 NOTHING = Estimate(math.nan, None, None, 0)
 LEVEL = 0.05
 
+OUTCOMES = ("state", "role", "setting", "measure", "threshold", "mean [95 %]", "n")
+
 
 class MissingRunsError(LookupError):
     """There are no runs for a condition; the message says which, and the command that makes them."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Shown):
     """A condition after the runs.
 
     Attributes
@@ -174,9 +177,23 @@ class Outcome:
             "verdict": self.decision,
         }
 
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        row = self.row(self.decision)
+        _, _, _, what, asked, mean, _ = row
+        found = f"not tested ({self.missing})" if self.missing else f"{mean}, {self.decision}"
+        return f"{self.claim.name}: {f'{what} {asked}'.rstrip()}: {found}", OUTCOMES, [row]
 
-@dataclass(frozen=True)
-class Finding:
+    def row(self, state: str) -> list[str]:
+        """Return its line in a table of ``OUTCOMES``, with the state that it has among them."""
+        c = self.condition
+        # A mean over bounds says little by itself: these are shown, one a seed.
+        found = ", ".join(map(str, self.values)) if self.side else str(self.estimate)
+        known = ["not tested", self.missing] if self.missing else [state, found]
+        return [known[0], c.role, c.setting, c.what, c.asked, known[1], str(self.estimate.n)]
+
+
+@dataclass(frozen=True, repr=False)
+class Finding(Shown):
     """A claim after the runs.
 
     Attributes
@@ -266,6 +283,14 @@ class Finding:
         if p_value is None or p_value >= LEVEL:
             return "undecided"
         return "holds" if outcome.holds else "fails"
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        number = f"{self.claim.number}. " if self.claim.number else ""
+        verdicts = ", ".join(
+            f"{self.verdict_at(setting)}{f' ({setting})' if setting else ''}" for setting in self.settings
+        )
+        rows = [outcome.row(self.state(outcome)) for outcome in self.outcomes]
+        return f"{number}{self.claim.name}: {verdicts or 'not tested'}", OUTCOMES, rows
 
 
 def _controls(control: Condition, condition: Condition) -> bool:

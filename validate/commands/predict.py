@@ -146,11 +146,11 @@ def print_curves(member: MemberConfig, curves: LearningCurves, scatter: bool) ->
 
 def print_prediction(prediction: Prediction) -> None:
     """Print one line per kind of token, and the cosines of each mapping's anchors."""
+    from validate.predict.prediction import COSINE_HEADER, TOKEN_HEADER
     from validate.terminal.tables import print_table, tell
 
-    header = ["token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2"]
-    print_table("label distributions of the training data (eq. 7, 8, 21-25)", header, prediction.token_rows())
-    header = ["anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart"]
-    print_table("predicted cosine similarity, all pairs", header, prediction.cosine_rows())
+    title = "label distributions of the training data (eq. 7, 8, 21-25)"
+    print_table(title, TOKEN_HEADER, prediction.token_rows())
+    print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
     for sentence in [*prediction.notes(), *prediction.left_out()]:
         tell(sentence)

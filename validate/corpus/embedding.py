@@ -17,7 +17,7 @@ from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_co
 from theory.arrays import FloatArray
 from theory.checked import Between, Size, check_tokens, checked
 from theory.corpus.rows import CountPredictor
-from theory.display import html_table, text_table
+from theory.display import Shown, text_table
 from validate.corpus.association import Association, associate
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
 
@@ -48,8 +48,8 @@ class Comparison:
     found: Association
 
 
-@dataclass(frozen=True)
-class EmbeddingComparison:
+@dataclass(frozen=True, repr=False)
+class EmbeddingComparison(Shown):
     """Predicted against observed cosines; print it.
 
     Attributes
@@ -108,8 +108,12 @@ class EmbeddingComparison:
     def __str__(self) -> str:
         return "\n".join([text_table(self.HEADER, self.rows()), *self.NOTES])
 
-    def _repr_html_(self) -> str:
-        return html_table("predicted against observed cosines", self.HEADER, self.rows())
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        n = len(self.comparisons)
+        title = (
+            f"predicted against observed cosines: {n} comparison{'s' * (n != 1)}, {self.n_controls} controls"
+        )
+        return title, self.HEADER, self.rows()
 
 
 @checked

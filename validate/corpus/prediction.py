@@ -23,6 +23,7 @@ from theory import (
 from theory.arrays import FloatArray
 from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
+from theory.display import Shown
 from validate.corpus.read import Tracked
 
 FORMULAS: dict[CorpusPredictor, str] = {
@@ -36,9 +37,11 @@ FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
 """What ``validate.corpus.page.write`` writes into a folder."""
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
 
+TOKEN_HEADER = ("word", "share", "departs", "distinct", "most like", "cosine")
 
-@dataclass(frozen=True, eq=False)
-class CorpusPrediction:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusPrediction(Shown):
     """The predicted geometry of a corpus's tokens.
 
     Attributes
@@ -189,6 +192,12 @@ class CorpusPrediction:
             "singular_values": _finite(self.singular_values),
             "leading_words": self.leading,
         }
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        mean = _cell(self.geometry.mean_cosine)
+        sizes = f"{len(self.words)} words of {self.corpus.vocab_size}"
+        title = f"{sizes}, predictor {self.geometry.predictor}; mean cosine {mean}"
+        return title, TOKEN_HEADER, self.token_rows()
 
 
 def _plain(sampled: SampledValue) -> dict[str, Any]:

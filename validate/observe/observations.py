@@ -13,6 +13,7 @@ import numpy as np
 from sim.config.run import MemberConfig
 from theory import InputError, Task
 from theory.arrays import FloatArray
+from theory.display import Shown
 from validate.observe.errors import NotObservedError
 
 KEPT_SUFFIX = ".safetensors"
@@ -45,8 +46,8 @@ class LazyArrays(Mapping[str, FloatArray]):
         return len(self._arrays)
 
 
-@dataclass(frozen=True)
-class Observations:
+@dataclass(frozen=True, repr=False)
+class Observations(Shown):
     """A run's observables at its snapshots, with its configuration, provenance and metrics.
 
     Attributes
@@ -175,6 +176,20 @@ class Observations:
                 "epoch", epoch, f"no snapshot in the run {self.label}", f"choose one of {list(self.epochs)}"
             )
         return self.epochs.index(epoch)
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the metrics at the end, as a run shows them."""
+        last = self.metrics[-1]
+        where = "" if self.path is None else f"{self.path}: "
+        title = (
+            f"{where}{self.config.model.kind}, {self.label}, {last['epoch']:g} epochs; "
+            f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
+        )
+        rows = [
+            [name, f"{value:.3f}", "–" if last["loss"].get(name) is None else f"{last['loss'][name]:.3f}"]
+            for name, value in last["accuracy"].items()
+        ]
+        return title, ["data set", "accuracy", "loss (nats)"], rows
 
 
 def tokens_of(task: Task) -> tuple[int, ...]:

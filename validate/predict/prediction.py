@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.checked import Size, checked
+from theory.display import Shown
 from theory.paths import PathLike, as_path
 from theory.task.task import task_to_dict
 from validate.figures import rendered
@@ -26,9 +27,12 @@ _BYTES_AN_ENTRY = 100
 FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
 """What ``Prediction.write`` writes into a folder."""
 
+TOKEN_HEADER = ("token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2")
+COSINE_HEADER = ("anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart")
 
-@dataclass(frozen=True)
-class Prediction:
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Shown):
     """Label statistics and predicted cosines of a task.
 
     Attributes
@@ -134,6 +138,14 @@ class Prediction:
     def figures(self) -> dict[str, Figure]:
         """Draw what the theory alone says."""
         return figures.draw(self.task, self.statistics)
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        how = "counted" if isinstance(self.statistics, ExactStatistics) else "sampled"
+        sizes = ", ".join(f"{name} {len(next(iter(own.values())))}" for name, own in self.cosines.items())
+        title = (
+            f"{len(self.tokens)} tokens' label distributions, {how}; cosines of anchors: {sizes or 'none'}"
+        )
+        return title, COSINE_HEADER, self.cosine_rows()
 
 
 def _check_entries(task: Task) -> None:

@@ -13,14 +13,14 @@ from sim.modules.roles import Role, roles_of
 from sim.runs.files import finite
 from theory import InputError
 from theory.checked import Rate, Share, checked
-from theory.display import html_table, text_table
+from theory.display import Shown, html_table
 from validate.scales.escapes import Escape, escapes_of
 from validate.scales.norms import NormLoss, norm_losses
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
     """What was found in a module; print it.
 
     Attributes
@@ -90,21 +90,21 @@ class Audit:
 
     def __str__(self) -> str:
         found = [f"- {escape}" for escape in self.escapes] or ["- nothing was found"]
-        parts = [self._title, text_table(self.HEADER, self.rows()), "", "What escapes it:", *found]
+        parts = [super().__str__(), "", "What escapes it:", *found]
         return "\n".join([*parts, "", "What this cannot tell:", *(f"- {line}" for line in self.unknown)])
 
     def _repr_html_(self) -> str:
         lists = [html_table("What escapes it", (), [[str(e)] for e in self.escapes])]
         lists.append(html_table("What this cannot tell", (), [[line] for line in self.unknown]))
-        return html_table(self._title, self.HEADER, self.rows()) + "".join(lists)
+        return super()._repr_html_() + "".join(lists)
 
-    @property
-    def _title(self) -> str:
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         source = "asked for" if self.asked else "the median over its matrices"
         n = len(self.matrices)
-        return (
+        title = (
             f"γ = {self.rate:.3f}, {source}; {n} matrices, intervals that hold together at {self.level:.0%}"
         )
+        return title, self.HEADER, self.rows()
 
 
 @checked

@@ -15,6 +15,7 @@ from sim.runs.folder import RunFolder, read_config
 from sim.runs.provenance import commit_text
 from sim.runs.run import Run
 from theory import InputError
+from theory.display import Shown
 from validate.observe import KEPT
 from validate.observe.store import kept_file, read_header
 from validate.studies.study import Study, StudyMember
@@ -22,8 +23,8 @@ from validate.studies.study import Study, StudyMember
 State = Literal["complete", "diverged", "unfinished", "missing"]
 
 
-@dataclass(frozen=True)
-class MemberState:
+@dataclass(frozen=True, repr=False)
+class MemberState(Shown):
     """Where one run of a study stands.
 
     Attributes
@@ -44,6 +45,12 @@ class MemberState:
     kept: bool
     seconds: float | None
     made_by: str
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        seconds = "–" if self.seconds is None else f"{self.seconds:.0f}"
+        row = [str(self.member.path), self.state, "yes" if self.kept else "no", seconds, self.made_by]
+        title = f"{row[0]}: {self.state}, {'kept' if self.kept else 'not kept'}"
+        return title, ["run", "state", "kept", "seconds", "made by"], [row]
 
 
 def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:

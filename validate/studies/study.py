@@ -15,6 +15,7 @@ from sim.config.run import MemberConfig, RunConfig, make_run_config
 from sim.runs.folder import read_config
 from theory import InputError
 from theory.checked import checked
+from theory.display import Shown
 from theory.errors import unknown_name
 from theory.paths import is_file, is_folder
 from theory.task.toml import load_toml
@@ -32,8 +33,8 @@ class UnknownStudyError(InputError):
     """There is no study of that name."""
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(Shown):
     """A named set of runs.
 
     Attributes
@@ -60,6 +61,21 @@ class Study:
     def kept_at(self, init_rate: float) -> tuple[str, ...]:
         """Return the patterns of the observables that are kept of runs at one γ; all where γ is not named."""
         return self.keep.get(init_rate, ("*",)) if isinstance(self.keep, Mapping) else self.keep
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [
+            [
+                variant or "–",
+                config.model.kind,
+                ", ".join(f"{rate:g}" for rate in config.init_rates),
+                ", ".join(map(str, config.seeds)),
+                str(config.training.epochs),
+            ]
+            for variant, config in self.configs.items()
+        ]
+        n = sum(len(config.members()) for config in self.configs.values())
+        title = f"{self.name}: {self.purpose} ({n} run{'s' * (n != 1)})"
+        return title, ["variant", "model", "γ", "seeds", "epochs"], rows
 
 
 class StudyMember(NamedTuple):

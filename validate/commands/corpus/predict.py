@@ -91,12 +91,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def print_prediction(prediction: CorpusPrediction) -> None:
     """Print what was read, one line per word, the neighbours and the spectrum."""
-    from validate.corpus.prediction import FORMULAS
+    from validate.corpus.prediction import FORMULAS, TOKEN_HEADER
     from validate.terminal.tables import print_table, tell
 
     tell(prediction.headline())
     predictor = prediction.geometry.predictor
-    header = ["word", "share", "departs", "distinct", "most like", "cosine"]
     notes = [
         "departs: when its embedding has moved as far as its initial length; the first one's time is 1",
         "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
@@ -104,7 +103,7 @@ def print_prediction(prediction: CorpusPrediction) -> None:
         "most like: the word of the table with the largest predicted cosine, ± its standard error",
     ]
     title = f"predicted embedding, {predictor}: {FORMULAS[predictor]}"  # type: ignore[index]
-    print_table(title, header, prediction.token_rows(), spare=["share"], notes=notes)
+    print_table(title, TOKEN_HEADER, prediction.token_rows(), spare=["share"], notes=notes)
     if prediction.summary():
         tell(prediction.summary() + "\n")
     for found in prediction.neighbours:

@@ -1,0 +1,211 @@
+"""Results in a notebook and printed: a line each, a table of the same numbers, names that are text."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import theory
+from sim import Corpus, Run, build_corpus
+from tests.validate.page import Page
+from theory import EmbMLPParameters, SampledValue, Task, Trajectory
+from theory.display import Shown, spread
+from validate import CorpusPrediction, Prediction, answers, judge, ledger, load_study, rung_distances
+from validate.bounds import Bound
+from validate.claims import Claim, Condition, Finding, Outcome, judge_claims
+from validate.claims.matching import GivenRuns
+from validate.groups import Setting
+from validate.stats import Estimate
+from validate.studies import MemberState, members_of
+
+RISKY = "<b>bold & bolder"
+SMALL = Task(keys=[2, 3], reasoning_anchors=[1], memory_anchors=[0], n_anchors=1, length=2, vocab_size=6)
+COUNTS = theory.count_population(SMALL)
+C = COUNTS.token_label_matrix()
+START = EmbMLPParameters.draw(6, d_m=4, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
+TIMES = np.linspace(0.0, 1.0, 30)
+
+
+def numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", text))
+
+
+def page_of(value: Any) -> str:
+    """Return the text of what a notebook shows, after a look that its tags close and none is a name's."""
+    shown: str = value._repr_html_()
+    assert Page(shown).open == []
+    assert set(re.findall(r"<(\w+)", shown)) <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    return html.unescape(re.sub(r"<[^>]*>", " ", shown))
+
+
+def check(value: Any) -> str:
+    """Return the text of a result in a notebook, which has every number of its line and of its print."""
+    assert isinstance(value, Shown)
+    assert "\n" not in repr(value)
+    assert len(repr(value)) < 400
+    text = page_of(value)
+    assert numbers(repr(value)) <= numbers(text)
+    assert numbers(str(value)) == numbers(text)
+    return text
+
+
+def trajectory(name: str) -> Trajectory:
+    flow = theory.frozen_flow(C, START, TIMES)
+    return dataclasses.replace(flow, losses={name: np.linspace(2.0, 1.0, 30)}, blow_up=1.5)
+
+
+def curves(name: str) -> theory.LearningCurves:
+    known, loss = np.array([[0.0, 1.0], [0.0, 0.5]]), np.array([[2.0, 0.125], [2.0, 0.375]])
+    return theory.LearningCurves(np.array([0, 8]), {name: known}, {name: loss}, 4)
+
+
+def words(name: str) -> CorpusPrediction:
+    corpus = build_corpus(["a b c a", "b a c"] * 30)
+    renamed = Corpus(corpus.tokens, corpus.ends, tuple(name if w == "a" else w for w in corpus.words))
+    return CorpusPrediction.of(renamed, words=[name, "b"], top=2)
+
+
+def claim(name: str) -> Claim:
+    asked = Condition(f"share of {name}", lambda runs: (), threshold=0.25)
+    return Claim(name, f"{name} is large.", (asked, dataclasses.replace(asked, role="note")), number=7)
+
+
+def outcome(name: str, missing: str = "") -> Outcome:
+    own = claim(name)
+    return Outcome(own, own.conditions[0], Estimate(0.5, 0.375, 0.625, 3), (0.45, 0.5, 0.55), missing)
+
+
+def state(name: str) -> MemberState:
+    member = members_of(load_study("emb-mlp"), Path(name))[0]
+    return MemberState(member, "complete", kept=True, seconds=12.0, made_by="0123456789 with changes")
+
+
+NAMED: dict[str, Callable[[str], Any]] = {
+    "Trajectory": trajectory,
+    "LearningCurves": curves,
+    "CountPopulation": lambda name: dataclasses.replace(COUNTS, data_sets={name: COUNTS.weights}),
+    "CorpusPrediction": words,
+    "Condition": lambda name: claim(name).conditions[0],
+    "Claim": claim,
+    "Outcome": outcome,
+    "Finding": lambda name: Finding(claim(name), (outcome(name), outcome(name, "no runs"))),
+    "Study": lambda name: dataclasses.replace(load_study("emb-mlp"), purpose=name),
+    "MemberState": state,
+}
+UNNAMED: dict[str, Callable[[], Any]] = {
+    "RankSteps": lambda: theory.rank_steps_from_labels(C, START, 2),
+    "SGDMoments": lambda: theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2),
+    "DriveSpectra": lambda: theory.drive_spectra(SMALL, theory.draw_tables(SMALL, np.random.default_rng(0))),
+    "Population": lambda: theory.enumerate_population(SMALL),
+    "EmbMLPParameters": lambda: START,
+    "CorpusGeometry": lambda: words("a").geometry,
+    "Prediction": lambda: Prediction.of(Task.paper(length=3)),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_name_is_text_and_the_numbers_are_those_printed(kind: str) -> None:
+    value = NAMED[kind](RISKY)
+    assert RISKY in check(value)
+    assert "&lt;b&gt;" in value._repr_html_()
+    assert repr(value).startswith(f"{kind}(")
+
+
+@pytest.mark.parametrize("kind", UNNAMED)
+def test_a_result_is_a_line_and_a_table(kind: str) -> None:
+    value = UNNAMED[kind]()
+    check(value)
+    assert repr(value).startswith(f"{kind}(")
+
+
+def test_runs_and_settings_show_what_was_reached(runs: list[Run], settings: list[Setting]) -> None:
+    setting = settings[0]
+    last = runs[0].metrics[-1]
+    text = check(setting)
+    assert f"mem {last['accuracy']['mem']:.3f}" in text
+    assert str(runs[0].path) in text
+    assert repr(setting) == "Setting(γ = 0.3: emb-mlp, seeds 0, 1)"
+    assert "<b>" not in dataclasses.replace(setting, label="<b>")._repr_html_()
+    text = check(setting.runs[0])
+    assert all(f"{last[what]['rsn_test']:.3f}" in text for what in ("accuracy", "loss"))
+    assert "emb-mlp, γ = 0.3, seed 0, 6 epochs; " in repr(setting.runs[0])
+    diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))
+    assert "–" in check(diverging)
+
+
+def test_what_the_tables_say() -> None:
+    """Numbers that are known: of one result of each kind that has any."""
+    assert repr(curves("sums")) == "LearningCurves(8 steps, 2 starts; half learned after: sums 6)"
+    assert str(curves("sums")).split("\n")[-1].split() == ["sums", "6", "0.750", "0.250"]
+    assert repr(START) == "EmbMLPParameters(W_emb 6 x 4, W1 4 x 5, W2 5 x 6)"
+    assert f"{START.W1.std():.4g}" in str(START).split("\n")[3]
+    assert (
+        repr(trajectory("sums")) == "Trajectory(30 times from 0 to 1, leaves every bound at 1.5; W_emb 6 x 4)"
+    )
+    lines = str(trajectory("sums")).split("\n")
+    assert lines[1].split() == ["time", "‖W_emb‖", "loss", "sums"]
+    assert lines[2].split() == ["0", f"{np.linalg.norm(START.W_emb):.4g}", "2"]
+    assert lines[-1].split()[::2] == ["1", "1"]
+    assert len(lines) == 2 + 12
+    steps = theory.rank_steps_from_labels(C, START, 2)
+    assert str(steps).split("\n")[-1].split() == [
+        "2",
+        *(f"{a[1]:.4g}" for a in (steps.times, steps.drives, steps.doses)),
+    ]
+    sizes = f"{len(COUNTS.left)} x {len(COUNTS.right)} token counts of 6 tokens"
+    assert repr(COUNTS) == f"CountPopulation({sizes}; data sets: {len(COUNTS.data_sets)})"
+    assert len(COUNTS.data_sets) != len(COUNTS.left)
+    assert str(theory.enumerate_population(SMALL)).split("\n")[-1].split() == ["1", "2", "0"]
+    moments = theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2)
+    assert str(moments).split("\n")[-1].split()[-1] == f"{np.trace(moments.covariance[-1]):.4g}"
+    spectra = theory.drive_spectra(SMALL, theory.draw_tables(SMALL, np.random.default_rng(0)))
+    spectra = dataclasses.replace(
+        spectra, memory=np.array([4.0, 3.0, 3.0, 3.0]), reasoning=np.array([1.0, 0.5])
+    )
+    assert repr(spectra).endswith(f"half energy {spectra.half_energy_ratio:.3g}, top -2)")
+    mean = words("a").geometry.mean_cosine
+    assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
+    assert isinstance(mean, SampledValue)
+    assert "counted; cosines of anchors: memory 10, reasoning 10" in repr(Prediction.of(Task.paper(length=3)))
+    assert repr(words("a")).endswith("2 words of 3, predictor bigram; mean cosine -0.500 ± 0)")
+    assert str(state("x")).split("\n")[-1].split()[1:4] == ["complete", "yes", "12"]
+    assert repr(claim("x")) == "Claim(7. x: x is large. (2 conditions))"
+    assert "(9 runs)" in repr(load_study("emb-mlp"))
+
+
+def test_outcomes_and_findings_say_what_was_decided(settings: list[Setting]) -> None:
+    assert repr(outcome("x")) == "Outcome(x: share of x >= 0.25: 0.500 [0.375, 0.625], holds)"
+    assert repr(outcome("x", "no runs")) == "Outcome(x: share of x >= 0.25: not tested (no runs))"
+    assert str(outcome("x")).split("\n")[-1].startswith("holds  claim ")
+    assert str(outcome("x", "no runs")).split("\n")[-1].startswith("not tested  claim ")
+    # A mean over bounds says little: the seeds' own values are shown.
+    bounded = dataclasses.replace(outcome("x"), values=(Bound(0.5, math.inf), 0.75))
+    assert f"{bounded.values[0]}, 0.75" in page_of(bounded)
+    found = Finding(claim("x"), (outcome("x"), outcome("x", "no runs")))
+    assert [line.split()[0] for line in str(found).split("\n")[2:]] == ["holds", "not"]
+    assert repr(found).startswith(f"Finding(7. x: {found.verdict}")
+    (untested,) = judge_claims(ledger([22]), GivenRuns(()).find)
+    assert "22. shuffled labels keep the geometry: not tested (MLP)" in repr(untested)
+    for value in (*judge(settings), untested, *ledger([1, 22])):
+        page_of(value)
+    answer = answers(settings)[0]
+    text = page_of(answer)
+    assert repr(answer) in text
+    assert all(one.row(answer.state(one))[5] in text for one in answer.outcomes)
+    assert len(repr(rung_distances(settings)[0])) < 400
+
+
+def test_a_long_table_is_shown_in_part() -> None:
+    assert spread(3) == [0, 1, 2]
+    assert spread(12) == list(range(12))
+    long = spread(1000)
+    assert (len(long), long[0], long[-1]) == (12, 0, 999)
+    assert long == sorted(set(long))
