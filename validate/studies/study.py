@@ -13,11 +13,12 @@ from sim.config.language import LanguageTask
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from sim.runs.folder import read_config
+from sim.runs.places import is_run_folder
 from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
 from theory.errors import unknown_name
-from theory.paths import is_file, is_folder
+from theory.paths import is_folder
 from theory.task.toml import load_toml
 from validate.observe import RUNS
 from validate.observe.find import run_folders
@@ -140,7 +141,7 @@ def _runs_in(named: Path) -> list[Path]:
     """Return the run folders at a path: itself, or those inside it; none if there is no folder."""
     if not is_folder(named):
         return []
-    return [named] if is_file(named / "config.json") else run_folders(named)
+    return [named] if is_run_folder(named) else run_folders(named)
 
 
 def _is_on_text(run: Path) -> bool:
