@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -25,7 +25,8 @@ class Estimate:
     mean : float
         NaN where the measure is undefined for every seed.
     low, high : float or None
-        The 95 % interval of Student's t; None for a single seed, which says nothing of its spread.
+        The 95 % interval of Student's t; None for a single seed, and from ``over_seeds`` for equal values
+        of a measure without steps: neither says how much the measure varies.
     n : int
         Seeds for which the measure is defined.
     """
@@ -81,7 +82,9 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, st
     """
     numbers = check_shape("values", values, (None,))
     low, high = check_shape("within", within, (2,))
-    return _estimate(numbers, (float(low), float(high)), level, step)
+    found = _estimate(numbers, (float(low), float(high)), level, step)
+    unknown = found.n > 1 and standard_error(numbers[np.isfinite(numbers)], step) == 0
+    return replace(found, low=None, high=None) if unknown else found
 
 
 def each_over_seeds(values: npt.NDArray[np.float64], within: tuple[float, float] = ANY) -> list[Estimate]:
@@ -104,14 +107,16 @@ def _estimate(
 
 
 def standard_error(values: npt.NDArray[np.float64], step: float = 0.0) -> float:
-    """Return the standard error of the mean of two values or more.
+    """Return the standard error of the mean of two values or more, 0 where they differ by rounding alone.
 
     Equal values of a measure that takes steps say that it varies by less than a step, not that it does not
     vary: the standard deviation is taken to be at least that of rounding to steps, step/√12.
     """
     # Bessel's standard deviation; ``ndarray.std`` takes five times as long for a few numbers.
     deviations = values - values.mean()
-    variance = float((deviations * deviations).sum()) / (len(values) - 1)
+    rounding = 8 * np.finfo(np.float64).eps * float(np.abs(values).max())
+    equal = float(np.ptp(values)) <= rounding  # their mean may be off by rounding, and so no deviation 0
+    variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(values) - 1)
     return math.sqrt(max(variance, step**2 / 12) / len(values))
 
 

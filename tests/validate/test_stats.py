@@ -71,6 +71,19 @@ def test_equal_values_say_nothing_of_how_much_they_vary() -> None:
     assert math.isnan(t_test([1.0, 1.0], 0.5))
     assert math.isnan(t_test([1.0, 1.0], 1.0))
     assert 0 < t_test([1.0, 1.0], 0.5, step=0.01) < 0.05
+    stepped = over_seeds([1.0, 1.0], step=0.01)
+    assert stepped.low is not None
+    assert stepped.low < 1
+
+
+@pytest.mark.parametrize("values", [[0.1] * 3, [0.7] * 3, [0.1 + 0.2, 0.3, 0.3], [-1e-9] * 5, [0.0] * 2])
+def test_values_that_differ_by_rounding_are_equal(values: list[float]) -> None:
+    """The mean of three times 0.1 is not 0.1, and a p-value of 1e-34 came of it."""
+    assert math.isnan(t_test(values, 0.5))
+    estimate = over_seeds([*values, math.nan])
+    assert (estimate.low, estimate.high, estimate.n) == (None, None, len(values))
+    assert estimate.mean == pytest.approx(values[0])
+    assert t_test([*values[:-1], values[-1] + 1e-10], 0.5) < 0.05
 
 
 def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None:

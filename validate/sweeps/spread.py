@@ -19,7 +19,7 @@ NO_RUN, OVERFLOWED, NO_INTERVAL = "–", "overflowed", "[–]"
 NOTES = {
     "[low, high]": "the 95 % interval over the n seeds (Student's t)",
     OVERFLOWED: "the loss of a run there is not finite",
-    NO_INTERVAL: "no interval: one seed, a bound, or not the same settings for every seed",
+    NO_INTERVAL: "no interval: one seed, equal values, a bound, or not the same settings for every seed",
 }
 """What the texts behind a mean say."""
 
@@ -54,7 +54,8 @@ def spread_of(values: Sequence[Value], runs: Sequence[Placed], within: tuple[flo
     """Return how sure the mean of a value of some runs is, undefined ones left out.
 
     The values of a seed are averaged first: its runs are not independent of each other. There is no interval
-    for one seed, for a bound, and where the seeds differ in their settings, which would count as scatter.
+    for one seed, for equal values, for a bound, and where the seeds differ in their settings, which would
+    count as scatter.
 
     Parameters
     ----------

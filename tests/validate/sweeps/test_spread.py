@@ -87,13 +87,18 @@ def test_the_command_prints_and_writes_intervals(tmp_path: Path, capsys: pytest.
         line = ["sweep", "show", str(tmp_path), *options]
         assert main([*line, "--json"]) == 0
         said = json.loads(capsys.readouterr().out)
-        low, mean, high = (np.array(said[name]) for name in ("interval_low", "values", "interval_high"))
-        assert np.all((low <= mean) & (mean <= high))
+        low, mean, high = (
+            np.array(said[name], float) for name in ("interval_low", "values", "interval_high")
+        )
+        known = np.isfinite(low)
+        np.testing.assert_array_equal(known, np.isfinite(high))
+        assert np.all((low < mean) & (mean < high), where=known)
+        assert known.all() == ("loss" in options)  # No held-out sum is right: equal values, no interval.
         assert said["seeds"] == [[2, 2], [2, 2]]
         assert main(line) == 0
         out = capsys.readouterr().out
         assert out.count("n=2") == 4
-        assert "the 95 % interval over the n seeds" in out
+        assert ("the 95 % interval over the n seeds" in out) == known.any()
         assert main([*line, "--y", "seed"]) == 0
         out = capsys.readouterr().out
         assert out.count("[–] n=1") == 4  # Two rates of one seed, in each cell.
