@@ -143,7 +143,7 @@ def _learned(folder: Path) -> list[str]:
     for rate, found in sorted(ends.items()):
         each = ", ".join(str(over_seeds([end[part] for end in found], SHARE)) for part in DATA_SETS)
         told.append(f"γ = {rate:g}: {each}")
-    return [f"Right at the end (table, training sums, held-out sums): {'; '.join(told)}."] if told else []
+    return [f"Share answered correctly at the end (table, training sums, held-out sums): {'; '.join(told)}."] if told else []
 
 
 def main(folder: Path) -> None:
