@@ -16,9 +16,13 @@ from theory import (
     Sum,
     Task,
     cosine_matrix,
+    draw_tables,
+    enumerate_population,
     frozen_flow,
     label_distribution,
+    labels_of,
     marginal_distribution,
+    token_label_counts,
 )
 from theory.arrays import FloatArray
 from validate.claims import ledger
@@ -26,10 +30,12 @@ from validate.claims.entries.prediction import CLAIMS
 from validate.compare import predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
 from validate.groups import Setting
+from validate.predict.exact import ONE_DATA_SET
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
     FITTED_WIDTH,
     PREDICTORS,
+    UNIFORM,
     are_summed,
     from_frozen_direction,
     marginal_cosines,
@@ -48,7 +54,7 @@ def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> N
     names = {p.name for p in PREDICTORS}
     assert set(compared) == names | {FITTED_WIDTH}
     assert set(LOOKS) == set(drawn) == names - {"frozen flow"}
-    assert set(computed) - names == {"expected in one data set"}
+    assert set(computed) - names == {ONE_DATA_SET}
     for name, matrices in drawn.items():
         for i, matrix in enumerate(matrices):
             np.testing.assert_array_equal(matrix, compared[name][i])
@@ -130,3 +136,49 @@ def test_sampled_means_too_are_at_distances_of_tokens() -> None:
     )
     assert summary(ExactCosines(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:- 8:0.500"
     assert summary(ExactCosines(matrix), (3, 4, 6, 5))[-1] == "0.500 0.200 0.100"
+
+
+HALF_HELD_OUT = Task(
+    keys=range(20, 24),
+    reasoning_anchors=(4, 5, 6),
+    memory_anchors=(1, 2, 3),
+    n_anchors=2,
+    length=3,
+    vocab_size=40,
+    held_out=[(4, 4), (4, 5), (5, 6), (6, 4)],
+)
+
+
+def test_a_rule_without_tables_is_the_same_in_every_data_set() -> None:
+    """Nothing is drawn, so that one training set has the cosines of P^s − u, the held-out left out."""
+    found = Prediction.of(HALF_HELD_OUT).cosines["reasoning"]
+    np.testing.assert_allclose(found[ONE_DATA_SET], found[UNIFORM], atol=1e-12)
+    whole = cosine_matrix(label_distribution(HALF_HELD_OUT, [4, 5, 6]) - 1 / 40)
+    assert np.abs(found[ONE_DATA_SET] - whole).max() > 0.05
+    emb_mlp = Prediction.of(Task.paper(length=3)).cosines["reasoning"]
+    np.testing.assert_allclose(emb_mlp[ONE_DATA_SET], emb_mlp[UNIFORM], atol=1e-12)
+
+
+@pytest.mark.statistical
+def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
+    """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""
+    population, rng = enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
+    kept, tokens = ~population.held_out, list(HALF_HELD_OUT.anchors)
+    products = []
+    for _ in range(400):
+        labels = labels_of(HALF_HELD_OUT, population, draw_tables(HALF_HELD_OUT, rng))
+        counts = token_label_counts(population.sequences[kept], labels[kept], 40)[tokens]
+        excess = counts / counts.sum(axis=1, keepdims=True) - 1 / 40
+        products.append(excess @ excess.T)
+    drawn = np.array(products)
+    # The jackknife: the spread of the cosines with one training set left out.
+    means = np.array([scaled((drawn.sum(axis=0) - one) / 399) for one in drawn])
+    errors = np.sqrt(399 * means.var(axis=0))
+    found = Prediction.of(HALF_HELD_OUT).cosines["all anchors"][ONE_DATA_SET]
+    assert (np.abs(found - scaled(drawn.mean(axis=0))) <= 4 * errors + 1e-12).all()
+    assert 0 < errors[:3, 3:].max() < 0.02
+
+
+def scaled(inner: FloatArray) -> FloatArray:
+    norms = np.sqrt(np.diagonal(inner))
+    return np.asarray(inner / norms[:, None] / norms)

@@ -135,9 +135,12 @@ def kind_of(task: Task, token: int) -> str:
 
 
 def finite_sample(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
-    """Return the cosines expected of P̂ − u when each table entry is drawn once, where they can be counted."""
+    """Return the cosines expected of the training data's P̂ − u when each table entry is drawn once.
+
+    Empty where they cannot be counted.
+    """
     try:
-        cosines = [[finite_sample_cosine(task, a, b).cosine for b in tokens] for a in tokens]
+        cosines = [[finite_sample_cosine(task, a, b, held_out=True).cosine for b in tokens] for a in tokens]
     except TooManyEntriesError:
         return {}
     return {ONE_DATA_SET: np.array(cosines)}
