@@ -11,6 +11,7 @@ from theory import Task, label_distribution
 from validate.compare import compare_runs
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.groups import Setting
+from validate.report.figures import draw_label_distributions, draw_overview
 
 
 def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
@@ -39,6 +40,19 @@ def test_label_distributions_are_those_of_the_theory() -> None:
     assert figure.ax_ is not None
     lines: Any = figure.ax_.get_lines()
     np.testing.assert_allclose(lines[4].get_ydata(), label_distribution(task, 15) - 1 / 200)
+
+
+def test_reports_show_the_label_distributions_of_the_training_data(
+    settings: list[Setting], blank_pictures: None
+) -> None:
+    """As Fig. 4B and the cosines beside them, which leave the held-out (11, 13) out."""
+    task = settings[0].task
+    trained = label_distribution(task, 11, held_out=True) - 1 / task.vocab_size
+    assert np.abs(trained - label_distribution(task, 11) + 1 / task.vocab_size).max() > 1e-4
+    (own,), overview = draw_label_distributions(settings[-1]), draw_overview(settings)
+    for ax in (own.figure.axes[1], overview.figure.axes[2]):
+        first: Any = ax.get_lines()[0]
+        np.testing.assert_allclose(first.get_ydata(), trained)
 
 
 def test_loss_curves_and_single_seeds(settings: list[Setting]) -> None:

@@ -62,7 +62,8 @@ def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
     for ax, setting in zip(axes, ends, strict=False):
         AccuracyCurves.from_runs(setting).plot(ax)
     axes[0].legend(fontsize=7, frameon=False)
-    LabelDistributions.from_task(settings[0].task, tokens, "label distributions").plot(axes[2])
+    title = "label distributions"
+    LabelDistributions.from_task(settings[0].task, tokens, title, held_out=True).plot(axes[2])
     matrices = CosineMatrices.from_runs(ends[1], tokens, ends[1].epochs()[-1:], ["P^s - mean P"])
     matrices.panels[1:1] = CosineMatrices.from_runs(ends[0], tokens, ends[0].epochs()[-1:], []).panels
     matrices.plot([axes[5], axes[3], axes[4]])
@@ -91,7 +92,8 @@ def draw_label_distributions(setting: Setting) -> list[ReportFigure]:
     task = setting.task
     figure, axes = new_axes(1, len(task.mappings))
     for ax, mapping in zip(axes, task.mappings, strict=True):
-        LabelDistributions.from_task(task, mapping.anchors, f"{mapping.name} anchors").plot(ax)
+        title = f"{mapping.name} anchors"
+        LabelDistributions.from_task(task, mapping.anchors, title, held_out=True).plot(ax)
     caption = "P^s − u of every anchor (eq. 7, 8), known before training."
     return [ReportFigure("fig4b_label_distributions", caption, figure)]
 
