@@ -55,6 +55,8 @@ class Estimate:
 
 _MOST_DECIMALS = 5
 Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
+UNDEFINED = "–"
+"""What tables show for a number that is not defined."""
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 """The values that a measure can take: any, an accuracy's, a cosine's or correlation's, a size's."""
 

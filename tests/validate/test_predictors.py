@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ import pytest
 
 from sim import Run
 from theory import (
+    Expression,
     Lookup,
     Mapping,
     Shift,
@@ -27,13 +29,14 @@ from theory import (
 from theory.arrays import FloatArray
 from validate.claims import ledger
 from validate.claims.entries.prediction import CLAIMS
-from validate.compare import predicted_cosines
+from validate.compare import groups_of, predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
 from validate.groups import Setting
-from validate.predict.exact import ONE_DATA_SET
+from validate.predict.exact import ONE_DATA_SET, ExactStatistics
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
     FITTED_WIDTH,
+    MARGINAL,
     PREDICTORS,
     UNIFORM,
     are_summed,
@@ -126,7 +129,7 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
     assert any("behind its distance" in note for note in prediction.notes())
     assert any("the means at the 9 smallest are shown" in note for note in prediction.notes())
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings[1:])
-    assert Prediction.of(task).notes() == []
+    assert all(note.startswith("– under P^s - mean P") for note in Prediction.of(task).notes())
 
 
 def test_sampled_means_too_are_at_distances_of_tokens() -> None:
@@ -134,7 +137,7 @@ def test_sampled_means_too_are_at_distances_of_tokens() -> None:
     matrix = np.array(
         [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
     )
-    assert summary(ExactCosines(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:- 8:0.500"
+    assert summary(ExactCosines(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:– 8:0.500"
     assert summary(ExactCosines(matrix), (3, 4, 6, 5))[-1] == "0.500 0.200 0.100"
 
 
@@ -182,3 +185,43 @@ def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
 def scaled(inner: FloatArray) -> FloatArray:
     norms = np.sqrt(np.diagonal(inner))
     return np.asarray(inner / norms[:, None] / norms)
+
+
+def parity(few: int) -> Task:
+    """Return a task in which every anchor has the labels of the keys, and a table with a few anchors."""
+    rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
+    mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 10 + few), Lookup(20, 27), "few")]
+    return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
+
+
+def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
+    """Every P^s is the mean P, so that their difference has no direction."""
+    prediction = Prediction.of(parity(3))
+    rows = {tuple(row[:2]): row[2:] for row in prediction.cosine_rows()}
+    assert rows["parity", MARGINAL] == ["–", "–", "–", "– – –"]
+    assert rows["parity", UNIFORM][:3] == ["1.000"] * 3
+    (note,) = (s for s in prediction.notes() if s.startswith("–"))
+    assert note == f"– under {MARGINAL}: that vector of 1, ... (7 tokens) is zero, and has no direction."
+    assert not any("nan" in cell for row in prediction.cosine_rows() for cell in row)
+    assert not any(s.startswith("–") for s in Prediction.of(HALF_HELD_OUT).notes())
+
+
+def test_what_is_defined_is_shown_beside_what_is_not() -> None:
+    task = HALF_HELD_OUT
+    matrix = np.array([[1.0, 0.5, np.nan], [0.5, 1, np.nan], [np.nan] * 3])
+    statistics = dataclasses.replace(ExactStatistics.of(task), cosines={g: {} for g in groups_of(task)})
+    statistics.cosines["memory"]["made up"] = matrix
+    assert statistics.cosine_rows() == [["memory", "made up", "0.500", "0.500", "0.500", "0.500 –"]]
+    (note,) = (s for s in statistics.notes() if s.startswith("–"))
+    assert note == "– under made up: that vector of 3 is zero, and has no direction."
+
+
+@pytest.mark.parametrize(("few", "words"), [(1, "1 anchor, no pair"), (2, "2 anchors, one pair"), (3, "")])
+def test_mappings_with_too_few_anchors_for_a_table_are_named(few: int, words: str) -> None:
+    found = [s for s in Prediction.of(parity(few)).notes() if "rows of its own" in s]
+    expected = f"'few' has no rows of its own, since it has {words}; 'all anchors' has them."
+    assert found == ([expected] if words else [])
+    alone = Task(
+        keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=[Mapping((1, 2), Sum(), "sum")]
+    )
+    assert Prediction.of(alone).notes()[-1].endswith("2 anchors, one pair.")

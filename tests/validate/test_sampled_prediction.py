@@ -179,8 +179,23 @@ def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch: pytes
     found = prediction.to_json()
     assert found["cosines"]["uniform"][MARGINAL][0] == [None] * 4
     assert any("4 of the 4 anchors of 'uniform'" in sentence for sentence in prediction.notes())
-    assert prediction.cosine_rows()[1][2:] == ["-", "-", "-", "- - -"]
+    assert prediction.cosine_rows()[1][0] == "uniform (0 of 4 anchors)"
+    assert prediction.cosine_rows()[1][2:] == ["–", "–", "–", "– – –"]
     json.dumps(found, allow_nan=False)
+
+
+def test_a_row_of_a_part_of_the_anchors_says_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule's P^s are uniform and the tables' are not: samples show five of nine directions."""
+    mappings = [
+        Mapping(range(1, 5), Expression("(key - 10) * a1 * a2 % 97"), "uniform"),
+        Mapping((5, 6, 7), Lookup(20, 30), "memory"),
+        Mapping((8, 9), Lookup(20, 30), "pair"),
+    ]
+    task = Task(keys=range(10, 107), n_anchors=2, length=3, vocab_size=107, mappings=mappings)
+    (prediction,) = sampled(task, monkeypatch, 400, 1)
+    named = {row[0] for row in prediction.cosine_rows() if row[1] == UNIFORM}
+    assert {"uniform (0 of 4 anchors)", "memory", "all anchors (5 of 9 anchors)"} == named
+    assert any("'pair' has no rows of its own, since it has 2 anchors" in s for s in prediction.notes())
 
 
 def test_a_large_task_is_written_with_its_figures(tmp_path: Path) -> None:
@@ -242,7 +257,7 @@ def test_a_token_that_never_occurs_has_the_uniform_distribution() -> None:
         (1.234e-4, 1.1e-6, "(1.234±0.011)e-4", "0.000"),
         (-0.0114, 0.29, "-0.01±0.29", "-0.0"),
         (1.0, 0.0, "1", "1.000"),
-        (float("nan"), float("nan"), "-", "-"),
+        (float("nan"), float("nan"), "–", "–"),
     ],
 )
 def test_numbers_are_shown_in_the_digits_that_they_have(

@@ -25,6 +25,7 @@ from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.corpus.read import Tracked
+from validate.stats import UNDEFINED
 
 FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",
@@ -128,7 +129,11 @@ class CorpusPrediction(Shown):
                     f"{self.counts.ratios[token]:.2g}",
                     _number(g.departs[i]),
                     _number(last[i]),
-                    *(["-", "-"] if alike is None else [self.words[alike], _cell(g.cosine, i, alike)]),
+                    *(
+                        [UNDEFINED, UNDEFINED]
+                        if alike is None
+                        else [self.words[alike], _cell(g.cosine, i, alike)]
+                    ),
                 ]
             )
         return rows
@@ -213,9 +218,9 @@ def _finite(values: FloatArray) -> Any:
 def _cell(sampled: SampledValue, *place: int) -> str:
     value, error = float(sampled.value[place]), float(sampled.standard_error[place])
     if np.isnan(value):
-        return "-"
+        return UNDEFINED
     return f"{value:.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else "-"
+    return f"{value:.2f}" if np.isfinite(value) else UNDEFINED

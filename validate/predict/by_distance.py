@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from theory.arrays import FloatArray
 from validate.predict.predictors import Tokens
 
 MOST_DISTANCES = 9
@@ -37,6 +39,12 @@ def means_text(distances: Sequence[int], means: Iterable[str]) -> str:
     if not has_gaps(distances):
         return " ".join(means)
     return " ".join(f"{distance}:{mean}" for distance, mean in zip(distances, means, strict=True))
+
+
+def known_mean(values: FloatArray) -> float:
+    """Return the mean of what is no NaN; NaN of nothing."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def distance_notes(groups: Iterable[Tokens]) -> list[str]:

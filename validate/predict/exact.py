@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,10 +19,12 @@ from theory import (
     token_ratio,
 )
 from theory.arrays import FloatArray
-from validate.compare import groups_of
+from theory.display import ranges
+from validate.compare import ALL, groups_of
 from validate.figures.panels.labels import LabelDistributions
-from validate.predict.by_distance import distance_notes, means_text, pairs_apart
+from validate.predict.by_distance import distance_notes, known_mean, means_text, pairs_apart
 from validate.predict.predictors import Tokens, task_cosines
+from validate.stats import UNDEFINED
 
 Cosines = dict[str, dict[str, FloatArray]]
 """Group → predictor → matrix of shape (n, n)."""
@@ -79,14 +82,34 @@ class ExactStatistics:
             apart = pairs_apart(tokens)
             for name, matrix in self.cosines[group].items():
                 pairs = off_diagonal(matrix)
-                by_distance = means_text([*apart], [f"{matrix[at].mean():.3f}" for at in apart.values()])
-                summary = [f"{pairs.mean():.3f}", f"{pairs.min():.3f}", f"{pairs.max():.3f}"]
+                by_distance = means_text([*apart], [_cell(known_mean(matrix[at])) for at in apart.values()])
+                summary = [
+                    _cell(known_mean(pairs)),
+                    _cell(np.fmin.reduce(pairs)),
+                    _cell(np.fmax.reduce(pairs)),
+                ]
                 rows.append([group, name, *summary, by_distance])
         return rows
 
     def notes(self) -> list[str]:
         """Return sentences on how the numbers are shown."""
-        return distance_notes(groups_of(self.task).values())
+        return [
+            *distance_notes(groups_of(self.task).values()),
+            *too_few_notes(self.task),
+            *self._undefined(),
+        ]
+
+    def _undefined(self) -> list[str]:
+        """Return a sentence for each predictor with anchors whose vectors are zero."""
+        found: dict[str, set[int]] = defaultdict(set)
+        for group, tokens in groups_of(self.task).items():
+            for name, matrix in self.cosines[group].items():
+                found[name].update(np.array(tokens)[np.isnan(np.diagonal(matrix))].tolist())
+        return [
+            f"{UNDEFINED} under {name}: that vector of {ranges(sorted(lost))} is zero, and has no direction."
+            for name, lost in found.items()
+            if lost
+        ]
 
     def label_distributions(self, mapping: Mapping) -> LabelDistributions:
         """Return the figure of a mapping's label distributions."""
@@ -121,6 +144,18 @@ def shown_tokens(task: Task) -> list[int]:
     return [*task.anchors, *dict.fromkeys(keys)]
 
 
+def too_few_notes(task: Task) -> list[str]:
+    """Return a sentence for each mapping that has too few anchors for a table of its own."""
+    groups = groups_of(task)
+    there = f"; {ALL!r} has them" if ALL in groups else ""
+    return [
+        f"{m.name!r} has no rows of its own, since it has {len(m.anchors)} anchor"
+        f"{'s, one pair' if len(m.anchors) == 2 else ', no pair'}{there}."
+        for m in task.mappings
+        if m.name not in groups
+    ]
+
+
 def mean_and_std(distribution: FloatArray) -> tuple[float, float]:
     """Return the mean and the standard deviation of a label."""
     labels = np.arange(len(distribution))
@@ -144,6 +179,10 @@ def finite_sample(task: Task, tokens: Tokens) -> dict[str, FloatArray]:
     except TooManyEntriesError:
         return {}
     return {ONE_DATA_SET: np.array(cosines)}
+
+
+def _cell(value: float) -> str:
+    return UNDEFINED if np.isnan(value) else f"{value:.3f}"
 
 
 def _statistics(task: Task, token: int) -> TokenStatistics:

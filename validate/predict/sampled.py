@@ -20,6 +20,7 @@ from validate.predict.exact import (
     mean_and_std,
     plain_cosines,
     shown_tokens,
+    too_few_notes,
 )
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, task_cosines
 from validate.predict.sampled_cosines import (
@@ -89,9 +90,12 @@ class SampledStatistics:
         return rows
 
     def cosine_rows(self) -> list[list[str]]:
-        """Return one line per group and predictor, every estimate with its standard error."""
+        """Return one line per group and predictor, every estimate with its standard error.
+
+        Behind the group stands on how many of its anchors a line rests, if these are not all.
+        """
         return [
-            [group, name, *summary(cosines, tokens)]
+            [group + _rests_on(cosines), name, *summary(cosines, tokens)]
             for group, tokens in groups_of(self.task).items()
             for name, cosines in self.estimates[group].items()
         ]
@@ -109,6 +113,7 @@ class SampledStatistics:
             "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. Among "
             "many cosines the smallest and the largest are also those with the most extreme errors.",
             *distance_notes(groups_of(self.task).values()),
+            *too_few_notes(self.task),
             *self._unresolved(),
         ]
 
@@ -168,6 +173,13 @@ class SampledStatistics:
                         f"{group!r}: {self.n_samples} sequences do not tell that vector from zero."
                     )
         return sentences
+
+
+def _rests_on(cosines: ExactCosines | SampledCosines) -> str:
+    """Return of how many anchors the samples show a direction, as a remark; nothing if of all."""
+    if not isinstance(cosines, SampledCosines) or cosines.resolved.all():
+        return ""
+    return f" ({int(cosines.resolved.sum())} of {len(cosines.rows)} anchors)"
 
 
 def _estimates(task: Task, labels: SampledLabels, tokens: Tokens) -> Estimates:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from theory import LabelMoments, SampledLabels, SampledValue, Task, off_diagonal, token_ratio
 from theory.arrays import FloatArray
-from validate.predict.by_distance import means_text, pairs_apart
+from validate.predict.by_distance import known_mean, means_text, pairs_apart
 from validate.predict.predictors import Tokens
+from validate.stats import UNDEFINED
 
 Statistic = Callable[[FloatArray], npt.ArrayLike]
 RESOLVED = 5.0
@@ -89,20 +90,22 @@ def summary(cosines: ExactCosines | SampledCosines, tokens: Tokens) -> list[str]
     """Return the mean over pairs of tokens, the extreme pairs, and the means at each distance, as text."""
     found = cosines.over(lambda matrix: matrix)
     apart = pairs_apart(tokens)
-    means = cosines.over(lambda m: [_mean(off_diagonal(m)), *(_mean(m[at]) for at in apart.values())])
+    means = cosines.over(
+        lambda m: [known_mean(pairs) for pairs in (off_diagonal(m), *(m[at] for at in apart.values()))]
+    )
     first = with_error(means.value[0], means.standard_error[0])
     rest = means_text([*apart], map(known_digits, means.value[1:], means.standard_error[1:]))
     pairs, errors = off_diagonal(found.value), off_diagonal(found.standard_error)
     if np.isnan(pairs).all():
-        return [first, "-", "-", rest]
+        return [first, UNDEFINED, UNDEFINED, rest]
     ends = [int(np.nanargmin(pairs)), int(np.nanargmax(pairs))]
     return [first, *(with_error(pairs[i], errors[i]) for i in ends), rest]
 
 
 def with_error(value: float, error: float) -> str:
-    """Return an estimate and its standard error to two digits; exact values have four digits, NaN is "-"."""
+    """Return an estimate and its standard error to two digits; exact values have four digits, NaN is "–"."""
     if math.isnan(value):
-        return "-"
+        return UNDEFINED
     if error == 0:
         return f"{value:.4g}"
     if max(abs(value), error) < 1e-3:
@@ -112,9 +115,9 @@ def with_error(value: float, error: float) -> str:
 
 
 def known_digits(value: float, error: float) -> str:
-    """Return an estimate in the decimals that its standard error leaves, three at most; NaN is "-"."""
+    """Return an estimate in the decimals that its standard error leaves, three at most; NaN is "–"."""
     if math.isnan(value):
-        return "-"
+        return UNDEFINED
     decimals = 3 if error == 0 else min(3, max(0, -math.floor(math.log10(2 * error))))
     return f"{value:.{decimals}f}"
 
@@ -122,9 +125,3 @@ def known_digits(value: float, error: float) -> str:
 def _plain(value: float, error: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(error)))
     return f"{value:.{decimals}f}±{error:.{decimals}f}"
-
-
-def _mean(values: FloatArray) -> float:
-    """Return the mean of what is no NaN."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan

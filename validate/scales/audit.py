@@ -17,6 +17,7 @@ from theory.display import Shown, html_table
 from validate.scales.escapes import Escape, escapes_of
 from validate.scales.norms import NormLoss, norm_losses
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
+from validate.stats import UNDEFINED
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,8 +64,8 @@ class Audit(Shown):
                 " x ".join(map(str, m.role.shape)),
                 str(m.fan_in),
                 f"{m.std:.4g}",
-                "-" if math.isnan(m.rate) else f"{m.rate:.3f}",
-                "-" if math.isnan(m.rate) else f"[{m.low:.3f}, {m.high:.3f}]",
+                UNDEFINED if math.isnan(m.rate) else f"{m.rate:.3f}",
+                UNDEFINED if math.isnan(m.rate) else f"[{m.low:.3f}, {m.high:.3f}]",
             ]
             for m in self.matrices
         ]

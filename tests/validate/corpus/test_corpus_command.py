@@ -121,12 +121,12 @@ def test_a_pair_whose_difference_may_be_none_has_no_time() -> None:
         found = CorpusPrediction.of(build_corpus(texts), words=["x", "y", "a"])
         squares.append(found.geometry.apart.value[0, 1])
         assert np.isinf(found.geometry.distinct[0, 1])
-        assert [row[3] for row in found.token_rows()][:2] == ["-", "-"]
+        assert [row[3] for row in found.token_rows()][:2] == ["–", "–"]
         assert np.isfinite(found.geometry.distinct[0, 2])
     assert min(squares) < 0 < max(squares)
 
 
 def test_what_has_no_cosine_is_a_dash_and_null() -> None:
     found = CorpusPrediction.of(build_corpus(["a b c"] * 50 + ["once a"]), words=["a", "once"])
-    assert found.token_rows()[1][-2:] == ["-", "-"]
+    assert found.token_rows()[1][-2:] == ["–", "–"]
     assert found.to_json()["cosine"]["value"][0][1] is None
