@@ -14,7 +14,7 @@ import pytest
 from matplotlib.text import Text
 
 from tests.validate.claims.synthetic import TASK, embedding, learning, of_embeddings, run
-from theory import off_diagonal
+from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.answer import Answer, answers
 from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
@@ -385,3 +385,43 @@ def test_the_control_is_the_papers_rate_or_else_the_smallest() -> None:
     (answer,) = answers([*settings, made(0.8, ["random", "distribution", "distribution"])])
     assert answer.control is not None
     assert answer.control.init_rate == 0.1
+
+
+def flat_task(label: str, table: Lookup) -> Task:
+    """Return a task of seven anchors with a rule and a table."""
+    mappings = [Mapping(range(1, 5), Expression(label), "rule"), Mapping((10, 11, 12), table, "memory")]
+    return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=28, mappings=mappings)
+
+
+PARITY = flat_task("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8", Lookup(20, 27))
+"""Every anchor has the keys as labels, each as often: all predicted cosines are 1."""
+UNIFORM_ROWS = flat_task("(key - 20 + 8 * a1 + a2) % 28", Lookup(0, 27))
+
+
+def of_task(task: Task, rate: float, accuracy: float) -> Setting:
+    parts = {part: [accuracy] * 11 for part in ("mem", "rsn_train")}
+    runs = [_in_a_folder(run(rate, seed, parts, task=task), rate) for seed in SEEDS]
+    arrays = embedding_geometry(np.random.default_rng(0).standard_normal((task.vocab_size, 8)), task)
+    moving = {name: np.stack([array] * 3) for name, array in arrays.items()}
+    return Setting(f"γ = {rate:g}", tuple(dataclasses.replace(r, arrays=moving) for r in runs))
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.8])
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (PARITY, "P^s - u predicts 1.00 for every pair of anchors, and nothing correlates with a constant"),
+        (UNIFORM_ROWS, "every label is as frequent with 10..12, so that P^s - u is zero and has no cosine"),
+    ],
+)
+def test_a_prediction_that_no_run_can_test_asks_for_none(task: Task, words: str, rate: float) -> None:
+    answer = only([of_task(task, rate, 0.05)])
+    assert (answer.verdict, answer.why) == ("undecided", f"no run can decide: {words}")
+    assert answer.missing_command() == ""
+
+
+def test_a_prediction_that_tells_one_pair_from_another_can_be_tested() -> None:
+    one = flat_task(
+        "key if a1 == 1 else 20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8", Lookup(20, 26)
+    )
+    assert on.undecidable(of_task(one, 0.8, 0.05).runs[0]) == ""

@@ -17,6 +17,7 @@ from validate.answer.verdict import (
     CRITICAL,
     LONGER,
     MORE_SEEDS,
+    NO_RUN,
     State,
     Verdict,
     chance,
@@ -137,6 +138,8 @@ class Answer:
 
     def _missing(self, like: Setting) -> Missing | None:
         """Return the runs that it trains."""
+        if self.why.startswith(NO_RUN):
+            return None
         judged = self.judged()
         rates = [s.init_rate for s in judged]
         if len(rates) < 2:

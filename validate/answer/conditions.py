@@ -12,19 +12,22 @@ from functools import partial
 
 import numpy as np
 
-from theory import marginal_distribution
+from theory import marginal_distribution, off_diagonal
+from theory.display import ranges
 from validate.claims.entries.embedding import HALF_THE_VARIANCE, SKILL
 from validate.claims.measures.geometry import correlation, shuffled, skill
 from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.statements import Claim, Condition, Needs, each
 from validate.observe import Observations
-from validate.predict.predictors import Predict, from_uniform
+from validate.predict.predictors import Predict, from_uniform, training_labels
 from validate.stats import COSINE, SIZE
 from validate.times import HALF, curve, learned_part
 
 PREDICTION = "P^s - u"
 """The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
 PREDICT: Predict = from_uniform
+_ROUNDING = 1e-12
+"""Of cosines and shares that are equal; the correlations of ``validate.compare`` have the same limit."""
 _RUNS = Needs("the runs that are compared")
 """No condition is one computed number: with one seed it has no interval."""
 
@@ -40,6 +43,26 @@ def pearson(run: Observations) -> float:
 
 def _skill(run: Observations) -> float:
     return skill(run, PREDICT, run.task.anchors)
+
+
+def undecidable(run: Observations) -> str:
+    """Return why the prediction of a run's task can be neither right nor wrong; empty if it can be."""
+    task = run.task
+    if len(task.anchors) < 3:
+        return ""
+    excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
+    flat = [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]
+    if flat:
+        return (
+            f"every label is as frequent with {ranges(flat)}, so that {PREDICTION} is zero and has no cosine"
+        )
+    predicted = off_diagonal(PREDICT(run, task.anchors, 0))
+    if np.ptp(predicted) <= _ROUNDING:
+        mean = f"{predicted.mean():.2f}"
+        return (
+            f"{PREDICTION} predicts {mean} for every pair of anchors, and nothing correlates with a constant"
+        )
+    return ""
 
 
 def learned(run: Observations) -> float:

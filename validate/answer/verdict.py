@@ -2,9 +2,9 @@
 
 The verdict is *holds* if every condition is met and both controls miss theirs, each with its whole interval
 on that side; *does not hold* if a condition is missed with its whole interval and with p < 5 % after Holm's
-correction for the number of conditions; and *undecided* otherwise: if a run has learned nothing, the
-embedding has not moved, there is one seed, an interval crosses its threshold, or a control is missing or
-passes.
+correction for the number of conditions; and *undecided* otherwise: if the prediction is the same for all pairs
+of anchors, a run has learned nothing, the embedding has not moved, there is one seed, an interval crosses its
+threshold, or a control is missing or passes.
 
 One condition is enough for *does not hold*, so that without the correction six of them at their thresholds
 would be refuted far more often than 5 % allows. *Holds* needs them all, which makes it no easier.
@@ -28,6 +28,8 @@ CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
 LONGER, MORE_SEEDS = "train longer", "train more seeds"
 """How a reason ends if training can change it."""
+NO_RUN = "no run can decide"
+"""How a reason begins if no training of such a model on such a task can change it."""
 
 
 def pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
@@ -45,6 +47,9 @@ def measure(condition: Condition, setting: Setting) -> Outcome:
 
 def judge(small: Setting | None, control: Setting | None, outcomes: Sequence[Outcome]) -> tuple[Verdict, str]:
     """Return the verdict and the reason, from every condition that could be measured."""
+    given = small or control
+    if given is not None and (reason := on.undecidable(given.runs[0])):
+        return "undecided", f"{NO_RUN}: {reason}"
     if small is None:
         return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
     if not outcomes:
