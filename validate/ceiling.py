@@ -1,4 +1,4 @@
-"""The memory accuracy that no model of summed embeddings can pass."""
+"""The accuracy that no model of summed embeddings can pass: what it reads has no order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from math import factorial
 
 import numpy as np
 
-from theory import Lookup, Mapping, Task, Window
+from sim.config.run import MemberConfig
+from theory import InputError, Lookup, Mapping, Task, TooManyEntriesError, Window
+from theory.arrays import IntArray
+from theory.task.domain import Selection, times_counted
+from theory.task.rule import Deterministic
 from theory.task.totals import total_shifts
 
 
@@ -40,6 +44,67 @@ def order_blind_ceiling(task: Task) -> float | None:
             right += _most_frequent(orderings, labels)
             total += orderings
     return right / total
+
+
+def training_ceiling(config: MemberConfig, part: str) -> float | None:
+    """Return the best accuracy on a run's data set of a model that sees which tokens, not in what order.
+
+    Sequences of the same tokens are one input to it, and of their labels it can at best give the commonest.
+
+    Parameters
+    ----------
+    config : MemberConfig
+        The run's; its data are made again: its tables, its sample, without what it holds out.
+    part : str
+        The data set, as the metrics call it.
+
+    Returns
+    -------
+    float or None
+        None where the data are too many to be made again.
+    """
+    # It loads torch, which the ceilings of a task do not need.
+    from sim.data.dataset import build_dataset, check_data
+
+    try:
+        check_data(config)
+    except InputError:
+        return None
+    data = build_dataset(config)
+    rows = data.parts[part]
+    return _commonest(_bags(data.tokens[rows].numpy()), data.labels[rows].numpy())
+
+
+def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
+    """Return the same for the training data of a rule, where the key is known: 1 if the order is no matter.
+
+    None for a table, and for a rule whose labels are too many to count.
+    """
+    domain, rule = task.domain(mapping), mapping.rule
+    if not isinstance(rule, Deterministic):
+        return None
+    try:
+        labels = rule.labels(domain)
+    except TooManyEntriesError:
+        return None
+    trained = times_counted(domain, Selection(held_out=mapping.held_out)) > 0
+    bags = _bags(domain.combinations()[trained])
+    of_keys = np.arange(len(domain.keys))[:, None] * len(bags) + bags
+    return _commonest(of_keys.ravel(), labels[:, trained].ravel().astype(np.int64))
+
+
+def _bags(sequences: IntArray) -> IntArray:
+    """Return for each row the number of its bag: rows of the same tokens, in any order, share one."""
+    numbers = np.unique(np.sort(sequences, axis=1), axis=0, return_inverse=True)[1]
+    return np.asarray(numbers.reshape(-1), np.int64)  # NumPy 2.0 returns it as a column.
+
+
+def _commonest(bags: IntArray, labels: IntArray) -> float:
+    """Return the share of rows whose label is the commonest of their bag, or one of the commonest."""
+    base = int(labels.max()) + 1
+    pairs, counts = np.unique(bags * base + labels, return_counts=True)
+    first = np.flatnonzero(np.diff(pairs // base, prepend=-1))
+    return float(np.maximum.reduceat(counts, first).sum() / len(labels))
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ class BagOfWordsConfig(ModelSection):
 
     implementation = "bag_of_words:BagOfWords"
     embedding = "W_E"
+    reads_order = False
 
     kind: Literal["bag-of-words"] = "bag-of-words"
     """The name in configurations."""

@@ -23,6 +23,7 @@ class EmbMLPConfig(ModelSection):
 
     implementation: ClassVar[str] = "sim.models.emb_mlp:EmbMLP"
     embedding: ClassVar[str] = "W_emb"
+    reads_order: ClassVar[bool] = False
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["emb-mlp"] = tagged("paper", "emb-mlp")

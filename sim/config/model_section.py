@@ -37,6 +37,8 @@ class ModelSection(Section):
     """The name of the embedding's tensor."""
     reads_text: ClassVar[bool] = False
     """Whether it predicts every next token of sequences that may be padded, so that it can train on text."""
+    reads_order: ClassVar[bool] = True
+    """Whether its answer may depend on the order of the tokens; a sum of embeddings has none."""
 
     kind: str = ""
     embedding_fan_in: FanIn = tagged("chosen", "d_m")

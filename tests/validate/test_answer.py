@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from sim.config.model import KINDS
+from sim.config.run import make_member_config
 from tests.validate.claims.synthetic import TASK, embedding, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.answer import Answer, answers
@@ -20,6 +22,7 @@ from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
 from validate.answer.verdict import judge, p_value, pick, state
+from validate.ceiling import training_ceiling
 from validate.claims.measures.rivals import NEARNESS, RIVALS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.claims.statements import Condition
 from validate.claims.verdicts import Outcome
@@ -425,3 +428,52 @@ def test_a_prediction_that_tells_one_pair_from_another_can_be_tested() -> None:
         "key if a1 == 1 else 20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8", Lookup(20, 26)
     )
     assert on.undecidable(of_task(one, 0.8, 0.05).runs[0]) == ""
+
+
+ORDERED = flat_task("20 + (key - 20 + a1 + 2 * a2) % 8", Lookup(20, 26))
+SUMMED = flat_task("20 + (key - 20 + a1 + a2) % 8", Lookup(20, 26))
+
+
+def test_a_rule_that_no_sum_can_fit_is_not_a_matter_of_time() -> None:
+    """Of two orders of unequal anchors one label is right: 10 of 16 pairs, and less of three anchors."""
+    answer = only([of_task(ORDERED, 0.8, 0.05), of_task(ORDERED, 0.3, 0.05)])
+    assert answer.verdict == "undecided"
+    assert "learned too little" in answer.why
+    assert answer.why.endswith("train longer")  # Up to 10 of 16 can be right, more than is asked for.
+    few = three_ordered()
+    answer = only([of_task(few, 0.8, 0.05), of_task(few, 0.3, 0.05)])
+    assert answer.why.startswith("no run can decide: no Emb-MLP can fit the training data")
+    best = training_ceiling(answer.settings[0].runs[0].config, "rsn_train")
+    assert best is not None
+    share = on.above_guessing(answer.settings[0].runs[0], best)
+    assert share < 0.5
+    assert f"at most {100 * best:.0f} % right, {share:.2f} of the way" in answer.why
+    assert "--model.kind transformer" in answer.why
+    assert answer.missing_command() == ""
+
+
+def three_ordered() -> Task:
+    mappings = [
+        Mapping(range(1, 5), Expression("20 + (key - 20 + a1 + 2 * a2 + 5 * a3) % 8"), "rule"),
+        Mapping((10, 11, 12), Lookup(20, 26), "memory"),
+    ]
+    return Task(keys=range(20, 28), n_anchors=3, length=4, vocab_size=28, mappings=mappings)
+
+
+@pytest.mark.parametrize(("task", "kind"), [(SUMMED, "emb-mlp"), (three_ordered(), "transformer")])
+def test_what_can_be_fitted_asks_for_longer_runs(task: Task, kind: str) -> None:
+    """A sum needs no order, and a Transformer reads it."""
+    settings = []
+    for rate in (0.3, 0.8):
+        setting = of_task(task, rate, 0.05)
+        config = setting.config.model_dump(mode="json") | {"model": {"kind": kind}}
+        runs = [
+            dataclasses.replace(r, config=make_member_config(config | {"seed": r.config.seed}))
+            for r in setting.runs
+        ]
+        settings.append(Setting(setting.label, tuple(runs)))
+    assert only(settings).why.endswith("train longer")
+
+
+def test_who_reads_the_order_of_tokens() -> None:
+    assert {kind for kind, section in KINDS.items() if not section.reads_order} == {"emb-mlp"}

@@ -70,9 +70,13 @@ def learned(run: Observations) -> float:
 
     A guess always names the commonest label. The ledger's one half is one half of the way up from there.
     """
-    best = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
+    return above_guessing(run, float(np.nanmax(curve(run, "accuracy", learned_part(run))[1])))
+
+
+def above_guessing(run: Observations, accuracy: float) -> float:
+    """Return an accuracy on the training data as a share of the way from guessing to all right."""
     guess = float(marginal_distribution(run.task, held_out=True).max())
-    return (best - guess) / (1 - guess) if guess < 1 else math.nan
+    return (accuracy - guess) / (1 - guess) if guess < 1 else math.nan
 
 
 def _moved(run: Observations) -> float:

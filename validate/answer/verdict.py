@@ -2,9 +2,9 @@
 
 The verdict is *holds* if every condition is met and both controls miss theirs, each with its whole interval
 on that side; *does not hold* if a condition is missed with its whole interval and with p < 5 % after Holm's
-correction for the number of conditions; and *undecided* otherwise: if the prediction is the same for all pairs
-of anchors, a run has learned nothing, the embedding has not moved, there is one seed, an interval crosses its
-threshold, or a control is missing or passes.
+correction for the number of conditions; and *undecided* otherwise: if the prediction is the same for all
+pairs of anchors, the model cannot learn the task, a run has learned nothing, the embedding has not moved,
+there is one seed, an interval crosses its threshold, or a control is missing or passes.
 
 One condition is enough for *does not hold*, so that without the correction six of them at their thresholds
 would be refuted far more often than 5 % allows. *Holds* needs them all, which makes it no easier.
@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from validate.answer import conditions as on
+from validate.ceiling import training_ceiling
 from validate.claims.statements import Condition
 from validate.claims.verdicts import LEVEL, Outcome, outcome_on
 from validate.groups import Setting
 from validate.stats import holm
+from validate.times import learned_part
 
 State = Literal["met", "missed", "open"]
 Verdict = Literal["holds", "does not hold", "undecided"]
@@ -82,10 +84,28 @@ def _not_ready(small: Setting, learned: Outcome, moved: Outcome) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {small.init_rate:g}"
     if min(learned.numbers) < learned.condition.threshold or not learned.defined:
+        if reason := _unfit(small, learned.condition.threshold):
+            return f"{NO_RUN}: {reason}"
         return f"the runs at {rate} have learned too little: {_shortfall(learned)}; {LONGER}"
     if min(moved.numbers) < moved.condition.threshold or not moved.defined:
         return f"the embedding at {rate} has hardly moved: {_shortfall(moved)}; {LONGER}"
     return ""
+
+
+def _unfit(setting: Setting, needed: float) -> str:
+    """Return why a model cannot learn enough that reads no order; empty if it can, or reads it."""
+    if setting.config.model.reads_order:
+        return ""
+    run = setting.runs[0]
+    ceiling = training_ceiling(run.config, learned_part(run))
+    if ceiling is None or (share := on.above_guessing(run, ceiling)) >= needed:
+        return ""
+    name = "Emb-MLP" if setting.kind == "emb-mlp" else f"{setting.kind!r} model"
+    return (
+        f"no {name} can fit the training data, whose labels depend on the order of the tokens: it sums what "
+        f"it reads and gets at most {100 * ceiling:.0f} % right, {share:.2f} of the way from guessing to all "
+        f"right where at least {needed:g} is needed; a Transformer reads the order: --model.kind transformer"
+    )
 
 
 def _shortfall(outcome: Outcome) -> str:

@@ -14,6 +14,7 @@ from theory.checked import Size, checked
 from theory.display import Shown
 from theory.paths import PathLike, as_path
 from theory.task.task import task_to_dict
+from validate.ceiling import rule_ceiling
 from validate.figures import rendered
 from validate.predict import figures
 from validate.predict.exact import ONE_DATA_SET, Cosines, ExactStatistics, TokenStatistics
@@ -92,7 +93,20 @@ class Prediction(Shown):
 
     def notes(self) -> list[str]:
         """Return sentences on how the numbers were found."""
-        return self.statistics.notes()
+        return [*self.statistics.notes(), *self.order_notes()]
+
+    def order_notes(self) -> list[str]:
+        """Return a sentence for each rule that a model which sums what it reads cannot fit."""
+        ceilings = {m.name: rule_ceiling(self.task, m) for m in self.task.mappings}
+        # A drawn sample with noise can be fitted by heart, however little of the rule an Emb-MLP sees.
+        noise = self.task.n_noise > 0
+        return [
+            f"The labels of {name!r} depend on the order of the anchors, which an Emb-MLP does not read"
+            + ("" if noise else f": it gets at most {100 * ceiling:.0f} % of the training data right")
+            + ". A Transformer reads it: --model.kind transformer."
+            for name, ceiling in ceilings.items()
+            if ceiling is not None and ceiling < 1
+        ]
 
     def left_out(self) -> list[str]:
         """Return a sentence for each rule outside eq. 14 and Theorem 1, and for what cannot be counted."""

@@ -8,13 +8,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from sim.config.run import make_member_config
 from sim.config.task_files import as_task
+from sim.data.dataset import build_dataset
 from tests.validate.figures.synthetic import MEMORIES, RANGES, several
-from theory import Task, draw_tables, enumerate_population, labels_of
-from theory.task.task import task_from_dict
-from validate.ceiling import _most_frequent, order_blind_ceiling
+from theory import Expression, Lookup, Mapping, Task, draw_tables, enumerate_population, labels_of
+from theory.task.task import task_from_dict, task_to_dict
+from validate.ceiling import _most_frequent, order_blind_ceiling, rule_ceiling, training_ceiling
 from validate.figures.paper import FIGURES, draw_figure
 from validate.observe import kept
+from validate.predict.prediction import Prediction
 
 EMB_MLP = as_task("emb-mlp")
 
@@ -82,3 +85,85 @@ def test_fig_3b_draws_and_explains_it() -> None:
         dotted = [line for line in ax.get_lines() if line.get_linestyle() == ":"]
         assert [line.get_ydata()[0] for line in dotted] == [order_blind_ceiling(EMB_MLP)]
     assert "ceiling" not in FIGURES[3].build(several("transformer")).caption
+
+
+def ordered(label: str, length: int = 4) -> Task:
+    """Return a task with three anchors, a rule of which two combinations are held out, and a table."""
+    held_out = [(1, 2, 3), (3, 3, 1)]
+    mappings = [Mapping((1, 2, 3), Expression(label), "own", held_out), Mapping((5, 6), Lookup(), "memory")]
+    return Task(keys=range(10, 14), n_anchors=3, length=length, vocab_size=37, mappings=mappings)
+
+
+RULE = "(key + 5 * a1 + 3 * a2 * a3) % 37"
+
+
+def counted(sequences: list[list[int]], labels: list[int]) -> float:
+    """Return the best accuracy by trying every answer to every bag of tokens."""
+    bags: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for sequence, label in zip(sequences, labels, strict=True):
+        bags[tuple(sorted(sequence))].append(label)
+    return sum(max(found.count(label) for label in range(37)) for found in bags.values()) / len(labels)
+
+
+@pytest.mark.parametrize("label", [RULE, "key if a1 < a2 else a3", "key + a1 * a2 * a3 % 5"])
+def test_a_rules_ceiling_by_hand(label: str) -> None:
+    task = ordered(label)
+    trained = [c for c in product((1, 2, 3), repeat=3) if c not in task.mappings[0].held_out]
+    assert len(trained) == 25
+    pairs = [(key, *c) for key in task.keys for c in trained]
+    labels = [eval(label, {}, dict(zip(("key", "a1", "a2", "a3"), pair, strict=True))) for pair in pairs]
+    ceiling = rule_ceiling(task, task.mappings[0])
+    assert ceiling == pytest.approx(counted([list(pair) for pair in pairs], labels))
+    assert (ceiling == 1) == (label == "key + a1 * a2 * a3 % 5")
+    assert rule_ceiling(task, task.mappings[1]) is None
+
+
+def test_what_is_too_much_to_count_has_none() -> None:
+    rule = Expression("(key + 5 * a1 + 3 * a2 * a3) % 37")
+    large = Task(
+        keys=range(20, 37),
+        n_anchors=5,
+        length=6,
+        vocab_size=37,
+        mappings=[Mapping(range(1, 16), rule, "own")],
+    )
+    assert rule_ceiling(large, large.mappings[0]) is None
+    config = make_member_config({"task": task_to_dict(large), "init_rate": 0.8, "seed": 3})
+    assert training_ceiling(config, "rsn_train") is None
+
+
+@pytest.mark.parametrize(
+    ("length", "data"),
+    [
+        (4, {}),
+        (5, {}),
+        (4, {"shuffle_labels": True}),
+        (5, {"source": "draw", "n_sequences": 35 * 12}),
+    ],
+)
+@pytest.mark.parametrize("part", ["rsn_train", "mem"])
+def test_the_ceiling_of_a_run_is_that_of_its_data(length: int, data: dict[str, object], part: str) -> None:
+    task = ordered(RULE, length)
+    config = make_member_config({"task": task_to_dict(task), "init_rate": 0.8, "seed": 3, "data": data})
+    made = build_dataset(config)
+    rows = made.parts[part]
+    by_hand = counted(made.tokens[rows].tolist(), made.labels[rows].tolist())
+    assert training_ceiling(config, part) == pytest.approx(by_hand)
+    if not data and length == 4 and part == "rsn_train":
+        assert by_hand == pytest.approx(rule_ceiling(task, task.mappings[0]))
+
+
+def test_predict_says_which_rules_no_emb_mlp_can_fit() -> None:
+    task = ordered(RULE)
+    (note,) = Prediction.of(task).order_notes()
+    ceiling = rule_ceiling(task, task.mappings[0])
+    assert ceiling is not None
+    assert (
+        "labels of 'own' depend on the order of the anchors, which an Emb-MLP does not read: it gets" in note
+    )
+    assert f"at most {100 * ceiling:.0f} % of the training data right. A Transformer reads it" in note
+    assert note in Prediction.of(task).notes()
+    (noisy,) = Prediction.of(ordered(RULE, 5)).order_notes()
+    assert "does not read. A Transformer" in noisy
+    assert Prediction.of(ordered("key + a1 * a2 * a3 % 5")).order_notes() == []
+    assert Prediction.of(EMB_MLP).order_notes() == []
