@@ -224,6 +224,34 @@ def test_the_command_for_longer_runs_or_more_seeds_stands_there(large: Setting) 
     assert "--seeds 5 --out runs/mine" in single.missing_command()
 
 
+@pytest.fixture
+def no_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the verdict lack nothing but the control: the tiny runs are too short as well."""
+    monkeypatch.setattr("validate.answer.answer.judge", lambda *_: ("undecided", "the control is missing"))
+
+
+def test_short_runs_without_a_control_are_to_be_longer_and_to_have_one(large: Setting) -> None:
+    """The reason is length, so that a control as short as they are would be of no use."""
+    idle = made(0.8, ["random"] * 3, accuracy=FLAT)
+    alone, both = only([idle]), only([large, idle])
+    assert alone.why == both.why
+    assert alone.why.endswith("train longer")
+    assert "--init-rates 0.8 0.3 --seeds 0 1 2 --out runs/mine-longer" in alone.missing_command()
+    assert alone.missing_command() == both.missing_command()
+
+
+def test_short_runs_are_not_sent_to_others_as_short(runs_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(runs_folder, folder)
+    (alone,) = answers(folder / "gamma0.8_seed0")
+    assert alone.why.endswith("train longer")
+    words = shlex.split(alone.missing_command())
+    assert words[:2] == ["anchorflow", "train"]
+    assert words[3:8] == ["--init-rates", "0.8", "0.3", "--seeds", "0"]
+    assert words[8:12] == ["--out", str(tmp_path / "mine-longer"), "--training.epochs", "12"]
+
+
+@pytest.mark.usefixtures("no_control")
 def test_a_printed_command_can_be_pasted_whatever_the_folders_name(runs_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "runs ü" / "mine a"
     for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
@@ -235,6 +263,7 @@ def test_a_printed_command_can_be_pasted_whatever_the_folders_name(runs_folder: 
     assert rest == ["--init-rates", "0.3", "--seeds", "0", "1", "--out", str(folder)]
 
 
+@pytest.mark.usefixtures("no_control")
 def test_runs_that_are_there_are_not_trained_again(runs_folder: Path, tmp_path: Path) -> None:
     """Complete ones are to be included, the others to be continued; another run in the way is left alone."""
     folder = tmp_path / "mine a"

@@ -53,7 +53,10 @@ def test_exit_code_and_json_follow_the_verdict(
     assert answer["small"]["seeds"] == answer["control"]["seeds"] == [0, 1]
 
 
-def test_one_rate_alone_names_the_control(runs_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_rate_alone_names_the_control(
+    runs_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("validate.answer.answer.judge", lambda *_: ("undecided", "the control is missing"))
     assert main(["compare", str(runs_folder / "gamma0.8_seed0"), str(runs_folder / "gamma0.8_seed1")]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "what is missing" in line)
     assert line == f"what is missing is there already; include it: anchorflow compare {runs_folder}"

@@ -127,6 +127,8 @@ class Answer:
     def missing_command(self) -> str:
         """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
 
+        Where runs are too short and the other side is missing, it trains both sides longer.
+
         Where such runs are there already, it is the command that compares them. Empty if the verdict lacks
         none of these, or if there is no run folder to take the configuration from.
         """
@@ -142,12 +144,15 @@ class Answer:
             return None
         judged = self.judged()
         rates = [s.init_rate for s in judged]
+        longer = 2 if self.why.endswith(LONGER) else 1
         if len(rates) < 2:
-            return Missing(like, [LARGE if self.control is None else SMALL], like.seeds)
+            other = LARGE if self.control is None else SMALL
+            # A control as short as the runs that were too short would not help them.
+            return Missing(like, [*rates, other] if longer > 1 else [other], like.seeds, longer)
         if self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in judged for seed in setting.seeds) + 1
             return Missing(like, rates, range(first, first + len(like.seeds)))
-        return Missing(like, rates, like.seeds, 2) if self.why.endswith(LONGER) else None
+        return Missing(like, rates, like.seeds, longer) if longer > 1 else None
 
     def rows(self) -> list[list[str]]:
         """Return a line for each condition: state, measure, estimate, threshold and its reason."""
