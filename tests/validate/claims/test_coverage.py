@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from validate.stats import COSINE, SHARE, over_seeds
+from validate.stats import COSINE, SHARE, over_seeds, t_test
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 TRIALS = 4000
+SEEDS = (2, 3, 5)
 PAGE = (Path(__file__).parents[3] / "docs" / "claims.md").read_text()
 SHAPES: dict[str, tuple[Draw, float, tuple[float, float]]] = {
     "normal": (lambda rng, n: rng.normal(0.5, 0.1, n), 0.5, (-math.inf, math.inf)),
@@ -50,15 +51,30 @@ def error(share: float) -> float:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("n", SEEDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_coverage_is_the_one_reported(shape: str, n: int) -> None:
     found = coverage(*SHAPES[shape], n)
-    row = re.search(rf"^\| {re.escape(shape)} \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) ± ([\d.]+) \|", PAGE, re.M)
+    cell = r" ([\d.]+) ± ([\d.]+) \|"
+    row = re.search(rf"^\| {re.escape(shape)} \|" + len(SEEDS) * cell, PAGE, re.M)
     assert row is not None
-    reported = float(row[1 if n == 3 else 3])
+    reported, own = map(float, row.groups()[2 * SEEDS.index(n) :][:2])
     assert abs(found - reported) < 4 * error(found)
-    assert float(row[2 if n == 3 else 4]) == pytest.approx(error(reported), abs=6e-4)
+    assert own == pytest.approx(error(reported), abs=6e-4)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("first", "then", "words"), [(2, 4, "two seeds and then at four"), (3, 5, "at three and then at five")]
+)
+def test_seeds_that_are_added_after_a_verdict_cost_what_is_said(first: int, then: int, words: str) -> None:
+    """Normal values whose mean is the threshold: how often one of two looks decides, wrongly."""
+    draws = np.random.default_rng(first).standard_normal((TRIALS, then))
+    found = float(np.mean([t_test(d[:first], 0.0) < 0.05 or t_test(d, 0.0) < 0.05 for d in draws]))
+    said = re.search(rf"{words.replace(' ', chr(92) + 's+')}\s+(?:makes\s+it\s+)?(\d+)\s%", PAGE)
+    assert said is not None
+    assert abs(found - int(said[1]) / 100) < 4 * error(found)
+    assert found > 0.05 + 4 * error(0.05)
 
 
 @pytest.mark.statistical
