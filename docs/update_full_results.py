@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from command_line import CommandLine, folder_with
+from pictures import redraw
 
 from theory import off_diagonal
 from validate import Estimate, Observations, Setting, compare_runs, group_runs, measures, over_seeds
-from validate.figures import save
 from validate.report.figures import draw_figures
 from validate.stats import COSINE, SHARE, SIZE
 from validate.times import DATA_SETS
@@ -226,7 +226,7 @@ def main(folder: Path) -> None:
     DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     for figure in draw_figures(settings, compare_runs(settings), EPOCHS):
         if f"{figure.name}.png" in _figures():
-            save(figure.figure, IMAGES / f"{figure.name}.png")
+            redraw(figure.figure, IMAGES / f"{figure.name}.png")
     PAGE.write_text(page(data))
 
 

@@ -28,9 +28,9 @@ from phases_conditions import (
 )
 from phases_runs import FOLDER, SWEEPS, Kept, gather, kept_file, read, text_of
 from phases_text import DIAGRAMS, GROWTH, HEAD, LIMITS, RIVALS, SHOWS
+from pictures import redraw
 
 from sim.runs.files import write_atomically
-from validate.figures import save
 from validate.figures.style import PAGE_WIDTH, TEXT, TITLE, new_axes
 from validate.stats import SHARE, over_seeds
 from validate.sweeps.measure_maps import Evaluated, measure_map
@@ -217,7 +217,7 @@ def draw(kept: Kept, norm: str | None) -> None:
             each.tick_params(labelsize=TEXT)
             each.xaxis.label.set_fontsize(TEXT)
             each.yaxis.label.set_fontsize(TEXT)
-    save(figure, picture(kept.name, norm))
+    redraw(figure, picture(kept.name, norm))
 
 
 def keep_finished(runs: Path) -> None:

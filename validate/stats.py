@@ -58,7 +58,8 @@ Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
 UNDEFINED = "–"
 """What tables show for a number that is not defined."""
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
-"""The values that a measure can take: any, an accuracy's, a cosine's or correlation's, a size's."""
+SKILL = (-math.inf, 1.0)
+"""The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
 
 
 @checked

@@ -12,10 +12,10 @@ import math
 from pathlib import Path
 
 import numpy as np
-from printing import has_flag
+from printing import has_flag, redraw
 
 from theory import Horizon, Solver, Task, count_population, draw_tables, validity_horizon
-from validate.figures import ErrorBudget, new_axes, save
+from validate.figures import ErrorBudget, new_axes
 
 KEPT = Path(__file__).with_suffix(".json")
 GAMMAS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -64,7 +64,7 @@ def draw(rows: list[Horizon]) -> None:
         ErrorBudget.from_horizons(rows, bound).plot(ax)
     axes[-1].legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for suffix in (".png", ".svg"):
-        save(figure, KEPT.with_suffix(suffix))
+        redraw(figure, KEPT.with_suffix(suffix))
 
 
 if __name__ == "__main__":

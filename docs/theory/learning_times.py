@@ -43,7 +43,7 @@ from validate.learning_times import (
     r_squared,
     times_of,
 )
-from validate.stats import over_seeds
+from validate.stats import SHARE, SIZE, SKILL, estimate_text, over_seeds
 
 LONG = "emb-mlp"
 """1000 epochs, long enough for AdamW 1e-4 to learn the table."""
@@ -124,7 +124,11 @@ def print_scores(predictions: list[Kept]) -> None:
             if not seeds:
                 continue
             measures = [explained, one_sided, best_guess, *(g.explained for g in GUESSES)]
-            cells = [str(over_seeds([measure(times) for times in seeds])) for measure in measures]
+            ranges = [SHARE if measure is one_sided else SKILL for measure in measures]
+            cells = [
+                str(over_seeds([measure(times) for times in seeds], within))
+                for measure, within in zip(measures, ranges, strict=True)
+            ]
             print_row([f"`{study}`", name, *cells])
 
 
@@ -138,12 +142,12 @@ def print_matched(predictions: list[Kept]) -> None:
         values, off = [], []
         for own in courses(predictions).values():
             mine = prediction_for(setting.config, own)
-            values.append(f"{mine.curves.matched(TEST, at=TRAIN)[0]:.3f}" if mine else "")
+            values.append(estimate_text(mine.curves.matched(TEST, at=TRAIN)[0], None, None) if mine else "")
             errors = [
                 matched_error(run, own, value) for run, value in zip(setting.runs, observed, strict=True)
             ]
-            off.append(str(over_seeds(errors)) if mine else "")
-        print_row([title(setting), *values, str(over_seeds(observed, (0, 1))), *off])
+            off.append(str(over_seeds(errors, SIZE)) if mine else "")
+        print_row([title(setting), *values, str(over_seeds(observed, SHARE)), *off])
 
 
 def print_bias(predictions: list[Kept]) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from learning_times_runs import MEAN, SCATTERED, STUDIES, courses, settings, times_by_seed, title
 from matplotlib.axes import Axes
+from printing import redraw
 
-from validate.figures import AccuracyCurves, new_axes, save
+from validate.figures import AccuracyCurves, new_axes
 from validate.learning_times import PARTS, Kept
 
 CURVES = Path(__file__).with_name("learning_curves.png")
@@ -36,7 +37,7 @@ def draw_curves(predictions: list[Kept]) -> None:
         ax.set_xlim(0, setting.config.training.epochs)
     axes[-1].legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for suffix in (".png", ".svg"):
-        save(figure, CURVES.with_suffix(suffix))
+        redraw(figure, CURVES.with_suffix(suffix))
 
 
 def draw_times(predictions: list[Kept]) -> None:
@@ -53,7 +54,7 @@ def draw_times(predictions: list[Kept]) -> None:
         ax.set(xlim=(min(ends), max(ends)), ylim=(min(ends), max(ends)))
     axes[0].legend(fontsize=6, frameon=False, loc="upper left")
     for suffix in (".png", ".svg"):
-        save(figure, TIMES.with_suffix(suffix))
+        redraw(figure, TIMES.with_suffix(suffix))
 
 
 def plot_times(ax: Axes, study: str, predictions: list[Kept], marker: str) -> None:

@@ -15,6 +15,7 @@ from command_line import CommandLine as CommandLine
 from command_line import has_flag as has_flag
 from command_line import names_among as names_among
 from command_line import without_arguments as without_arguments
+from pictures import redraw as redraw
 
 
 def end_with_reader() -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from tests.docs_script import load_script
+from theory import InputError
+from validate.figures import save
 
 PRINTING = load_script("theory/printing")
 
@@ -53,3 +56,25 @@ def test_observations_are_read_until_they_are_asked_for_anew(
     monkeypatch.setattr("sys.argv", ["script", "--train"])
     found = PRINTING.observations(file, ["ab", "abc"], len, "")
     assert found == {"ab": 2, "abc": 3} == json.loads(file.read_text())
+
+
+def test_a_page_s_picture_is_drawn_again_whatever_drew_the_one_there(tmp_path: Path) -> None:
+    """Pictures of older versions have no mark, by which ``save`` tells its own files from those of others."""
+    file = tmp_path / "error_budget.svg"
+    file.write_text("<svg/>")
+    figure = Figure()
+    with pytest.raises(InputError, match="was not written by this program"):
+        save(figure, file)
+    PRINTING.redraw(figure, file)
+    drawn = file.read_bytes()
+    assert len(drawn) > 100
+    PRINTING.redraw(figure, file)
+    assert file.read_bytes() == drawn
+
+
+@pytest.mark.parametrize(
+    "script", ["theory/error_budget", "theory/learning_times_figures", "update_phases", "update_full_results"]
+)
+def test_scripts_that_draw_use_it(script: str) -> None:
+    assert load_script(script).redraw is not None
+    assert not hasattr(load_script(script), "save")

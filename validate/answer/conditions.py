@@ -14,13 +14,13 @@ import numpy as np
 
 from theory import marginal_distribution, off_diagonal
 from theory.display import ranges
-from validate.claims.entries.embedding import HALF_THE_VARIANCE, SKILL
+from validate.claims.entries.embedding import HALF_THE_VARIANCE
 from validate.claims.measures.geometry import correlation, shuffled, skill
 from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.statements import Claim, Condition, Needs, each
 from validate.observe import Observations
 from validate.predict.predictors import Predict, from_uniform, training_labels
-from validate.stats import COSINE, SIZE
+from validate.stats import COSINE, SIZE, SKILL
 from validate.times import HALF, curve, learned_part
 
 PREDICTION = "P^s - u"

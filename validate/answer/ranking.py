@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from theory import off_diagonal
-from validate.claims.entries.embedding import SKILL
 from validate.claims.measures.geometry import correlation, skill
 from validate.claims.measures.rivals import RIVALS
 from validate.compare import measures
 from validate.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import PREDICTORS, Predict
-from validate.stats import COSINE, SIZE, Estimate, over_seeds
+from validate.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
 from validate.times import early_epoch
 
 

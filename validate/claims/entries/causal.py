@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.claims.entries.embedding import BETTER, HALF_THE_VARIANCE, SKILL
+from validate.claims.entries.embedding import BETTER, HALF_THE_VARIANCE
 from validate.claims.entries.learning import ONE_DOUBLING, TENTH, accuracy_step
 from validate.claims.measures.causal import (
     beyond_rivals,
@@ -27,7 +27,7 @@ from validate.claims.statements import (
     note,
     with_control,
 )
-from validate.stats import ANY, COSINE, SHARE, SIZE
+from validate.stats import ANY, COSINE, SHARE, SIZE, SKILL
 from validate.times import HALF, doublings_range
 
 

@@ -45,7 +45,6 @@ from validate.times import early_epoch, last_epoch
 HALF_WAY = "half-way between what chance gives and what the theory predicts"
 HALF_THE_VARIANCE = "r² of one half: half of the variance"
 BETTER = "better than the best rival, paired within a seed"
-SKILL = (-float("inf"), 1.0)
 _AT_LARGE = "at γ = 0.3 the paper sees none of it"
 WHEN = {"early": early_epoch, "at the end": last_epoch}
 

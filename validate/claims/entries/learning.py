@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from validate.claims.measures.learning import (
     best_test_accuracy,
     crossover,
@@ -35,6 +37,8 @@ TENTH = "a tenth of what separates none from all"
 SPEARMAN_7 = 0.714
 """Spearman's correlation that seven values reach with probability 0.05 when nothing connects them."""
 DIFFERENCE = (-2.0, 2.0)
+"""What a difference of two biases can be, each in [−1, 1]."""
+_OF_SHARES = (-1.0, 1.0)
 QUARTER_WITHOUT_NORM = "group-no-norm-small"
 
 
@@ -97,12 +101,12 @@ def _matched(study: str) -> tuple[Condition, ...]:
         each_seed(least_matched_rise),
         ">",
         0.0,
-        DIFFERENCE,
+        _OF_SHARES,
         "the sign; at one training accuracy speed is out of it, and the least that it can be between two "
         "evaluations does not depend on how the accuracies run there",
         Needs(study, (LARGE, SMALL)),
     )
-    linear = note("the same, linear between evaluations", each_seed(matched_rise), rise.needs, DIFFERENCE)
+    linear = note("the same, linear between evaluations", each_seed(matched_rise), rise.needs, _OF_SHARES)
     return rise, linear, *(_matched_at(study, rate) for rate in (LARGE, 0.5, SMALL))
 
 
@@ -110,7 +114,8 @@ def _matched_at(study: str, rate: float) -> Condition:
     def accuracy(run: Observations) -> float:
         return matched_test_accuracy(run)
 
-    return note(f"the accuracy itself, γ = {rate:g}", each(accuracy), Needs(study, (rate,)), SHARE)
+    found = note(f"the accuracy itself, γ = {rate:g}", each(accuracy), Needs(study, (rate,)), SHARE)
+    return replace(found, step=accuracy_step(study))
 
 
 _SCAN = Needs("scan", least_rates=7)

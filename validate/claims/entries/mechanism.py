@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.claims.entries.embedding import BETTER, EVERYWHERE, HALF_THE_VARIANCE, SKILL
+from validate.claims.entries.embedding import BETTER, EVERYWHERE, HALF_THE_VARIANCE
 from validate.claims.entries.learning import SPEARMAN_7
 from validate.claims.measures.attention import (
     alignment,
@@ -39,7 +39,7 @@ from validate.claims.statements import (
     with_control,
 )
 from validate.observe import Observations
-from validate.stats import COSINE, SHARE, SIZE
+from validate.stats import COSINE, SHARE, SIZE, SKILL
 from validate.times import HALF, first_epoch, has_learned, last_epoch
 
 _POSITION = 1 / 6

@@ -8,7 +8,6 @@ from validate.claims.entries.embedding import (
     BETTER,
     EVERYWHERE,
     HALF_THE_VARIANCE,
-    SKILL,
     WHEN,
     at_small_alone,
     of_run,
@@ -33,7 +32,7 @@ from validate.predict.predictors import (
     from_marginal,
     from_uniform,
 )
-from validate.stats import COSINE, SIZE
+from validate.stats import COSINE, SIZE, SKILL
 
 
 def _tokens(run: Observations, kind: str) -> tuple[int, ...]:
