@@ -20,7 +20,6 @@ from marked import folder_of, replaced
 
 from sim.config.run import make_member_config
 from validate.claims import Claim, Condition, judge_claims, ledger
-from validate.claims.entries.learning import accuracy_step
 from validate.claims.evidence import Evidence
 from validate.claims.presentation import counts, markdown, measured, to_json
 from validate.claims.settings import GROUP, SETTINGS
@@ -142,10 +141,7 @@ def _learned(folder: Path) -> list[str]:
         ends.setdefault(run.config.init_rate, []).append(run.metrics[-1]["accuracy"])
     told = []
     for rate, found in sorted(ends.items()):
-        each = ", ".join(
-            str(over_seeds([end[part] for end in found], SHARE, step=accuracy_step(GROUP.study)))
-            for part in DATA_SETS
-        )
+        each = ", ".join(str(over_seeds([end[part] for end in found], SHARE)) for part in DATA_SETS)
         told.append(f"γ = {rate:g}: {each}")
     what = "Share answered correctly at the end (table, training sums, held-out sums)"
     return [f"{what}: {'; '.join(told)}."] if told else []
