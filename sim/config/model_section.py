@@ -15,7 +15,7 @@ FanIn = Literal["d_m", "d_vob"]
 Norm = Literal["post", "pre", "pre-queries", "none"]
 Positions = Literal["learned", "none"]
 Loss = Literal["last-token", "next-token"]
-Embedding = Literal["random", "label-distributions"]
+Embedding = Literal["random", "label-distributions", "shuffled-label-distributions"]
 Source = Literal["embedding", "position", "layer_norm"]
 PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
 """Layer norm before attention, FFN and read-out."""
@@ -44,7 +44,8 @@ class ModelSection(Section):
     embedding_fan_in: FanIn = tagged("chosen", "d_m")
     """Which dimension γ acts on for the embedding (and W_pos): d_m, or its rows; others use their fan-in."""
     initial_embedding: Embedding = tagged("paper", "random")
-    """How the embedding starts: drawn, or as the theory predicts it, rows along r_s (P^s − P̄)."""
+    """How the embedding starts: drawn, as the theory predicts it (rows along r_s (P^s − P̄)), or with these
+    rows exchanged among each mapping's anchors."""
     tensor_init_rates: dict[str, Annotated[float, Field(ge=-5, le=5)]] = tagged("chosen", {})
     """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
 

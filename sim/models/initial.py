@@ -96,8 +96,10 @@ def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
 def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
     if spec.fan_in is None:
         return _uniform(spec, torch_stream(member.seed, f"init/{name}"))
-    if name == member.model.embedding and member.model.initial_embedding == "label-distributions":
-        return _predicted_embedding(member, _std(member, name, spec), spec.shape)
+    if name == member.model.embedding and member.model.initial_embedding != "random":
+        predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
+        shuffled = member.model.initial_embedding == "shuffled-label-distributions"
+        return _exchanged(member, predicted) if shuffled else predicted
     return gaussian(spec.shape, _std(member, name, spec), torch_stream(member.seed, f"init/{name}"))
 
 
@@ -125,3 +127,13 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
     turn = torch.randn(max(labels, width), width, generator=generator, dtype=torch.float64)
     turned = rows @ (torch.linalg.qr(turn)[0] if width >= labels else turn)[:labels]
     return turned * (std / turned.square().mean().sqrt())
+
+
+def _exchanged(member: MemberConfig, rows: Tensor) -> Tensor:
+    """Return rows with those of each mapping's anchors exchanged in one cycle: no anchor keeps its own."""
+    found, generator = rows.clone(), torch_stream(member.seed, "init/exchange")
+    for mapping in member.build_task().mappings:
+        anchors = torch.tensor(mapping.anchors)
+        cycle = anchors[torch.randperm(len(anchors), generator=generator)]
+        found[cycle] = rows[cycle.roll(1)]
+    return found

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sim import RunConfig, Trainer, train
 from sim.data.dataset import build_dataset
 from theory import InputError, cosine_matrix, label_table, token_label_matrix, token_ratios
+from theory.arrays import FloatArray
 
 Make = Callable[..., RunConfig]
 
@@ -73,6 +74,26 @@ def test_a_predicted_embedding_has_the_label_distributions_angles(width: int, sm
         cosine_matrix(W_emb[tokens]), cosine_matrix(expected[tokens]), rtol=0, atol=1e-12
     )
     assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
+
+
+def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mapping(small: Make) -> None:
+    """The same rows and the same scale; keys and noise keep their own."""
+
+    def embedding(kind: str, seed: int = 0) -> FloatArray:
+        config = small(model={"d_m": 48, "d_f": 12, "initial_embedding": kind}, dtype="float64", seeds=[seed])
+        return Trainer(config.members()).parameters["W_emb"][0].numpy()
+
+    own, other = (embedding(kind) for kind in ("label-distributions", "shuffled-label-distributions"))
+    task = small().members()[0].build_task()
+    for mapping in task.mappings:
+        anchors = [*mapping.anchors]
+        np.testing.assert_array_equal(np.unique(own[anchors], axis=0), np.unique(other[anchors], axis=0))
+        # Those of a table are all alike, whoever has them.
+        kept = np.isclose(own[anchors], other[anchors], rtol=0, atol=1e-12).all(axis=1)
+        assert kept.all() if mapping.is_table else not kept.any()
+    rest = np.setdiff1d(np.arange(len(own)), task.anchors)
+    np.testing.assert_array_equal(own[rest], other[rest])
+    assert not np.array_equal(other, embedding("shuffled-label-distributions", seed=1))
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
