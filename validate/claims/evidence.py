@@ -108,9 +108,11 @@ class Evidence(Finder):
     def _lacks(self, needs: Needs, variant: str) -> bool:
         rates = needs.init_rates or self._defined(needs.study).configs[variant or None].init_rates
         try:
-            return bool(self._absent(needs.study, variant, rates))
+            absent = self._absent(needs.study, variant, rates)
         except MissingRunsError:
             return True
+        # A run that diverged would diverge again.
+        return any(self._why(needs.study, variant, member) != "diverged" for member in absent)
 
     def _absent(self, study: str, variant: str, rates: Sequence[float]) -> list[MemberConfig]:
         """Return the runs at some γ that a study's variant defines and nobody has."""

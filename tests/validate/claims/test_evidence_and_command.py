@@ -166,6 +166,14 @@ def test_a_seed_that_diverged_does_not_vanish_from_a_claim(
     assert all(line[-1].endswith(f"; {words}") for line in condition_rows(claim | {"conditions": conditions}))
     evidence = Evidence(studies_in([tmp_path / "studies"]), None, five_seeds)
     assert "2 (diverged, interrupted), 3 (diverged, not trained), 5" in evidence.absent(Needs("emb-mlp"))
+    small = Needs("emb-mlp", (0.8,))
+    assert evidence.can_make(small)
+    shutil.rmtree(tmp_path / "studies" / "emb-mlp" / "gamma0.8_seed3")
+    three = {None: tiny_config().model_copy(update={"seeds": (0, 1, 2)})}
+    assert not Evidence(
+        studies_in([tmp_path / "studies"]), None, lambda name: Study(name, "test", three)
+    ).can_make(small)
+    words = words.replace("3 (diverged)", "3 (not trained)")
     # Nobody asks for a γ that has no run at all: what is about every γ is about those that have runs.
     for run_folder in (tmp_path / "studies" / "emb-mlp").glob("gamma0.3*"):
         shutil.rmtree(run_folder)
