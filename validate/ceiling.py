@@ -46,6 +46,29 @@ def order_blind_ceiling(task: Task) -> float | None:
     return right / total
 
 
+def one_token_ceiling(task: Task) -> float | None:
+    r"""Return the same where a table's anchors have one embedding: of each key all entries are one input.
+
+    Parameters
+    ----------
+    task : Task
+
+    Returns
+    -------
+    float or None
+        None as for ``order_blind_ceiling``, and where a table's labels depend on its anchors (``Window``).
+    """
+    tables = [m for m in task.mappings if m.is_table]
+    if order_blind_ceiling(task) is None or not all(isinstance(m.rule, Lookup) for m in tables):
+        return None
+    right = total = 0.0
+    for mapping in tables:
+        entries = sum(orderings for orderings, _ in _unordered(task, mapping))
+        right += _most_frequent(entries, _label_counts(task, mapping)[0])
+        total += entries
+    return right / total
+
+
 def training_ceiling(config: MemberConfig, part: str) -> float | None:
     """Return the best accuracy on a run's data set of a model that sees which tokens, not in what order.
 

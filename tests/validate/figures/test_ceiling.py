@@ -14,7 +14,13 @@ from sim.data.dataset import build_dataset
 from tests.validate.figures.synthetic import MEMORIES, RANGES, several
 from theory import Expression, Lookup, Mapping, Task, draw_tables, enumerate_population, labels_of
 from theory.task.task import task_from_dict, task_to_dict
-from validate.ceiling import _most_frequent, order_blind_ceiling, rule_ceiling, training_ceiling
+from validate.ceiling import (
+    _most_frequent,
+    one_token_ceiling,
+    order_blind_ceiling,
+    rule_ceiling,
+    training_ceiling,
+)
 from validate.figures.paper import FIGURES, draw_figure
 from validate.observe import kept
 from validate.predict.prediction import Prediction
@@ -22,14 +28,18 @@ from validate.predict.prediction import Prediction
 EMB_MLP = as_task("emb-mlp")
 
 
-def best_accuracy(task: Task, seed: int) -> float:
-    """Return the best memory accuracy without the order of tokens on one draw of the tables, by counting."""
+def best_accuracy(task: Task, seed: int, *, alike: bool = False) -> float:
+    """Return the best memory accuracy without the order of tokens on one draw of the tables, by counting.
+
+    With ``alike`` the anchors of a table cannot be told apart.
+    """
     population = enumerate_population(task)
     labels = labels_of(task, population, draw_tables(task, np.random.default_rng(seed)))
     seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     table = np.array([m.is_table for m in task.mappings])[population.mapping] & ~population.held_out
     for sequence, label in zip(population.sequences[table].tolist(), labels[table].tolist(), strict=True):
-        seen[tuple(sorted(sequence))][label] += 1
+        one = {token: m.anchors[0] for m in task.mappings for token in m.anchors} if alike else {}
+        seen[tuple(sorted(one.get(token, token) for token in sequence))][label] += 1
     right = sum(max(counts.values()) for counts in seen.values())
     return right / int(table.sum())
 
@@ -44,6 +54,16 @@ def test_the_ceiling_is_the_mean_over_drawn_tables(task: Task) -> None:
     assert ceiling is not None
     assert abs(ceiling - np.mean(found)) < 4 * error
     assert error < 0.01
+
+
+def test_anchors_with_one_embedding_are_one_token() -> None:
+    found = [best_accuracy(EMB_MLP, seed, alike=True) for seed in range(8)]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    ceiling = one_token_ceiling(EMB_MLP)
+    assert ceiling == pytest.approx(0.0423, abs=1e-4)
+    assert abs(ceiling - np.mean(found)) < 4 * error
+    assert one_token_ceiling(task_from_dict(MEMORIES | {"n_anchors": 2})) is None
+    assert one_token_ceiling(as_task("paper")) is None  # Noise.
 
 
 def test_the_papers_ceiling_by_hand() -> None:
