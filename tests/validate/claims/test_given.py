@@ -150,11 +150,11 @@ def test_a_study_of_another_task_is_never_nearer() -> None:
     other = members("fig8-memory", "emb-mlp")[0].config.model_dump(mode="json")
     task = members("emb-mlp")[0].config.model_dump(mode="json")["task"]
     changed = Observations(make_member_config(other | {"task": task}), {}, [], (0,), {})
-    needs = [Needs("fig8-memory", (0.8,), ("emb-mlp",)), Needs("causal", (0.8,), ("frozen",))]
+    needs = [Needs("fig8-memory", (0.8,), ("emb-mlp",)), Needs("causal", (0.8,), ("shuffled",))]
     claim = Claim("n", "s", tuple(Condition("c", lambda _: [0.0], needs=each) for each in needs), 1)
     near = given(changed).nearest_of([claim])
     assert near is not None
-    assert (near.study, near.variant) == ("causal", "frozen")
+    assert (near.study, near.variant) == ("causal", "shuffled")
     assert len(near.differing) > 1
 
 
