@@ -146,7 +146,7 @@ _ERASING = "weight-decay10.0"
 
 
 def _forgets(what: str, measure: SeedMeasure) -> tuple[Condition, ...]:
-    """Return what claim 21 asks: at the paper's weight decay, and at any of three others."""
+    """Return what claim 21 asks: at the usual weight decay, and at any of three others."""
     adamw, sgd = (Needs("optimisers", (LARGE, SMALL), (name,)) for name in ("adamw", "sgd"))
     reason = "under SGD, which rescales no step, the scale must matter"
     usual = Condition(what, each_seed(measure), "<=", 0.1, (0.0, 2.0), TENTH, adamw)
