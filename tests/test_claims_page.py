@@ -85,21 +85,18 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
         ([], "kept so far: none."),
         (
             [(0.3, 0, 0.5), (0.8, 0, 0.25)],
-            "kept so far: 1 seed at γ = 0.3, 1 seed at γ = 0.8. Right at the end (table, training sums, "
-            "held-out sums): γ = 0.3: 0.500, 0.900, 0.700; γ = 0.8: 0.250, 0.900, 0.700.",
+            "kept so far: 1 seed at γ = 0.3, 1 seed at γ = 0.8. Share answered correctly at the end (table, "
+            "training sums, held-out sums): γ = 0.3: 0.500, 0.900, 0.700; γ = 0.8: 0.250, 0.900, 0.700.",
         ),
         (
             [(0.8, 1, 0.2), (0.8, 0, 0.2)],
-            "kept so far: 2 seeds at γ = 0.8. Right at the end (table, training sums, held-out sums): "
-            "γ = 0.8: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], 0.700 [0.700, 0.700].",
+            "kept so far: 2 seeds at γ = 0.8. Share answered correctly at the end (table, training sums, "
+            "held-out sums): γ = 0.8: 0.200, 0.900, 0.700.",
         ),
         (
             [(rate, seed, 0.2) for rate in (0.3, 0.5, 0.8) for seed in (0, 1)],
-            "all are kept. Right at the end (table, training sums, held-out sums): "
-            + "; ".join(
-                f"γ = {rate}: 0.200 [0.200, 0.200], 0.900 [0.900, 0.900], 0.700 [0.700, 0.700]"
-                for rate in (0.3, 0.5, 0.8)
-            )
+            "all are kept. Share answered correctly at the end (table, training sums, held-out sums): "
+            + "; ".join(f"γ = {rate}: 0.200, 0.900, 0.700" for rate in (0.3, 0.5, 0.8))
             + ".",
         ),
     ],

@@ -41,7 +41,7 @@ def test_the_example_has_ten_lines_and_prints_the_cosines_of_its_run(
     assert times == 2
     exec(compile(code, "README.md", "exec"), {})
     predicted, observed = _printed(capsys.readouterr().out)
-    shapes = label_distribution(Task.paper(length=3), [11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
+    shapes = label_distribution(Task.paper(length=3), [*range(11, 21)], held_out=True)
     shapes = shapes - shapes.mean(axis=1, keepdims=True)
     vectors = Run.open(tmp_path / "runs" / "readme" / "gamma0.8_seed0").embedding(1)[11:21]
     for row, rows in ((predicted, shapes), (observed, vectors)):

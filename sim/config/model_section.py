@@ -15,7 +15,7 @@ FanIn = Literal["d_m", "d_vob"]
 Norm = Literal["post", "pre", "pre-queries", "none"]
 Positions = Literal["learned", "none"]
 Loss = Literal["last-token", "next-token"]
-Embedding = Literal["random", "label-distributions", "shuffled-label-distributions"]
+Embedding = Literal["random", "label-distributions", "shuffled-distributions"]
 Source = Literal["embedding", "position", "layer_norm"]
 PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
 """Layer norm before attention, FFN and read-out."""

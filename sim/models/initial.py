@@ -98,7 +98,7 @@ def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
         return _uniform(spec, torch_stream(member.seed, f"init/{name}"))
     if name == member.model.embedding and member.model.initial_embedding != "random":
         predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
-        shuffled = member.model.initial_embedding == "shuffled-label-distributions"
+        shuffled = member.model.initial_embedding == "shuffled-distributions"
         return _exchanged(member, predicted) if shuffled else predicted
     return gaussian(spec.shape, _std(member, name, spec), torch_stream(member.seed, f"init/{name}"))
 

@@ -83,7 +83,7 @@ def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mappin
         config = small(model={"d_m": 48, "d_f": 12, "initial_embedding": kind}, dtype="float64", seeds=[seed])
         return Trainer(config.members()).parameters["W_emb"][0].numpy()
 
-    own, other = (embedding(kind) for kind in ("label-distributions", "shuffled-label-distributions"))
+    own, other = (embedding(kind) for kind in ("label-distributions", "shuffled-distributions"))
     task = small().members()[0].build_task()
     for mapping in task.mappings:
         anchors = [*mapping.anchors]
@@ -93,7 +93,7 @@ def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mappin
         assert kept.all() if mapping.is_table else not kept.any()
     rest = np.setdiff1d(np.arange(len(own)), task.anchors)
     np.testing.assert_array_equal(own[rest], other[rest])
-    assert not np.array_equal(other, embedding("shuffled-label-distributions", seed=1))
+    assert not np.array_equal(other, embedding("shuffled-distributions", seed=1))
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
