@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from math import factorial
@@ -35,15 +36,7 @@ def order_blind_ceiling(task: Task) -> float | None:
         None where no mapping is a table, where a table is of another kind than ``Lookup`` and ``Window``, or
         where noise tokens blur what a sum shows of the key.
     """
-    tables = [m for m in task.mappings if m.is_table]
-    if not tables or task.n_noise or not all(isinstance(m.rule, (Lookup, Window)) for m in tables):
-        return None
-    right = total = 0.0
-    for mapping in tables:
-        for orderings, labels in _unordered(task, mapping):
-            right += _most_frequent(orderings, labels)
-            total += orderings
-    return right / total
+    return _best(inputs for mapping in _tables(task) for inputs in _unordered(task, mapping))
 
 
 def one_token_ceiling(task: Task) -> float | None:
@@ -58,15 +51,11 @@ def one_token_ceiling(task: Task) -> float | None:
     float or None
         None as for ``order_blind_ceiling``, and where a table's labels depend on its anchors (``Window``).
     """
-    tables = [m for m in task.mappings if m.is_table]
-    if order_blind_ceiling(task) is None or not all(isinstance(m.rule, Lookup) for m in tables):
+    tables = _tables(task)
+    if not all(isinstance(m.rule, Lookup) for m in tables):
         return None
-    right = total = 0.0
-    for mapping in tables:
-        entries = sum(orderings for orderings, _ in _unordered(task, mapping))
-        right += _most_frequent(entries, _label_counts(task, mapping)[0])
-        total += entries
-    return right / total
+    entries = [sum(orderings for orderings, _ in _unordered(task, mapping)) for mapping in tables]
+    return _best((n, _label_counts(task, mapping)[0]) for n, mapping in zip(entries, tables, strict=True))
 
 
 def training_ceiling(config: MemberConfig, part: str) -> float | None:
@@ -128,6 +117,22 @@ def _commonest(bags: IntArray, labels: IntArray) -> float:
     pairs, counts = np.unique(bags * base + labels, return_counts=True)
     first = np.flatnonzero(np.diff(pairs // base, prepend=-1))
     return float(np.maximum.reduceat(counts, first).sum() / len(labels))
+
+
+def _tables(task: Task) -> list[Mapping]:
+    """Return the tables whose ceiling can be computed; none if that of any cannot."""
+    tables = [m for m in task.mappings if m.is_table]
+    known = not task.n_noise and all(isinstance(m.rule, (Lookup, Window)) for m in tables)
+    return tables if known else []
+
+
+def _best(inputs: Iterable[tuple[int, int]]) -> float | None:
+    """Return the best expected accuracy of inputs, each with some entries out of so many labels."""
+    right = total = 0.0
+    for entries, labels in inputs:
+        right += _most_frequent(entries, labels)
+        total += entries
+    return right / total if total else None
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:
