@@ -5,19 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sim.data.dataset import build_dataset
 from tests.validate.claims.synthetic import looks, refined
 from tests.validate.figures.synthetic import PROVENANCE, make_observations, several
+from theory import Task
 from validate.claims import Claim, Condition, Finding, MissingRunsError, judge_claims, ledger
+from validate.claims.entries.embedding import rank_step
 from validate.claims.entries.learning import accuracy_step
+from validate.claims.entries.mechanism import entry_step
 from validate.claims.evidence import Evidence
-from validate.claims.settings import GROUP, NONE, QUARTER
+from validate.claims.measures.order import spearman_step
+from validate.claims.settings import EMB_MLP, GROUP, NONE, QUARTER, TRANSFORMERS
 from validate.figures.paper import FIGURES, kept_of
 from validate.observe import kept, write_kept
 from validate.observe.store import kept_file
 from validate.studies import load_study
+from validate.studies.shared import shared_runs
 
 SEEDS = load_study(NONE.study).configs[None].seeds
 
@@ -80,42 +86,59 @@ def conditions(number: int, label: str) -> list[Condition]:
     return [c for c in claim.conditions if c.setting == label]
 
 
-@pytest.mark.parametrize("number", [1, 2, 25])
+@pytest.mark.parametrize("number", [1, 2, 5, 6, 8, 10, 11, 13, 14, 25, 26, 29])
 def test_at_a_quarter_of_the_size_they_ask_what_they_ask_of_the_primary_setting(number: int) -> None:
     quarter, group = conditions(number, QUARTER.label), conditions(number, GROUP.label)
     assert [(c.what, c.role, c.relation, str(c.threshold)) for c in quarter] == [
         (c.what, c.role, c.relation, str(c.threshold)) for c in group
     ]
-    assert {(c.needs.study, c.needs.variants) for c in quarter if c.needs} == {
-        (QUARTER.study, (QUARTER.variant,))
-    }
+    assert [c.needs for c in quarter] == [c.needs and replace(c.needs, study=QUARTER.study) for c in group]
 
 
-def test_the_variant_of_a_quarter_of_the_size_is_the_primary_setting_but_for_size_and_rate() -> None:
-    quarter = load_study(QUARTER.study).configs[QUARTER.variant].training.model_dump()
+@pytest.mark.parametrize("number", [9, 12, 27])
+def test_what_is_about_the_papers_task_is_not_asked_at_a_quarter_of_it(number: int) -> None:
+    assert conditions(number, GROUP.label)
+    assert not conditions(number, QUARTER.label)
+
+
+def test_a_quarter_of_the_size_is_the_primary_setting_but_for_size_and_rate() -> None:
+    quarter = load_study(QUARTER.study).configs[None].training.model_dump()
     group = load_study(GROUP.study).configs[None].training.model_dump()
     differ = {name for name in group if quarter[name] != group[name]}
-    assert differ == {
-        "learning_rate",
-        "final_learning_rate",
-        "evaluation_size",
-        "snapshot_epochs",
-        "checkpoint_every",
-    }
+    assert differ == {"learning_rate", "final_learning_rate", "evaluation_size", "checkpoint_every"}
     assert quarter["learning_rate"] == 4 * group["learning_rate"]
+
+
+def test_its_seeds_are_those_of_no_other_study() -> None:
+    assert [names for names, _ in shared_runs() if QUARTER.study in names] == []
+
+
+def task_of(study: str) -> Task:
+    (config, *_) = load_study(study).configs.values()
+    return config.build_task()
+
+
+@pytest.mark.parametrize("study", [setup.study for setup in (*TRANSFORMERS, EMB_MLP)])
+def test_the_steps_of_measures_are_those_of_the_studys_task(study: str) -> None:
+    task = task_of(study)
+    for group, tokens in (("keys", task.keys), ("reasoning anchors", task.reasoning_anchors)):
+        assert rank_step(study, group) == spearman_step(len(tokens) * (len(tokens) - 1) // 2)
+    if study != EMB_MLP.study:
+        rows = np.arange(2, task.length + 1)
+        assert entry_step(study) == pytest.approx(1 / (512 * rows.sum()))
 
 
 def test_claims_17_and_18_have_their_own_studies_there() -> None:
     assert {c.needs.study for c in conditions(17, QUARTER.label) if c.needs} == {"group-no-norm-small"}
     asked = [c for c in conditions(18, QUARTER.label) if c.needs]
     decides = {(c.needs.study, c.needs.variants) for c in asked if c.needs and c.role != "note"}
-    assert decides == {(QUARTER.study, ())}
+    assert decides == {("group-rates", ())}
     one_each = {c.needs.variants for c in asked if c.needs and c.needs.variants}
-    assert one_each == {(name,) for name in load_study(QUARTER.study).variants}
+    assert one_each == {(name,) for name in load_study("group-rates").variants}
 
 
 def test_their_accuracies_have_the_steps_of_their_held_out_sums() -> None:
-    data = build_dataset(load_study(QUARTER.study).configs[QUARTER.variant].members()[0])
+    data = build_dataset(load_study(QUARTER.study).configs[None].members()[0])
     assert (
         accuracy_step(QUARTER.study)
         == accuracy_step("group-no-norm-small")

@@ -134,14 +134,14 @@ CLAIMS = (
     Claim(
         "large weights memorise",
         "With γ = 0.3 the Transformer fits memory and reasoning training data alike, and the test data not.",
-        at((*NORMED, QUARTER), memorises),
+        at(NORMED, memorises),
         1,
         "3.1, Fig. 3A",
     ),
     Claim(
         "small weights reason first",
         "With γ = 0.8 the Transformer learns reasoning, held-out combinations included, before it memorises.",
-        at((*NORMED, QUARTER), reasons_first),
+        at(NORMED, reasons_first),
         2,
         "3.1, Fig. 3A",
     ),
@@ -189,7 +189,7 @@ CLAIMS = (
     Claim(
         "generalisation at equal fit",
         "At the same training accuracy, more of the held-out sums are right the smaller the initial weights.",
-        at((*TRANSFORMERS, QUARTER, EMB_MLP), _matched),
+        at((*TRANSFORMERS, EMB_MLP), _matched),
         25,
         "3.1, free of speed",
     ),

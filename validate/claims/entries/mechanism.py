@@ -24,7 +24,7 @@ from validate.claims.measures.geometry import mean_size, plane_correlation, plan
 from validate.claims.measures.order import spearman_step
 from validate.claims.measures.outputs import greatest_foreign_mass, least_own_mass
 from validate.claims.measures.spectra import MATRICES, rank_left, rank_ratio
-from validate.claims.settings import EMB_MLP, PRE, THEORY, TRANSFORMERS, at, of
+from validate.claims.settings import EMB_MLP, FULL_SIZE, PRE, QUARTER, THEORY, TRANSFORMERS, at, of
 from validate.claims.statements import (
     LARGE,
     SMALL,
@@ -39,14 +39,20 @@ from validate.claims.statements import (
     with_control,
 )
 from validate.observe import Observations
+from validate.observe.probe import SEQUENCES
 from validate.stats import COSINE, SHARE, SIZE, SKILL
 from validate.times import HALF, first_epoch, has_learned, last_epoch
 
 _POSITION = 1 / 6
 """The share of one of the six key positions of the paper's task that something follows."""
-_ENTRY = 1 / (512 * 44)
-"""The share of one entry of the first attention: the probe's sequences, rows 2 to 9 up to the diagonal."""
+_ENTRIES = {9: 44, 5: 14}
+"""The entries of the first attention by the length of sequences: rows from 2 on, up to the diagonal."""
 _NONE_AT_LARGE = "at γ = 0.3 the paper sees no such structure"
+
+
+def entry_step(study: str) -> float:
+    """Return the share of one entry of the first attention, over all of the probe's sequences."""
+    return 1 / (SEQUENCES * _ENTRIES[5 if study == QUARTER.study else 9])
 
 
 def _average(study: str) -> tuple[Condition, ...]:
@@ -66,7 +72,7 @@ def _average(study: str) -> tuple[Condition, ...]:
             SHARE,
             "Lemma 1 at ε = 0.1: with probability at least 1 − ε",
             small,
-            step=_ENTRY,
+            step=entry_step(study),
         )
         conditions += with_control(condition, "at γ = 0.3 rows are far from averages", needs=large)
     smallest = partial(lemma1_share, epsilon=0.01, when=first_epoch)
@@ -89,7 +95,7 @@ def _value_matrix(study: str) -> tuple[Condition, ...]:
         ">=",
         2.0,
         (1.0, float("inf")),
-        "twice; a random matrix of this shape has 1.03",
+        "twice; a random matrix of this shape has 1.03, of a quarter of it 1.08",
         small,
     )
     what = "mean |cosine| of {} anchors with W_V's top vector, early"
@@ -303,7 +309,7 @@ CLAIMS = (
         "the second attention is a cliff",
         "The last position's logits climb to the key, fall slightly to the last anchor and sharply after it, "
         "so that attention goes to the key; the climb is in the positions.",
-        at(TRANSFORMERS, _cliff),
+        at(FULL_SIZE, _cliff),
         12,
         "App. D, Fig. 15",
     ),
@@ -324,7 +330,7 @@ CLAIMS = (
     Claim(
         "eq. 14 draws the plane of keys and anchors",
         "The principal components of eq. 14, for keys as for reasoning anchors, are those of the embedding.",
-        at(TRANSFORMERS, _plane),
+        at(FULL_SIZE, _plane),
         27,
         "eq. 14, Fig. 5D",
     ),

@@ -21,7 +21,7 @@ from validate.claims.measures.geometry import (
     skill,
 )
 from validate.claims.measures.rivals import skill_over_best, skill_over_mean
-from validate.claims.settings import EMB_MLP, TRANSFORMERS, at
+from validate.claims.settings import EMB_MLP, FULL_SIZE, at
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, note, with_control
 from validate.observe import Observations
 from validate.predict.predictors import (
@@ -146,7 +146,7 @@ CLAIMS = (
     Claim(
         "a normal shape predicts each anchor's row",
         "Eq. 14 gives the cosines of every reasoning anchor with the others, except for those far apart.",
-        at(TRANSFORMERS, _shape),
+        at(FULL_SIZE, _shape),
         9,
         "Thm. 1, Fig. 5C, 9",
     ),
