@@ -118,18 +118,32 @@ def _matched_at(study: str, rate: float) -> Condition:
     return replace(found, step=accuracy_step(study))
 
 
-_SCAN = Needs("scan", least_rates=7)
-_CROSSOVER = "γ at which the bias changes sign"
-_TREND = Condition(
-    "Spearman of γ and bias, undefined if a run learned nothing",
-    each_seed(trend),
-    ">=",
-    SPEARMAN_7,
-    COSINE,
-    "seven unconnected values reach it once in twenty times",
-    _SCAN,
-    step=spearman_step(7),
-)
+def _grows(study: str) -> tuple[Condition, ...]:
+    """Return what claim 3 asks of a study over seven γ."""
+    over = Needs(study, least_rates=7)
+    rises = Condition(
+        "Spearman of γ and bias, undefined if a run learned nothing",
+        each_seed(trend),
+        ">=",
+        SPEARMAN_7,
+        COSINE,
+        "seven unconnected values reach it once in twenty times",
+        over,
+        step=spearman_step(7),
+    )
+    changes = "γ at which the bias changes sign"
+    return (
+        *with_control(
+            rises,
+            "before training nothing depends on γ",
+            measure=each_seed(first_trend),
+            what="the same of the accuracies before training",
+        ),
+        Condition(changes, each_seed(crossover), ">", LARGE, ANY, "at γ = 0.3 the paper sees no bias", over),
+        Condition(changes, each_seed(crossover), "<", SMALL, ANY, "at γ = 0.8 it does", over),
+    )
+
+
 CLAIMS = (
     Claim(
         "large weights memorise",
@@ -148,27 +162,7 @@ CLAIMS = (
     Claim(
         "the bias grows with γ",
         "The smaller the initial weights, the stronger the preference for reasoning.",
-        of(
-            PRE,
-            (
-                *with_control(
-                    _TREND,
-                    "before training nothing depends on γ",
-                    measure=each_seed(first_trend),
-                    what="the same of the accuracies before training",
-                ),
-                Condition(
-                    _CROSSOVER,
-                    each_seed(crossover),
-                    ">",
-                    LARGE,
-                    ANY,
-                    "at γ = 0.3 the paper sees no bias",
-                    _SCAN,
-                ),
-                Condition(_CROSSOVER, each_seed(crossover), "<", SMALL, ANY, "at γ = 0.8 it does", _SCAN),
-            ),
-        ),
+        (*of(QUARTER, _grows(QUARTER.study)), *of(PRE, _grows("scan"))),
         3,
         "3.1",
     ),
