@@ -12,8 +12,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 8
 
-``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-ranges --run --keep`` trains its runs
-anew.
+``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-memory-long fig8-ranges --run --keep``
+trains its runs anew. On the left, of each network the longest runs are shown.
 """
 
 from validate.figures.paper import draw_figure, runs_behind

@@ -13,8 +13,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 .. claims-of-figure:: 13
 
 ``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept; a row D, of study ``scan``, follows where that has more
-γ. Which study it shows, and the command that trains the runs again, stands below.
+order) of which runs at γ = 0.3 and 0.8 are kept; a row D, of other runs, follows where these have more γ.
+Which studies it shows, and the commands that train the runs again, stand below.
 """
 
 from validate.figures.paper import draw_figure, runs_behind

@@ -154,7 +154,7 @@ def states_text(claim: Claimed) -> str:
     states = Counter(
         c["state"] for c in claim["conditions"] if c["role"] == "claim" and c["setting"] == claim["setting"]
     )
-    order = ("holds", "fails", "undecided", "undefined", "void", "not tested")
+    order = ("holds", "fails", "undecided", "censored", "undefined", "void", "not tested")
     return ", ".join(f"{states[state]} {state}" for state in order if states[state])
 
 
@@ -209,7 +209,8 @@ _CELLS = {
     "open": "undecided: not significant at 5 % (Holm, over conditions and controls), too short a run, or a "
     "control that does not fail.",
     "–": "not tested: the runs are missing.",
-    "undecided": "not significant at 5 % (Holm), a bound, or a control that does not fail.",
+    "undecided": "not significant at 5 % (Holm), or a control that does not fail.",
+    "censored": "of some run only a bound is known, since it ended too early or between evaluations.",
     f"undecided{_ALONE}": "one seed has no interval and decides nothing.",
     "undefined": "the measure is not a number for some seed, as where nothing was learned.",
     "void": "the condition holds, but so does its control, where the effect must be absent.",

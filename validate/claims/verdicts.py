@@ -5,8 +5,9 @@ and is *undecided* otherwise, by Student's t-test at 5 %. The p-values of all co
 claim at one setting that have runs are one family, adjusted by Holm's method; one that nothing can be decided
 on counts with p = 1. One seed decides nothing, and neither do equal values of unknown resolution.
 A bounded value (a run ended too early) enters the test by the end nearest to the threshold if both ends lie
-on one side of it, the mean's; otherwise it leaves the condition undecided. What is not a number for some seed
-leaves it *undefined*.
+on one side of it, the mean's; otherwise it leaves the condition *censored*: longer runs, or evaluations
+closer together, would decide it, more seeds would not. What is not a number for some seed leaves it
+*undefined*.
 
 A control is the same measure where the claimed effect must be absent: it has to fail. A condition that holds
 is *void* if a control of its part holds as well, and undecided unless every control of its part fails.
@@ -33,7 +34,7 @@ from validate.observe import NotObservedError, Observations
 from validate.progress import track
 from validate.stats import Estimate, holm, over_seeds, t_test
 
-State = Literal["holds", "fails", "undecided", "undefined", "void", "not tested", "reported"]
+State = Literal["holds", "fails", "undecided", "censored", "undefined", "void", "not tested", "reported"]
 Verdict = Literal["holds", "holds in part", "fails", "undecided", "not tested"]
 Find = Callable[[Needs], Sample]
 """Finds the runs that a condition needs, or raises ``MissingRunsError``."""
@@ -279,6 +280,8 @@ class Finding(Shown):
             return "reported"
         if not outcome.defined:
             return "undefined"
+        if outcome.open:
+            return "censored"
         p_value = self.p_value(outcome)
         if p_value is None or p_value >= LEVEL:
             return "undecided"

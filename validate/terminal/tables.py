@@ -24,6 +24,7 @@ _STYLES = {
     "does not hold": "red",
     "fails": "red",
     "undecided": "yellow",
+    "censored": "yellow",
     "undefined": "yellow",
     "part": "yellow",
     "open": "yellow",

@@ -123,9 +123,9 @@ def test_claims_of_other_runs_are_not_tested_and_say_why() -> None:
 
 def test_the_nearest_study_is_named_with_what_differs() -> None:
     """Runs of a study's variant stand for it if nothing differs: how they differ is said all the same."""
-    near = given(*members("group-rates", "lr8e-4", epochs=20, warmup_epochs=3)).nearest_of(ledger())
+    near = given(*members("group-rates", "lr4e-3", epochs=20, warmup_epochs=3)).nearest_of(ledger())
     text = why_none_is_tested(near)
-    assert "group-rates (lr8e-4), differs in training.epochs: 20 for 200; training.warmup_epochs: 3" in text
+    assert "group-rates (lr4e-3), differs in training.epochs: 20 for 200; training.warmup_epochs: 3" in text
     assert "other tasks or models" not in text
     of_study = given(*members("emb-mlp")).nearest_of(ledger())
     assert of_study is not None

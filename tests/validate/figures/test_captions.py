@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.validate.figures.drawn import drawn
-from tests.validate.figures.synthetic import RANGES, TASK, make_observations
+from tests.validate.figures.synthetic import MEMORIES, RANGES, TASK, make_observations
 from validate.figures import EmbeddingMap, EmbeddingPCA
 from validate.figures.paper import FIGURES, draw_figure
-from validate.figures.paper.distributions import early_epoch
+from validate.figures.paper.distributions import early_epoch, longest
 from validate.groups import group_runs
 from validate.observe import Observations
 
@@ -41,6 +41,19 @@ def _of_ranges(model: str, accuracies: dict[int, float]) -> Observations:
         own = [value for epoch, value in accuracies.items() if epoch <= line["epoch"]]
         line["accuracy"]["mem"] = [0.1, *own][-1]
     return run
+
+
+def test_fig_8_shows_of_each_network_and_gamma_the_longest_runs() -> None:
+    """Whatever their order: the ones of 20 epochs, and each where it is the only one."""
+    models = ("transformer", 0.8), ("transformer", 0.8), ("emb-mlp", 0.8), ("transformer", 0.3)
+    runs = [make_observations(model, gamma, task=MEMORIES) for model, gamma in models]
+    for run, epochs in zip(runs, (3, 20, 2, 1), strict=True):
+        training = run.config.training.model_copy(update={"epochs": epochs})
+        object.__setattr__(run, "config", run.config.model_copy(update={"training": training}))
+    for ordered in (runs, runs[::-1]):
+        shown = longest(group_runs(ordered))
+        assert sorted(own.runs[0].config.training.epochs for own in shown) == [1, 2, 20]
+        assert len(FIGURES[8].build(ordered).rows) == 3
 
 
 @pytest.mark.parametrize(

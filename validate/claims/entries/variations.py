@@ -153,7 +153,7 @@ def _forgets(what: str, measure: SeedMeasure) -> tuple[Condition, ...]:
     usual = Condition(what, each_seed(measure), "<=", 0.1, (0.0, 2.0), TENTH, adamw)
     anywhere = replace(
         usual,
-        what=f"least {what}, over weight decays 0, 0.1 and 1",
+        what=f"least {what}, over weight decays 0, 0.1 and 1, undefined ones left out",
         measure=each_seed(least_of_variants(measure)),
         needs=Needs("weight-decays", (LARGE, SMALL), _DECAYS),
     )

@@ -19,11 +19,12 @@ EARLY_ACCURACY = 0.3
 """Fig. 8 right is early: the last snapshot before any seed's memory accuracy passes this."""
 
 
-@paper_figure(8, "The effect of the label distribution", "fig8-memory", "fig8-ranges")
+@paper_figure(8, "The effect of the label distribution", "fig8-memory", "fig8-memory-long", "fig8-ranges")
 def label_distributions(observations: Sequence[Observations]) -> Sheet:
     """Fig. 8: two memory mappings whose label distributions differ, and outputs inside four label ranges."""
     tables = [o for o in observations if sum(m.is_table for m in o.task.mappings) > 1]
-    compared = of_kind([o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)], *KINDS)
+    windows = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]
+    compared = longest(of_kind(windows, *KINDS))
     ranges = of_kind([o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)], *KINDS)
     rows = [_mapping_curves(f"Left  {_name(setting)}: two memory mappings", setting) for setting in compared]
     for setting in ranges:
@@ -39,6 +40,13 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
     right = f"Right: the mean output for each memory mapping beside its label distribution, {_when(ranges)}."
     caption = (left if compared else "") + (right if ranges else "")
     return Sheet("fig08_label_distributions", caption.strip(), about([*compared, *ranges]), rows, width=1.7)
+
+
+def longest(settings: Sequence[Setting]) -> list[Setting]:
+    """Return of each network and γ the setting with the longest runs: shorter ones fit less of the tables."""
+    by_length = sorted(settings, key=lambda setting: setting.runs[0].config.training.epochs)
+    last = {_name(setting): setting for setting in by_length}
+    return [setting for setting in settings if setting is last[_name(setting)]]
 
 
 def early_epoch(setting: Setting) -> int:

@@ -10,17 +10,21 @@ from validate.claims.statements import LARGE, SMALL
 from validate.figures.context import about, epoch_text, missing_rates, model_name, shown_epochs
 from validate.figures.panels.spectra import EffectiveRank, SingularValues, matrix_name
 from validate.figures.paper.registry import paper_figure
-from validate.figures.paper.sources import likeliest
+from validate.figures.paper.sources import Source, likeliest
 from validate.figures.selection import without_gamma
 from validate.figures.sheet import PanelRow, Sheet
 from validate.groups import Setting, group_runs
 from validate.observe import Observations
 
 MOST_MATRICES = 16
+OVER_GAMMA = Source(("group-small", "scan"), (LARGE, SMALL))
+"""The ranks over more γ: the primary setting at a quarter of the size, then what was trained for 3 epochs."""
+PREFIXES = {"singular values": "singular/", "effective ranks": "effective_rank/"}
+"""How the names of such observables begin."""
 IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 
 
-@paper_figure(13, "Singular values over γ", likeliest(LARGE, SMALL), "scan", compares="γ")
+@paper_figure(13, "Singular values over γ", likeliest(LARGE, SMALL), OVER_GAMMA, compares="γ")
 def spectra(observations: Sequence[Observations]) -> Sheet:
     """Fig. 13: singular values layer by layer, and effective ranks over γ and over epochs.
 
@@ -29,7 +33,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     families = _families(observations)
     main = max(families, key=lambda own: (len(own) > 1, own[0].epochs()[-1]))
     scan = max(families, key=len)
-    layers = _by_layer(_matrices(main))
+    layers = _by_layer(_matrices(main, "singular values"))
     rows = [*_values(main, layers), _ranks("B", main)]
     followed = _telling([name for names in layers.values() for name in names])
     over_time = [EffectiveRank.over_epochs(main, n, _with_layer(n)) for n in followed]
@@ -64,7 +68,7 @@ def _values(settings: Sequence[Setting], layers: dict[str, list[str]]) -> list[P
 
 def _ranks(letter: str, settings: Sequence[Setting]) -> PanelRow:
     """Return the effective ranks over γ, a panel for each layer."""
-    epochs, layers = _late(settings), _by_layer(_matrices(settings))
+    epochs, layers = _late(settings), _by_layer(_matrices(settings, "effective ranks"))
     among = [name for names in layers.values() for name in names]
     panels = [
         EffectiveRank.over_gamma(settings, names, epochs, layer, among) for layer, names in layers.items()
@@ -85,14 +89,13 @@ def _families(observations: Sequence[Observations]) -> list[list[Setting]]:
     return list(found.values())
 
 
-def _matrices(settings: Sequence[Setting]) -> list[str]:
-    """Return the weight matrices whose singular values all settings hold."""
+def _matrices(settings: Sequence[Setting], what: str) -> list[str]:
+    """Return the weight matrices of which all settings hold singular values, or effective ranks."""
+    prefix = PREFIXES[what]
     shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
-    names = [
-        n.removeprefix("singular/") for n in settings[0].runs[0].arrays if n in shared and "singular/" in n
-    ]
+    names = [name.removeprefix(prefix) for name in shared if name.startswith(prefix)]
     if not names:
-        raise InputError("runs", len(settings), "hold no singular values", "observe the runs again")
+        raise InputError("runs", len(settings), f"hold no {what}", "observe the runs again")
     return sorted(names, key=_order)[:MOST_MATRICES]
 
 
