@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.validate.claims.synthetic import SCAN, TIMES, learning, losses, ramp, run
 from theory import Task
-from validate.bounds import Bound, ends
+from validate.bounds import Bound, ends, step_of
 from validate.ceiling import order_blind_ceiling
 from validate.claims.measures.learning import (
     best_test_accuracy,
@@ -196,9 +196,12 @@ def test_crossover_is_where_the_bias_changes_sign() -> None:
     seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
     assert crossover(seed) == pytest.approx(0.55)
     assert trend(seed) == pytest.approx(1)
-    assert math.isnan(crossover(scan([0.1] * 7)))
-    assert math.isnan(crossover(scan([-0.1] * 7)))
+    # Of one sign throughout, it lies outside.
+    assert crossover(scan([0.1] * 7)) == Bound(high=SCAN[0])
+    assert crossover(scan([-0.1] * 7)) == Bound(low=SCAN[-1])
     assert math.isnan(crossover(scan([0.1, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3])))
+    for one_sign in (0.1, -0.1):
+        assert step_of([crossover(scan([one_sign] * 7))]) == pytest.approx(0.1)
     # Two changes of sign: 0.1 and −0.3 are pooled to −0.1.
     assert crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
 

@@ -123,15 +123,21 @@ def first_trend(seed: Seed) -> float:
     return spearman(*by_rate(seed, before))
 
 
-def crossover(seed: Seed) -> float:
-    """Return the γ at which the bias changes sign; NaN if it does not, or if a run learned nothing.
+def crossover(seed: Seed) -> Value:
+    """Return the γ at which the bias becomes positive; NaN if it does not, or if a run learned nothing.
 
     The biases are first made monotone in γ by the least change (isotonic regression), so that there is at
-    most one crossing; it is interpolated between the two values of γ that enclose it.
+    most one crossing; it is interpolated between the two values of γ that enclose it. Where all biases have
+    one sign, it lies beyond the least or the greatest γ: a bound.
     """
     rates, biases = by_rate(seed, learned_bias)
     if not np.isfinite(biases).all():
         return math.nan
+    apart = float(np.diff(rates).max())
+    if (biases > 0).all():
+        return Bound(high=float(rates[0]), step=apart)
+    if (biases <= 0).all():
+        return Bound(low=float(rates[-1]), step=apart)
     fitted = isotonic_regression(biases).x
     changes = fitted[0] <= 0 < fitted[-1]
     return first_passage(rates, fitted, 0.0) if changes else math.nan

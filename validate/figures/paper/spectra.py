@@ -28,10 +28,13 @@ IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 def spectra(observations: Sequence[Observations]) -> Sheet:
     """Fig. 13: singular values layer by layer, and effective ranks over γ and over epochs.
 
-    Where other runs have more γ than the longest ones, the ranks over those stand in a row of their own.
+    Where other runs have more γ than the longest ones, the ranks over those stand in a row of their own. Of
+    equally long ones those are shown that hold the singular values of more matrices.
     """
     families = _families(observations)
-    main = max(families, key=lambda own: (len(own) > 1, own[0].epochs()[-1]))
+    main = max(
+        families, key=lambda own: (len(own) > 1, own[0].epochs()[-1], len(_names(own, "singular values")))
+    )
     scan = max(families, key=len)
     layers = _by_layer(_matrices(main, "singular values"))
     rows = [*_values(main, layers), _ranks("B", main)]
@@ -91,12 +94,16 @@ def _families(observations: Sequence[Observations]) -> list[list[Setting]]:
 
 def _matrices(settings: Sequence[Setting], what: str) -> list[str]:
     """Return the weight matrices of which all settings hold singular values, or effective ranks."""
-    prefix = PREFIXES[what]
-    shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
-    names = [name.removeprefix(prefix) for name in shared if name.startswith(prefix)]
+    names = _names(settings, what)
     if not names:
         raise InputError("runs", len(settings), f"hold no {what}", "observe the runs again")
     return sorted(names, key=_order)[:MOST_MATRICES]
+
+
+def _names(settings: Sequence[Setting], what: str) -> list[str]:
+    prefix = PREFIXES[what]
+    shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
+    return [name.removeprefix(prefix) for name in shared if name.startswith(prefix)]
 
 
 def _order(name: str) -> tuple[str, int, str]:
