@@ -56,12 +56,16 @@ def draw(found: dict[str, Setting]) -> None:
     redraw(figure, PAGE.with_suffix(".png"))
 
 
+def table(found: dict[str, Setting]) -> str:
+    """Return accuracies at the end, one line a variant."""
+    header = ["embedding", "seeds", "table", "training sums", "held-out sums"]
+    return markdown_table(header, [row(variant, found.get(variant)) for variant in TITLES])
+
+
 def main(folder: Path) -> None:
     """Renew the table and the picture."""
     found = settings(folder)
-    header = ["embedding", "seeds", "table", "training sums", "held-out sums"]
-    table = markdown_table(header, [row(variant, found.get(variant)) for variant in TITLES])
-    write_atomically(PAGE, replaced(PAGE.read_text(encoding="utf-8"), "table", table).encode())
+    write_atomically(PAGE, replaced(PAGE.read_text(encoding="utf-8"), "table", table(found)).encode())
     draw(found)
 
 
