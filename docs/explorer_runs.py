@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from theory.arrays import FloatArray
-from validate.claims.settings import EMB_MLP, TRANSFORMERS, Setup
+from validate.claims.settings import EMB_MLP, FULL_SIZE, Setup
 from validate.groups import Setting, group_runs
 from validate.observe import NoRunsError, kept
 from validate.times import early_epoch, early_text
 
-SETUPS = (*TRANSFORMERS, EMB_MLP)
+SETUPS = (*FULL_SIZE, EMB_MLP)
 """The ledger's settings with the paper's task, the likeliest one of the paper first."""
 
 
