@@ -65,11 +65,13 @@ from validate.claims.measures.rivals import (
     nearness_within,
     skill_over,
     skill_over_best,
+    skill_over_prediction,
 )
 from validate.claims.measures.spectra import rank_left, rank_ratio
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import (
+    Predict,
     Tokens,
     from_counts,
     from_eq14,
@@ -331,6 +333,19 @@ def test_rivals_do_as_well_where_only_distance_counts() -> None:
     line = dataclasses.replace(found, arrays=arrays)
     assert correlation(line, from_uniform, REASONING) > 0.9
     assert skill_over_best(line, from_uniform, REASONING) < -1
+
+
+@pytest.mark.parametrize(
+    ("shape", "better", "worse"),
+    [("distributions", from_uniform, from_eq14), ("eq. 14", from_eq14, from_uniform)],
+)
+def test_the_prediction_that_made_the_cosines_beats_the_other(
+    shape: str, better: Predict, worse: Predict
+) -> None:
+    found = looks(0.8, 0, small=True, shape=shape)
+    assert skill_over_prediction(found, better, worse, REASONING) > 0.9
+    assert skill_over_prediction(found, worse, better, REASONING) < -1
+    assert skill_over_prediction(found, better, better, REASONING) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_rival_knows_mappings_and_numbers_at_once() -> None:

@@ -20,7 +20,7 @@ from validate.claims.measures.geometry import (
     near_error,
     skill,
 )
-from validate.claims.measures.rivals import skill_over_best, skill_over_mean
+from validate.claims.measures.rivals import skill_over_best, skill_over_mean, skill_over_prediction
 from validate.claims.settings import EMB_MLP, FULL_SIZE, at
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, note, with_control
 from validate.observe import Observations
@@ -93,6 +93,10 @@ def _eq14_skill(run: Observations) -> float:
     return skill_over_best(run, from_eq14, run.task.reasoning_anchors)
 
 
+def _eq14_over_exact(run: Observations) -> float:
+    return skill_over_prediction(run, from_eq14, from_uniform, run.task.reasoning_anchors)
+
+
 def _shape(study: str) -> tuple[Condition, ...]:
     """Return what claim 9 asks of a study."""
     small, large = Needs(study, (SMALL,)), Needs(study, (LARGE,))
@@ -128,6 +132,7 @@ def _shape(study: str) -> tuple[Condition, ...]:
     return (
         *rows,
         Condition(beyond, of_run(partial(_eq14_skill)), ">", 0.0, SKILL, BETTER, small),
+        note("the same over P^s − u, which it approximates", of_run(partial(_eq14_over_exact)), small, SKILL),
         *near,
         *with_control(fitted, "at γ = 0.3 no width fits", needs=large),
         *(note(f"{own}, {n}", of_run(partial(fitted_width, when=w)), small) for n, w in WHEN.items()),

@@ -70,6 +70,15 @@ def skill_over(
     return avoided(off_diagonal(predict(run, tokens, epoch)), rival.pairs(run.task, tokens), observed)
 
 
+def skill_over_prediction(
+    run: Observations, predict: Predict, other: Predict, tokens: Tokens, when: When = early_epoch
+) -> float:
+    """Return the share of another prediction's squared error that one avoids, both scaled to fit."""
+    epoch = when(run)
+    one, two = (off_diagonal(each(run, tokens, epoch)) for each in (predict, other))
+    return avoided(one, two, off_diagonal(run.cosines(tokens, epoch)))
+
+
 def skill_over_best(run: Observations, predict: Predict, tokens: Tokens, when: When = early_epoch) -> float:
     """Return the least skill over all rivals: positive only if the prediction beats the best of them."""
     return float(np.min([skill_over(run, predict, rival, tokens, when) for rival in RIVALS]))
