@@ -178,6 +178,18 @@ def test_cosine_rows_show_training_beside_predictions(small: Setting) -> None:
     assert high >= 1
 
 
+def test_predicted_rows_are_of_the_training_data(small: Setting) -> None:
+    """A combination that is held out changes no label distribution that a run could see."""
+    task, tokens = small.task, small.task.reasoning_anchors
+    rows = CosineRows.from_task(task, tokens)
+    trained, whole = (
+        cosine_matrix(label_distribution(task, list(tokens), held_out=held_out) - 1 / task.vocab_size)
+        for held_out in (True, False)
+    )
+    assert np.abs(trained - whole).max() > 1e-3
+    np.testing.assert_allclose([row.lines["P^s - u (eq. 8)"] for row in rows], trained, atol=1e-12)
+
+
 def test_embedding_map_draws_the_first_seed_and_orders_keys_over_all(small: Setting) -> None:
     panel = EmbeddingMap.from_runs(small, 9, "epoch 9").plot()
     run = small.runs[0]

@@ -54,8 +54,11 @@ class CosineRows(BasePanel):
 
     @classmethod
     def from_task(cls, task: Task, tokens: Tokens) -> list[CosineRows]:
-        """Predict every row of a group of reasoning anchors, by eq. 8, Theorem 1 and eq. 14."""
-        distributions = [label_distribution(task, s) - 1 / task.vocab_size for s in tokens]
+        """Predict every row of a group of reasoning anchors, by eq. 8, Theorem 1 and eq. 14.
+
+        Eq. 8 is that of the training data, held-out combinations left out; the other two know of none.
+        """
+        distributions = [label_distribution(task, s, held_out=True) - 1 / task.vocab_size for s in tokens]
         normal = gaussian_embedding(task, tokens)
         matrices = {
             "P^s - u (eq. 8)": cosine_matrix(distributions),
