@@ -112,6 +112,12 @@ ASKED = (
 """The picture at γ = 0.3, by the conditions of claim 1. What is not met stays so in a longer run."""
 
 
+def epochs_of(run: Observations) -> int:
+    """Return for how many epochs a run was trained: with patience it may have ended early."""
+    training = run.config.training
+    return int(run.metrics[-1]["epoch"]) if training.patience else training.epochs
+
+
 @dataclass(frozen=True)
 class Looked:
     """What the runs of one setting at γ = 0.3 show of the picture.
@@ -128,8 +134,14 @@ class Looked:
 
     @property
     def epochs(self) -> int:
-        """For how many epochs they were trained."""
-        return self.runs[0].config.training.epochs
+        """For how many epochs the shortest of them was trained."""
+        return min(map(epochs_of, self.runs))
+
+    @property
+    def epochs_text(self) -> str:
+        """For how many epochs they were trained, from the shortest to the longest where they differ."""
+        longest = max(map(epochs_of, self.runs))
+        return f"{self.epochs}" if longest == self.epochs else f"{self.epochs} to {longest}"
 
     @property
     def is_fitted(self) -> bool:
@@ -199,7 +211,7 @@ def _finding_text(setting: Looked) -> str:
     told = [f"{a.name} {_values_text(setting.values(a))}, {state}" for a, state in but.items()]
     why = f": {'; '.join(told)}" if told else ""
     d_m, seeds = transformer_of(setting.runs[0]).d_m, counted(len(setting.runs), "seed")
-    trained = f"`{setting.name}`, d_m = {d_m}, {setting.epochs} epochs, {seeds}"
+    trained = f"`{setting.name}`, d_m = {d_m}, {setting.epochs_text} epochs, {seeds}"
     return f"{trained}: the picture {words[setting.verdict]}{why}."
 
 
@@ -209,7 +221,7 @@ def _looked_row(setting: Looked) -> list[str]:
     if training.schedule != "constant":
         rate += f" × {training.warmup_factor:g}, {training.schedule}"
     kind = [f"{model.norm}, {model.activation}", f"{model.d_m}"]
-    cells = [f"`{setting.name}`", *kind, rate, f"{setting.epochs}"]
+    cells = [f"`{setting.name}`", *kind, rate, setting.epochs_text]
     values = [f"{_values_text(setting.values(asked))}, {setting.state(asked)}" for asked in ASKED]
     return [*cells, f"{len(setting.runs)}", *values, setting.verdict]
 

@@ -45,6 +45,15 @@ def keep(folder: Path, study: str, made: Observations, variant: str | None = Non
     write_kept(made, kept_file(study, variant, made.config, folder))
 
 
+def test_a_run_that_patience_ended_counts_for_what_it_was_trained() -> None:
+    short, longer = run(*APART, epochs=2000, patience=1.5), run(*APART, epochs=2000, patience=1.5)
+    longer.metrics[-1]["epoch"] = 300
+    setting = module.Looked("group-small-slow/post-5e-5", (longer, short))
+    assert (setting.epochs, setting.epochs_text) == (10, "10 to 300")
+    assert module.Looked("", (longer,)).epochs_text == "300"
+    assert module.Looked("", (run(*APART, epochs=200),)).epochs_text == "200"
+
+
 def test_the_picture_is_found_excluded_and_left_open_as_the_runs_say(tmp_path: Path) -> None:
     keep(tmp_path, "group-2024", run(*APART, epochs=200))
     keep(tmp_path, "post-norm", run(*TOGETHER))
