@@ -9,6 +9,7 @@ kept files come from a tree that nobody recorded into docs/studies.md.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -49,16 +50,24 @@ def thresholds(claims: Sequence[Claim]) -> str:
             bound = "" if c.role == "note" else f"{c.relation} {c.threshold:g}"
             found.setdefault((c.role, _cell(_measured(c)), bound, _cell(c.reason)), []).append(c.setting)
         for (role, what, bound, reason), settings in found.items():
-            lines.append(f"| | {' | '.join((role, what, ', '.join(settings), bound, reason))} |")
+            where = ", ".join(dict.fromkeys(settings))
+            lines.append(f"| | {' | '.join((role, what, where, bound, reason))} |")
     return "\n".join(lines)
 
 
 def _measured(condition: Condition) -> str:
-    """Return what a condition measures, and at which γ unless its name ends with that."""
+    """Return what a condition measures, and at which γ unless its name says it.
+
+    A control may have the name of its condition, and with it another γ than its own.
+    """
     if condition.needs is None:
         return condition.what
-    rates = f"γ = {', '.join(f'{r:g}' for r in condition.needs.init_rates) or 'all'}"
-    return condition.what if condition.what.endswith(rates) else f"{condition.what}, {rates}"
+    rates = condition.needs.init_rates
+    told = f"γ = {', '.join(f'{rate:g}' for rate in rates) or 'all'}"
+    if condition.what.endswith(told) or (len(rates) > 1 and "γ = " in condition.what):
+        return condition.what
+    name = re.sub(r", γ = [\d.]+", "", condition.what) if len(rates) == 1 else condition.what
+    return f"{name}, {told}"
 
 
 def settings() -> str:
@@ -125,10 +134,10 @@ def likeliest(folder: Path = KEPT) -> str:
     each = [f"{n} seed{'s' * (n > 1)} at γ = {rate:g}" for rate, n in sorted(seeds.items())]
     rates = ", ".join(f"{rate:g}" for rate in config.init_rates)
     whole = all(seeds[rate] == len(config.seeds) for rate in config.init_rates)
-    told = "all are kept" if whole else f"kept so far: {', '.join(each) or 'none'}"
+    told = "all runs are kept" if whole else f"kept so far: {', '.join(each) or 'none'}"
     sentence = (
         f"The likeliest setting of the paper, *{GROUP.label}*, is study `{GROUP.study}`: {GROUP.meaning}. "
-        f"Of its {len(config.seeds)} seeds at each of γ = {rates}, {told}."
+        f"It has {len(config.seeds)} seeds at each of γ = {rates}; {told}."
     )
     text = " ".join([sentence, *_learned(folder)])
     return "\n".join(textwrap.wrap(text, 110, break_on_hyphens=False))

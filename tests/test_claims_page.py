@@ -95,7 +95,7 @@ def test_main_renews_readme_results_and_page(tmp_path: Path, monkeypatch: pytest
         ),
         (
             [(rate, seed, 0.2) for rate in (0.3, 0.5, 0.8) for seed in (0, 1)],
-            "all are kept. Share answered correctly at the end (table, training sums, held-out sums): "
+            "all runs are kept. Share answered correctly at the end (table, training sums, held-out sums): "
             + "; ".join(f"γ = {rate}: 0.200, 0.900, 0.700" for rate in (0.3, 0.5, 0.8))
             + ".",
         ),

@@ -288,7 +288,8 @@ CLAIMS = (
     ),
     Claim(
         "the value matrix marks reasoning anchors",
-        "One singular value of W_V stands out, its vector along reasoning and across memory anchors.",
+        "One singular value of W_V stands out; its vector lies along the reasoning anchors and is orthogonal "
+        "to the memory anchors.",
         (
             *at(TRANSFORMERS, _value_matrix),
             *of(
