@@ -13,6 +13,7 @@ from theory import InputError, Task, TooManyEntriesError
 from theory.checked import Size, checked
 from theory.display import Shown
 from theory.paths import PathLike, as_path
+from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.ceiling import rule_ceiling
 from validate.figures import rendered
@@ -111,8 +112,7 @@ class Prediction(Shown):
     def left_out(self) -> list[str]:
         """Return a sentence for each rule outside eq. 14 and Theorem 1, and for what cannot be counted."""
         sentences = [
-            f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, "
-            f"and its rule is {m.rule.description}."
+            _no_normal_shape(m)
             for m in self.task.mappings
             if not m.is_table and not are_summed(self.task, m.anchors)
         ]
@@ -168,3 +168,14 @@ def _check_entries(task: Task) -> None:
         size = f"{entries:.2g} label probabilities, {entries * _BYTES_AN_ENTRY / 2**30:.3g} GiB as a report"
         remedy = "ask theory.label_distribution for the tokens you need"
         raise InputError("vocab_size", task.vocab_size, f"its anchors have {size}", remedy)
+
+
+def _no_normal_shape(mapping: Mapping) -> str:
+    """Say why a rule has no eq. 14; Theorem 1 is about shifts as well, whose anchors eq. 14 would number."""
+    is_shift = mapping.rule.kind == "shift"
+    what, they = ("Eq. 14", "it is") if is_shift else ("Eq. 14 and Theorem 1", "they are")
+    also = " For Theorem 1 see theory.gaussian_embedding." if is_shift else ""
+    return (
+        f"{what} {'is' if is_shift else 'are'} left out for {mapping.name!r}: {they} about key + sum of the "
+        f"anchors, and its rule is {mapping.rule.description}.{also}"
+    )
