@@ -166,6 +166,7 @@ def test_the_command_shows_a_measure_and_leaves_unfinished_runs_out(
         (["--measure", "bais"], "measure = 'bais': unknown measure; did you mean 'bias'"),
         (["--measure", "bias", "--data-set", "mem"], "data_set = 'mem': chooses among statistics"),
         (["--measure", "bias"], "no run there is complete"),
+        (["--x", "seed", "--y", "seed"], "y = 'seed': is x as well; choose another axis"),
     ],
 )
 def test_the_command_refuses_what_makes_no_sense(

@@ -97,9 +97,11 @@ def test_the_command_prints_and_writes_intervals(tmp_path: Path, capsys: pytest.
         assert said["seeds"] == [[2, 2], [2, 2]]
         assert main(line) == 0
         out = capsys.readouterr().out
+        assert "each cell is a mean" not in out
         assert out.count("n=2") == 4
         assert ("the 95 % interval over the n seeds" in out) == known.any()
         assert main([*line, "--y", "seed"]) == 0
         out = capsys.readouterr().out
         assert out.count("[–] n=1") == 4  # Two rates of one seed, in each cell.
         assert "no interval: one seed" in out
+        assert "each cell is a mean over all values of learning_rate\n" in out

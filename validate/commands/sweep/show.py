@@ -66,12 +66,14 @@ def run(arguments: Sequence[str]) -> int:
         panel, said, texts, notes = found.panel, found.as_dict(), found.full_texts, found.notes
     if options.out is not None:
         _draw(panel, options.out)
-    _print(panel, said, texts, notes, options)
+    _print(panel, said, texts, [*notes, *_mixed(runs, options)], options)
     return 0
 
 
 def _check(options: Options) -> None:
-    """Refuse a measure's name that is unknown, and options of statistics beside it."""
+    """Refuse one axis for both, a measure's name that is unknown, and options of statistics beside it."""
+    if options.x == options.y:
+        raise InputError("y", options.y, "is x as well", "choose another axis (--x, --y)")
     if options.measure is None:
         return
     from validate.sweeps.searching.measures import measure_of
@@ -115,6 +117,20 @@ def _measured(runs: Sequence[Run], options: Options) -> MeasureMap:
 
     measure = measure_of(options.measure or "", "measure")
     return measure_map([(run.config, run.metrics) for run in runs], measure, options.x, options.y)
+
+
+def _mixed(runs: Sequence[Run], options: Options) -> list[str]:
+    """Say over what else the runs of a cell may differ, besides the seed."""
+    from sim.runs.long_table import axes_of, settings_of
+
+    flat = [settings_of(run.config) for run in runs]
+    shown = {options.x, options.y, "seed"}
+    others = [
+        axis
+        for axis in axes_of(run.config for run in runs)
+        if axis not in shown and len({each.get(axis) for each in flat}) > 1
+    ]
+    return [f"each cell is a mean over all values of {', '.join(others)}"] * bool(others)
 
 
 def _draw(panel: HeatMap, out: Path) -> None:
