@@ -237,6 +237,8 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["train", "--out", "a\0b"], ["--out", "control character"]),
         (["train", "--out", "x" * 256], ["--out", "longer than 255 bytes"]),
         (["figures", "--format", "gif"], ["--format", "png, pdf, svg"]),
+        (["figures", "2", "--format"], ["format = []: no format given; give png, pdf or svg"]),
+        (["figures", "3", "--runs"], ["runs = []: no run given; name run folders, or leave --runs out"]),
         (["predict", "nowhere.toml"], ["nowhere.toml", "no such file"]),
         (["predict"], ["TASK.toml", "one task is required"]),
         (["predict", "paper", "--scatter"], ["scatter = True: is for curves; add --curves"]),

@@ -45,8 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     from validate.progress import track
     from validate.terminal.tables import print_json, say
 
-    if not options.format:
-        raise InputError("format", [], "no format given", "give png, pdf or svg")
+    _check_given(options)
     OutputFolder(options.out).check()
     numbers = options.numbers or tuple(FIGURES)
     figures = [find_figure(number) for number in dict.fromkeys(numbers)]
@@ -70,6 +69,14 @@ def run(arguments: Sequence[str]) -> int:
     if options.as_json:
         print_json({"schema": "anchorflow/figures/1", "figures": drawn})
     return 2 if options.numbers and len(drawn) < len(figures) else 0
+
+
+def _check_given(options: Options) -> None:
+    """Refuse options without values: an empty list of runs would stand for the kept ones."""
+    if not options.format:
+        raise InputError("format", [], "no format given", "give png, pdf or svg")
+    if "runs" in options.model_fields_set and not options.runs:
+        raise InputError("runs", [], "no run given", "name run folders, or leave --runs out")
 
 
 def _observations_of(paths: Sequence[Path]) -> Callable[[PaperFigure], tuple[list[Any], list[InputError]]]:
