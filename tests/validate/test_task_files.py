@@ -94,6 +94,25 @@ def test_every_way_to_name_a_task_trains_it(
     assert (run["config"]["init_rate"], run["config"]["seed"]) == (0.8, 7)
 
 
+@pytest.mark.parametrize("preset", [[], ["--preset", "cpu"]])
+def test_two_tasks_are_refused_and_both_named(
+    preset: list[str], task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(TASK_OF_MAPPINGS)
+    arguments = [str(task_file), "--task", str(other), *preset, "--out", str(tmp_path / "runs"), *SHORT]
+    assert main(["train", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert f"task = '{other}': a second task: {task_file} is a task file" in error, error
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_option_replaces_the_task_that_a_configuration_holds(task_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('task = "paper"\n')
+    assert configuration_of(Options(config=str(config), task=str(task_file)), {}).build_task().length == 2
+
+
 @pytest.mark.parametrize("option", [[], ["--task"]])
 def test_predict_takes_a_task_in_both_forms(
     option: list[str], task_file: Path, capsys: pytest.CaptureFixture[str]

@@ -14,7 +14,7 @@ from sim.config.model import KINDS, kind_of
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_defaults import experiment_for
-from sim.config.task_files import as_task, read_description, task_table
+from sim.config.task_files import as_task, is_task_file, read_description, task_table
 from theory import InputError
 from theory.paths import is_folder
 from validate.commands.engines import TrainingOptions
@@ -135,6 +135,9 @@ def _described(options: Options, epochs: int | None) -> dict[str, Any]:
             "preset", described["preset"], problem, "remove it, and give the option --preset NAME"
         )
     if options.task is not None:
+        if options.config and is_task_file(options.config):
+            problem = f"a second task: {options.config} is a task file itself"
+            raise InputError("task", options.task, problem, "name one of the two")
         described = described | {"task": options.task}
     if options.preset is not None:
         return over_preset(load_preset(options.preset), described)
