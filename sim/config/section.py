@@ -66,7 +66,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         remedy = f"write [{json.dumps(value)}]" if isinstance(value, str | int | float) else "write [...]"
         return InputError(position, value, "not a list", remedy)
     message = problem["msg"].removeprefix("Value error, ")
-    remedy = "correct it in the configuration"
+    # The value may have come from a file, an option or Python; the message says what is allowed.
+    remedy = "add it" if problem["type"] == "missing" else "give another value"
     return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)
 
 

@@ -192,6 +192,11 @@ def test_nonsense_is_refused_by_name(data: dict[str, Any], words: list[str]) -> 
     assert len(shared) >= min(2, len(words)), str(caught.value)
 
 
+def test_a_key_that_is_missing_is_to_be_added() -> None:
+    with pytest.raises(InputError, match=r"field required; add it\.$"):
+        make_member_config({"init_rate": 0.8, "seed": 0})
+
+
 def test_sgd_decays_nothing_unless_it_is_asked_to() -> None:
     """AdamW's 0.01 as L2 would halve all weights in 140 steps at a rate of 0.5."""
     plain, asked = TrainingConfig(optimizer="sgd"), TrainingConfig(optimizer="sgd", weight_decay=0.01)

@@ -250,7 +250,26 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["train", "--training.epochs", "0"], ["training.epochs = 0"]),
         (["train", "--training.epochs", "many"], ["--training.epochs", "many"]),
         (["train", "--init-rates", "big"], ["--init-rates", "big"]),
-        (["train", "--init-rates", "nan"], ["init_rates.0 = nan"]),
+        (
+            ["train", "--init-rates", "nan"],
+            ["init_rates.0 = nan: input should be a finite number; give another value."],
+        ),
+        (
+            ["train", "--seeds", "-1"],
+            ["seeds.0 = -1: input should be greater than or equal to 0; give another value."],
+        ),
+        (
+            ["train", "--model.d-m", "0"],
+            ["model.d_m = 0: input should be greater than or equal to 1; give another value."],
+        ),
+        (
+            ["predict", "emb-mlp", "--curves", "--learning-rate", "-1"],
+            ["learning_rate = -1.0: input should be greater than 0; give another value."],
+        ),
+        (
+            ["predict", "emb-mlp", "--curves", "--epochs", "0"],
+            ["epochs = 0: input should be greater than or equal to 1; give another value."],
+        ),
         (["train", "--init-rate", "0.8"], ["--init-rate"]),
         (["train", "--gamma", "0.3"], ["unknown option", "did you mean --init-rates?"]),
         (["predict", "paper", "--gamma=0.3"], ["unknown option", "did you mean --init-rate?"]),
