@@ -220,6 +220,12 @@ def test_a_range_the_wrong_way_round_is_named() -> None:
         Task.from_toml(text)
 
 
+def test_one_table_of_mappings_is_told_how_a_list_of_them_is_written() -> None:
+    text = HEAD.replace("[[mappings]]", "[mappings]") + 'rule = "sum"'
+    with pytest.raises(InputError, match=r"mappings = .*: not a list; write \[\[mappings\]\], or"):
+        Task.from_toml(text)
+
+
 HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]\nanchors = [1, 2]\n"
 
 

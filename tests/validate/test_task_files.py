@@ -128,6 +128,11 @@ def test_predict_takes_a_task_in_both_forms(
         ("", ["neither a task nor a configuration"]),
         (TASK + "init_rates = [0.8]", ["mixes a task (keys)", "[task] table"]),
         (TASK.replace("keys", "key"), ["'key'", "did you mean 'keys'"]),
+        (TASK_OF_MAPPINGS.replace("[[mappings]]", "[mappings]"), ["not a list; write [[mappings]]"]),
+        (
+            f"[task]{TASK_OF_MAPPINGS}".replace("[[mappings]]", "[task.mappings]"),
+            ["not a list; write [[mappings]], or [[task.mappings]] below [task]"],
+        ),
         ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
     ],
 )

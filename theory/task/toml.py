@@ -46,7 +46,8 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
     if "held_out" in data:
         arguments["held_out"] = _combinations(data["held_out"])
     if "mappings" in data:
-        arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"])]
+        remedy = "write [[mappings]], or [[task.mappings]] below [task]"
+        arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"], remedy)]
     return arguments
 
 
@@ -83,9 +84,9 @@ def _check_mapping_keys(data: dict[str, Any]) -> None:
             raise unknown_key(f"key of a mapping with rule {data['rule']!r}", key, rule_keys(data["rule"]))
 
 
-def _list(argument: str, value: object) -> list[Any]:
+def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any]:
     if not isinstance(value, list):
-        raise InputError(argument, value, "not a list", "write [...]")
+        raise InputError(argument, value, "not a list", remedy)
     return value
 
 
