@@ -10,6 +10,7 @@ import pytest
 
 from theory import (
     Expression,
+    InputError,
     Lookup,
     Mapping,
     Sum,
@@ -239,6 +240,15 @@ def test_bad_numbers_are_refused(
     file.write_text(LARGE)
     assert main(["predict", str(file), *options]) == 2
     assert name in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", [small(), Task.from_toml(LARGE)], ids=["counted", "sampled"])
+@pytest.mark.parametrize("n_samples", [0, 39])
+def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task: Task, n_samples: int) -> None:
+    with pytest.raises(InputError, match=f"n_samples = {n_samples}: out of range; give at least 40"):
+        Prediction.of(task, n_samples=n_samples)
+    with pytest.raises(InputError, match="give at least 40"):
+        sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
 
 
 def test_a_token_that_never_occurs_has_the_uniform_distribution() -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray, Int64, IntArray
-from theory.checked import Size, check_tokens, checked
-from theory.errors import InputError, TooManyEntriesError
+from theory.checked import Between, check_tokens, checked
+from theory.errors import TooManyEntriesError
 from theory.memory import check_memory
 from theory.statistics.labels import label_distribution
 from theory.statistics.sampled import sample_label_distribution
@@ -25,6 +25,8 @@ from theory.task.task import Task
 
 N_BLOCKS = 20
 """Independent blocks of draws, of which the jackknife leaves out one at a time."""
+Draws = Annotated[int, Between(2 * N_BLOCKS)]
+"""How many sequences are drawn for each token: standard errors need two in every block."""
 
 _ROUNDING = 1e-13
 
@@ -112,7 +114,7 @@ def sample_labels(
     tokens: Sequence[int],
     rng: np.random.Generator,
     *,
-    n_samples: Size = 100_000,
+    n_samples: Draws = 100_000,
     held_out: bool = False,
 ) -> SampledLabels:
     """Return the label distributions of tokens: exact where ``label_distribution`` gives them, else sampled.
@@ -134,10 +136,6 @@ def sample_labels(
         If there are too few samples, or a token lies outside the vocabulary.
     """
     found = tuple(check_tokens("tokens", tokens, task.vocab_size).tolist())
-    if n_samples < 2 * N_BLOCKS:
-        raise InputError(
-            "n_samples", n_samples, "too few for standard errors", f"give {2 * N_BLOCKS} or more"
-        )
     shape = (N_BLOCKS, len(found), task.vocab_size)
     n_bytes = 16 * int(np.prod(shape, dtype=object))
     check_memory("tokens", len(found), n_bytes, "label distributions in blocks", "give fewer tokens")

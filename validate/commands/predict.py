@@ -31,7 +31,7 @@ class Options(CommandOptions):
     out: Path | None = None
     """Write prediction.json, the task and the figures here."""
     samples: int = 100_000
-    """Sequences drawn for each token, for a rule with too many labels to count."""
+    """Sequences drawn for each token, at least 40, for a rule with too many labels to count."""
     seed: int = 0
     """The seed of these draws, and of the start of the curves."""
     curves: bool = False

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
-from theory.checked import Size, checked
+from theory.checked import checked
 from theory.display import Shown
 from theory.paths import PathLike, as_path
+from theory.statistics.sampled_labels import Draws
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.ceiling import rule_ceiling
@@ -49,7 +50,7 @@ class Prediction(Shown):
 
     @classmethod
     @checked
-    def of(cls, task: Task, *, n_samples: Size = 100_000, seed: int = 0) -> Prediction:
+    def of(cls, task: Task, *, n_samples: Draws = 100_000, seed: int = 0) -> Prediction:
         """Compute everything from a task: exactly, or from samples where labels are too many to count.
 
         Parameters
@@ -64,7 +65,7 @@ class Prediction(Shown):
         Raises
         ------
         InputError
-            If the label distributions are more than could be shown.
+            If the label distributions are more than could be shown, or the samples fewer than 40.
         """
         _check_entries(task)
         if seed < 0:
