@@ -217,6 +217,31 @@ def test_the_command_takes_the_epochs_of_a_task_with_noise(tmp_path: Path) -> No
     assert list(config.training.snapshot_epochs) == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("preset", "kind", "words"),
+    [
+        ([], "emb-mlp", "has no norm, which the preset cpu, which a task with noise is trained by, sets"),
+        (["--preset", "cpu"], "one-layer", "has no norm, which the preset cpu sets"),
+    ],
+)
+def test_a_kind_that_lacks_a_key_of_the_preset_is_told_of_the_preset(
+    preset: list[str], kind: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, config = tmp_path / "noise.toml", tmp_path / "config.toml"
+    file.write_text(TASK.replace("length = 2", "length = 4"))
+    out = str(tmp_path / "runs")
+    assert main(["train", str(file), *preset, "--model.kind", kind, "--out", out]) == 2
+    error = capsys.readouterr().err
+    assert f"model.kind = '{kind}': {words}; put kind = \"{kind}\" below [model]" in error, error
+    # The remedy works, and a key that the user gave is still refused by its own name.
+    options = {"config": str(config)} | ({"preset": preset[1]} if preset else {})
+    config.write_text(f'task = "noise.toml"\n[model]\nkind = "{kind}"\n')
+    assert configuration_of(Options.model_validate(options), {}).model.kind == kind
+    config.write_text('task = "noise.toml"\n[model]\nkind = "transformer"\nnorm = "pre"\n')
+    with pytest.raises(InputError, match="'norm': unknown key"):
+        configuration_of(Options.model_validate(options), {"model.kind": kind})
+
+
 OWN = """
 [task]
 keys = "21..45"

@@ -13,7 +13,7 @@ from pydantic import Field
 from sim.config.model import KINDS, kind_of
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
-from sim.config.task_defaults import experiment_for
+from sim.config.task_defaults import WITH_NOISE, experiment_for
 from sim.config.task_files import as_task, is_task_file, read_description, task_table
 from theory import InputError
 from theory.paths import is_folder
@@ -116,18 +116,20 @@ def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
     InputError
         If the file or the preset cannot be read, a key is unknown or a value cannot be.
     """
-    data = _described(options, keys.get("training.epochs"))
+    own = _described(options)
+    data = _over_preset(own, options, keys.get("training.epochs"))
     given = nested(keys)
     model = data.get("model", {})
     if isinstance(model, dict):
         # A kind on the command line changes the kind alone: the file's other keys stay.
         data["model"] = model | {"kind": given.get("model", {}).get("kind", kind_of(model))}
         _check_kind(kind_of(data["model"]), keys)
+        _check_preset(options.preset, data["model"], own.get("model", {}))
     return make_run_config(merge(data, given))
 
 
-def _described(options: Options, epochs: int | None) -> dict[str, Any]:
-    """Return the keys of the configuration that a file, a preset and a task describe together."""
+def _described(options: Options) -> dict[str, Any]:
+    """Return the keys of the configuration that a file and a task describe together."""
     described = read_description(options.config) if options.config else {}
     if "preset" in described:
         problem = f"is no key of a configuration, such as {options.config}"
@@ -139,10 +141,15 @@ def _described(options: Options, epochs: int | None) -> dict[str, Any]:
             problem = f"a second task: {options.config} is a task file itself"
             raise InputError("task", options.task, problem, "name one of the two")
         described = described | {"task": options.task}
+    return described
+
+
+def _over_preset(described: dict[str, Any], options: Options, epochs: int | None) -> dict[str, Any]:
+    """Return the described keys over those of the preset, or of the experiment that a task alone gets."""
     if options.preset is not None:
         return over_preset(load_preset(options.preset), described)
     if described.keys() == {"task"}:
-        described["task"] = dict(task_table(described["task"]))
+        described = {"task": dict(task_table(described["task"]))}
         length = epochs if epochs and epochs > 0 else None
         return experiment_for(as_task(described["task"]), length) | described
     return described
@@ -161,6 +168,19 @@ def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
                 f"{kind} has no such key",
                 f"anchorflow train --model.kind {kind} --help shows those that it has",
             )
+
+
+def _check_preset(preset: str | None, model: dict[str, Any], own: dict[str, Any]) -> None:
+    """Refuse a kind of model that lacks a key of the preset: nobody gave that key."""
+    kind = kind_of(model)
+    if not isinstance(kind, str) or kind not in KINDS:
+        return  # The configuration refuses it.
+    lacking = [key for key in model if key not in own and key not in KINDS[kind].model_fields]
+    if lacking:
+        name = preset or f"{WITH_NOISE}, which a task with noise is trained by,"
+        problem = f"has no {lacking[0]}, which the preset {name} sets"
+        remedy = f'put kind = "{kind}" below [model] in a configuration that names the task'
+        raise InputError("model.kind", kind, problem, remedy)
 
 
 def _check_resumes(options: Options) -> None:
