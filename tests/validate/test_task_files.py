@@ -110,7 +110,8 @@ def test_two_tasks_are_refused_and_both_named(
 def test_the_option_replaces_the_task_that_a_configuration_holds(task_file: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('task = "paper"\n')
-    assert configuration_of(Options(config=str(config), task=str(task_file)), {}).build_task().length == 2
+    options = Options.model_validate({"config": str(config), "task": str(task_file)})
+    assert configuration_of(options, {}).build_task().length == 2
 
 
 @pytest.mark.parametrize("option", [[], ["--task"]])
