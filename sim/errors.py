@@ -15,6 +15,10 @@ class UnwritableError(InputError):
     """The system did not write: a full disk, a folder that may only be read."""
 
 
+NOT_BEGUN = "no run was begun yet"
+"""A note on what ended a command before any of its runs had a folder."""
+
+
 class UnfinishedRunsError(RuntimeError):
     """Some runs did not finish, because their processes were killed; the others did.
 

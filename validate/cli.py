@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from sim.errors import UnfinishedRunsError
+from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands import COMMANDS, OPTIONS
@@ -30,7 +30,8 @@ Exit code: 0 success, 1 a verdict fails, 2 bad input or an output that cannot be
 written, 3 a process was killed and its run can be continued, 128 + n stopped by
 signal n, so 130 with Ctrl-C (nothing is lost)."""
 
-_RESUME = "; unfinished runs have a checkpoint: continue them with the same command and --resume"
+_RESUME = "; runs that were begun have a checkpoint: continue them with the same command and --resume"
+_ANEW = f"; {NOT_BEGUN}, so nothing is there to continue: give the same command again"
 _AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
 
 
@@ -63,17 +64,17 @@ def _main(words: list[str], begin: Callable[[], None]) -> int:
         say(f"anchorflow: {error}")
         return 2
     except UnfinishedRunsError as error:
-        say(f"anchorflow: {error}{_hint(words)}")
+        say(f"anchorflow: {error}{_hint(words, error)}")
         return 3
     except KeyboardInterrupt as stop:
-        say(f"anchorflow: stopped{_hint(words)}")
+        say(f"anchorflow: stopped{_hint(words, stop)}")
         return 128 + next((number for number in stop.args if isinstance(number, int)), signal.SIGINT)
 
 
-def _hint(words: Sequence[str]) -> str:
+def _hint(words: Sequence[str], stop: BaseException) -> str:
     """Return how to continue what a command, or an action of ``corpus``, has not finished."""
     if {"train", "demo"} & {*words[:2]}:
-        return _RESUME
+        return _ANEW if NOT_BEGUN in getattr(stop, "__notes__", ()) else _RESUME
     return _AGAIN if words[0] == "sweep" or "--run" in words else ""
 
 

@@ -19,6 +19,7 @@ from theory.paths import PathLike, as_path
 from validate.cost import cost_text, process_count
 from validate.progress import training_progress
 from validate.terminal.tables import say
+from validate.unbegun import noting_no_run
 
 
 def train_with_progress(config: RunConfig, out: PathLike, **options: Unpack[Options]) -> list[Run]:
@@ -52,11 +53,12 @@ def announced(
         for member, path in left
     ]
     total = sum(epochs for _, epochs in runs)
-    if runs:
-        at_most = "at most " * any(member.training.patience for member, _ in runs)
-        say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {_cost(runs, execution)}")
-    with training_progress(total) as report:
-        yield report
+    with noting_no_run(paths):
+        if runs:
+            at_most = "at most " * any(member.training.patience for member, _ in runs)
+            say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {_cost(runs, execution)}")
+        with training_progress(total) as report:
+            yield report
 
 
 def _cost(runs: Sequence[Remaining], execution: Execution) -> str:

@@ -134,6 +134,36 @@ def test_a_signal_while_workers_start_leaves_no_process(
     assert {n: signal.getsignal(n) for n in workers.SIGNALS} == before
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_the_command_tells_to_continue_only_what_was_begun(
+    begun: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def stopped(_: Any, paths: list[Path], *__: Any, **___: Any) -> None:
+        if begun:
+            paths[0].mkdir(parents=True)
+            (paths[0] / "config.json").write_text("{}")
+        raise KeyboardInterrupt(signal.SIGTERM)
+
+    monkeypatch.setattr("sim.training.launch.train_members", stopped)
+    monkeypatch.setattr("validate.training.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
+    assert main(["train", "--out", str(tmp_path / "runs")]) == 128 + signal.SIGTERM
+    said = capsys.readouterr().err
+    assert ("--resume" in said) == begun
+    assert ("stopped; no run was begun yet, so nothing is there to continue" in said) != begun
+
+
+@pytest.mark.parametrize("place", ["validate.training.cost_of_runs", "validate.commands.train._execution"])
+def test_a_command_stopped_in_its_first_seconds_has_begun_no_run(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, stopped)
+    assert main(["train", "--out", str(tmp_path / "runs")]) == 130
+    assert "no run was begun yet" in capsys.readouterr().err
+
+
 def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     forked: Any, small: Make, tmp_path: Path
 ) -> None:

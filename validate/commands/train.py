@@ -20,6 +20,7 @@ from theory.paths import is_folder
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
+from validate.unbegun import noting_no_run
 
 if TYPE_CHECKING:
     from sim import Run
@@ -92,6 +93,13 @@ def run(arguments: Sequence[str]) -> int:
         members = configuration_of(options, keys).members()
         _check_resumes(options)
         paths = [folder / member.name for member in members]
+    with noting_no_run(paths):
+        runs = _train(members, paths, options)
+    print_runs(runs, f"anchorflow compare {quote(str(folder))}", as_json=options.as_json)
+    return 0
+
+
+def _train(members: list[MemberConfig], paths: list[Path], options: Options) -> list[Run]:
     # After the configuration: a mistake in it is reported without waiting for torch.
     from sim.runs.run import Run
     from sim.training.launch import train_members
@@ -100,12 +108,7 @@ def run(arguments: Sequence[str]) -> int:
     execution = _execution(options)
     with announced(members, paths, execution) as report:
         train_members(members, paths, execution, report=report)
-    print_runs(
-        [Run.open(path) for path in paths],
-        f"anchorflow compare {quote(str(folder))}",
-        as_json=options.as_json,
-    )
-    return 0
+    return [Run.open(path) for path in paths]
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
