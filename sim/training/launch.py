@@ -22,7 +22,7 @@ from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
 from sim.runs.tokenizer import check_tokenizer
 from sim.training.device import check_device, check_device_name
-from sim.training.engines.registry import engine_of
+from sim.training.engines.registry import check_engine, engine_of
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
@@ -126,6 +126,7 @@ def train_members(
     folders, engine = paths_of(paths), engine_of(how.engine)
     left = pending_runs(members, folders, how)
     if how.engine != "local":
+        check_engine(jobs_of(left, how.device, how.workers), how)
         how = begun(left, how)
     statuses: list[str] = []
     with _stop_on_signals(stop) as stops:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
@@ -218,6 +219,7 @@ def test_slurm_that_is_not_there_or_an_unknown_parameter_is_refused(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(InputError, match="srun"):
         train(small(), tmp_path, engine="slurm")
+    assert [path.name for path in tmp_path.iterdir()] in ([], [".slurm"])
 
 
 @pytest.mark.long
@@ -225,6 +227,44 @@ def test_a_scheduler_that_does_not_answer_is_refused(small: Make, tmp_path: Path
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         train(small(), tmp_path, engine="dask", workers=2, engine_options={"scheduler": "tcp://127.0.0.1:9"})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there is no Dask scheduler"),
+        (b"\x08" + bytes(15), "what answers there is no Dask scheduler"),
+        (b"", r"no Dask scheduler answers \(in 1 s\)"),
+    ],
+)
+def test_what_is_no_scheduler_is_refused_before_anything_is_written(
+    said: bytes, problem: str, small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("sim.training.engines.on_dask._ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+        address = "tcp://{}:{}".format(*server.getsockname())
+        threading.Thread(target=_say, args=(server, said), daemon=True).start()
+        with pytest.raises(InputError, match=problem):
+            train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("address", ["foo://x:1", "tcp://127.0.0.1"])
+def test_an_address_that_dask_cannot_read_is_refused(address: str, small: Make, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="is no address that Dask can find"):
+        train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
+
+
+def _say(server: socket.socket, said: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(said)
+        while connection.recv(1000):
+            pass
 
 
 @pytest.mark.long

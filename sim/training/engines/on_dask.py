@@ -7,17 +7,21 @@ job that is sent again continues from its checkpoint.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import resource_tracker
 from typing import Any
 
 import torch
-from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker, wait
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker, rpc, wait
+from distributed.comm.addressing import resolve_address
+from distributed.security import Security
 
 from sim.errors import UnfinishedRunsError, UnwritableError
 from sim.fast.memory import keep_freed_memory
@@ -32,6 +36,8 @@ _TERMINAL = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 """What a terminal sends to all its processes; this one tells the workers."""
 _PATIENCE = 120.0
 """Seconds to wait for a scheduler that has gone."""
+_ANSWER = 10.0
+"""Seconds to wait for the first answer of a scheduler."""
 _GONE = (CancelledError, OSError)
 """What Dask's client raises when its scheduler is gone; what a job raises comes as the job's result."""
 _stopped: set[str] = set()
@@ -56,6 +62,43 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
             with _client(found, session) as client:
                 session.run(client, stop)
     return [session.ended.get(index, Ended("interrupted")) for index in range(len(jobs))]
+
+
+def check_engine(_: Sequence[Job], execution: Execution) -> None:
+    """Refuse an address at which no scheduler answers.
+
+    It is asked here what it is: a client would stay behind, trying again, where something else answers.
+    """
+    address = execution.engine_options.get("scheduler")
+    if address is None:
+        return
+    try:
+        resolve_address(address)
+    except (OSError, ValueError) as error:
+        raise _no_scheduler(address, f"is no address that Dask can find ({error})") from None
+    try:
+        with ThreadPoolExecutor(1) as thread:  # A notebook has a loop of its own in this one.
+            kind = thread.submit(asyncio.run, _kind(address)).result()
+    except TimeoutError:
+        raise _no_scheduler(address, f"no Dask scheduler answers (in {_ANSWER:g} s)") from None
+    except OSError as error:
+        raise _no_scheduler(address, f"no Dask scheduler answers ({error})") from None
+    except Exception as error:  # Whatever Dask makes of bytes that are not its own.
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise _no_scheduler(address, f"what answers there is no Dask scheduler ({why})") from None
+    if kind != "Scheduler":
+        raise _no_scheduler(address, f"what answers there is no Dask scheduler but a {kind}")
+
+
+async def _kind(address: str) -> str:
+    """Return what answers at an address, by Dask's name."""
+    secrets = Security().get_connection_args("client")
+    async with rpc(address, timeout=_ANSWER, connection_args=secrets) as server:
+        return str((await asyncio.wait_for(server.identity(), _ANSWER + 1))["type"])
+
+
+def _no_scheduler(address: str, problem: str) -> InputError:
+    return InputError("scheduler", address, problem, "start one: dask scheduler")
 
 
 @dataclass
@@ -173,7 +216,7 @@ def _scheduler(address: str | None, n_workers: int) -> Iterator[str]:
 def _client(address: str, session: _Session) -> Iterator[Client]:
     """Yield a client of the scheduler, which may just be starting again."""
     try:
-        client = Client(address, timeout=_PATIENCE if session.begun else 10, set_as_default=False)
+        client = Client(address, timeout=_PATIENCE if session.begun else _ANSWER, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise _unreachable(address, session, error) from None
     session.begun = True
@@ -188,8 +231,7 @@ def _client(address: str, session: _Session) -> Iterator[Client]:
 def _unreachable(address: str, session: _Session, error: Exception) -> Exception:
     """Return what to raise: a wrong address, or a scheduler that was there before."""
     if not session.begun:
-        remedy = "start one: dask scheduler"
-        return InputError("scheduler", address, f"no Dask scheduler answers ({error})", remedy)
+        return _no_scheduler(address, f"no Dask scheduler answers ({error})")
     lost = f"the scheduler at {address} is gone"
     left = [str(path) for index in session.left for _, path in session.jobs[index]]
     return UnfinishedRunsError(dict.fromkeys(left, lost), sum(map(len, session.jobs)))

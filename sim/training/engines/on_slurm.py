@@ -50,6 +50,11 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
         return _await(executor.map_array(train, jobs), stop)
 
 
+def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
+    """Refuse parameters that submitit does not know, and a machine without SLURM."""
+    executor_of(jobs, execution)
+
+
 def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecutor:
     """Return what submits the jobs."""
     given = DEFAULTS | dict(execution.engine_options)

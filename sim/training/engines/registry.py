@@ -17,7 +17,10 @@ ENGINES = {
     "dask": "sim.training.engines.on_dask:train_jobs",
     "slurm": "sim.training.engines.on_slurm:train_jobs",
 }
-"""The function of each engine, as "module:name"; add your own."""
+"""The function of each engine, as "module:name"; add your own.
+
+Its module may have a ``check_engine``, of jobs and execution, which refuses what cannot be reached.
+"""
 
 
 class Engine(Protocol):
@@ -54,3 +57,16 @@ def engine_of(name: str) -> Engine:
     except ImportError as error:
         remedy = "pip install 'anchorflow[sweep]', or take the engine local"
         raise InputError("engine", name, f"needs {error.name}", remedy) from None
+
+
+def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
+    """Ask an engine, before anything is written, to refuse what it cannot train on.
+
+    Raises
+    ------
+    InputError
+        If there is no cluster where the execution says.
+    """
+    module = importlib.import_module(ENGINES[execution.engine].partition(":")[0])
+    if jobs and (check := getattr(module, "check_engine", None)):
+        check(jobs, execution)
