@@ -20,7 +20,7 @@ NOT_BEGUN = "no run was begun yet"
 
 
 class UnfinishedRunsError(RuntimeError):
-    """Some runs did not finish, because their processes were killed; the others did.
+    """Some runs did not finish, because their processes were killed; the others did, or were stopped.
 
     Parameters
     ----------
@@ -28,13 +28,16 @@ class UnfinishedRunsError(RuntimeError):
         From the folder of each such run to what became of its process.
     n_runs : int
         How many runs there were in all.
+    n_stopped : int, optional
+        How many of them did not finish either, because they were asked to stop.
     """
 
-    def __init__(self, reasons: Mapping[str, str], n_runs: int) -> None:
-        self.reasons, self.n_runs = dict(reasons), n_runs
+    def __init__(self, reasons: Mapping[str, str], n_runs: int, n_stopped: int = 0) -> None:
+        self.reasons, self.n_runs, self.n_stopped = dict(reasons), n_runs, n_stopped
         named = "; ".join(f"{path}: {reason}" for path, reason in reasons.items())
-        super().__init__(f"{len(reasons)} of {n_runs} runs did not finish: {named}")
+        others = f"; {n_stopped} more were stopped" if n_stopped else ""
+        super().__init__(f"{len(reasons) + n_stopped} of {n_runs} runs did not finish: {named}{others}")
 
-    def __reduce__(self) -> tuple[type[UnfinishedRunsError], tuple[dict[str, str], int]]:
+    def __reduce__(self) -> tuple[type[UnfinishedRunsError], tuple[dict[str, str], int, int]]:
         """Travel whole between processes."""
-        return type(self), (self.reasons, self.n_runs)
+        return type(self), (self.reasons, self.n_runs, self.n_stopped)

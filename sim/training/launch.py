@@ -227,8 +227,9 @@ def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution)
         if end.error and not (end.status == "busy" and execution.shared)
     }
     if errors and all(isinstance(error, WorkerDiedError) for error in errors.values()):
-        n_runs = sum(map(len, jobs))
-        raise UnfinishedRunsError({path: str(error) for path, error in errors.items()}, n_runs)
+        n_stopped = sum(len(j) for j, end in zip(jobs, ended, strict=True) if end.status == "interrupted")
+        died = {path: str(error) for path, error in errors.items()}
+        raise UnfinishedRunsError(died, sum(map(len, jobs)), n_stopped)
     for error in errors.values():
         if not isinstance(error, WorkerDiedError):
             raise error

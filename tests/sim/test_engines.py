@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import subprocess
 import sys
@@ -61,6 +62,23 @@ def test_an_engine_of_ones_own_is_one_function(
         train(small(seeds=[0, 1], epochs=1), tmp_path, engine="mine")
     assert seen == [2]
     assert Run.open(tmp_path / "gamma0.8_seed1").config.seed == 1
+
+
+def test_runs_that_were_stopped_did_not_finish_either(
+    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As when a signal to all processes ends a worker before this one has noted it."""
+
+    def train_jobs(jobs: list[Job], *_: Any) -> list[Ended]:
+        died = Ended("died", WorkerDiedError("was asked to stop (SIGTERM)"))
+        return [Ended("complete"), died, *(Ended("interrupted") for _ in jobs[2:])]
+
+    monkeypatch.setitem(ENGINES, "mine", f"{__name__}:train_jobs")
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+    whole = r"^3 of 4 runs did not finish: \S+seed1: was asked to stop \(SIGTERM\); 2 more were stopped$"
+    with pytest.raises(UnfinishedRunsError, match=whole) as seen:
+        train(small(seeds=[0, 1, 2, 3]), tmp_path, engine="mine")
+    assert str(pickle.loads(pickle.dumps(seen.value))) == str(seen.value)
 
 
 def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
