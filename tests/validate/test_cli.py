@@ -239,6 +239,7 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         (["figures", "--format", "gif"], ["--format", "png, pdf, svg"]),
         (["figures", "2", "--format"], ["format = []: no format given; give png, pdf or svg"]),
         (["figures", "3", "--runs"], ["runs = []: no run given; name run folders, or leave --runs out"]),
+        (["claims", "1", "--runs"], ["runs = []: no run given; name folders of studies' runs"]),
         (["predict", "nowhere.toml"], ["nowhere.toml", "no such file"]),
         (["predict"], ["TASK.toml", "one task is required"]),
         (["predict", "paper", "--scatter"], ["scatter = True: is for curves; add --curves"]),

@@ -47,6 +47,8 @@ COMMAND = Command("claims", Options, "anchorflow claims 1 2 --verbose")
 def run(arguments: Sequence[str]) -> int:
     """Judge, after training what is missing if asked to."""
     options = COMMAND.parse(arguments)
+    if "runs" in options.model_fields_set and not options.runs:
+        raise InputError("runs", [], "no run given", "name folders of studies' runs, or leave --runs out")
     from validate.claims import judge_claims, ledger
     from validate.claims.evidence import Evidence, studies_in
     from validate.claims.presentation import to_json
