@@ -85,30 +85,29 @@ COMMAND = Command(
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     options, keys = COMMAND.parse_with_keys(arguments)
-    if options.config and options.resume and is_folder(options.config):
-        folder = Path(options.config)
-        members, paths = _begun(folder, options, keys)
-    else:
-        folder = options.out
-        members = configuration_of(options, keys).members()
-        _check_resumes(options)
-        paths = [folder / member.name for member in members]
+    folder, members, paths = _planned(options, keys)
     with noting_no_run(paths):
-        runs = _train(members, paths, options)
+        # After the configuration: a mistake in it is reported without waiting for torch.
+        from sim.runs.run import Run
+        from sim.training.launch import train_members
+        from validate.training import announced
+
+        execution = _execution(options)
+        with announced(members, paths, execution) as report:
+            train_members(members, paths, execution, report=report)
+        runs = [Run.open(path) for path in paths]
     print_runs(runs, f"anchorflow compare {quote(str(folder))}", as_json=options.as_json)
     return 0
 
 
-def _train(members: list[MemberConfig], paths: list[Path], options: Options) -> list[Run]:
-    # After the configuration: a mistake in it is reported without waiting for torch.
-    from sim.runs.run import Run
-    from sim.training.launch import train_members
-    from validate.training import announced
-
-    execution = _execution(options)
-    with announced(members, paths, execution) as report:
-        train_members(members, paths, execution, report=report)
-    return [Run.open(path) for path in paths]
+def _planned(options: Options, keys: dict[str, Any]) -> tuple[Path, list[MemberConfig], list[Path]]:
+    """Return the folder of all runs, and of each run what to train and its own folder."""
+    if options.config and options.resume and is_folder(options.config):
+        folder = Path(options.config)
+        return folder, *_begun(folder, options, keys)
+    members = configuration_of(options, keys).members()
+    _check_resumes(options)
+    return options.out, members, [options.out / member.name for member in members]
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
