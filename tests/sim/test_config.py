@@ -169,6 +169,7 @@ def test_a_value_comes_from_where_its_preset_says_until_somebody_replaces_it() -
             ["training.evaluate_every = 5", "set evaluate_every = 1"],
         ),
         ({"model": {"d_m": True}}, ["model.d_m = True", "valid integer"]),
+        ({"model": {"d_m": 0}}, ["model.d_m = 0", "greater than or equal to 1"]),
         ({"training": {"learning_rate": "1e-4"}}, ["training.learning_rate = '1e-4'", "valid number"]),
         ({"training": {"learning_rate": True}}, ["training.learning_rate = True", "valid number"]),
         ({"training": {"clip_norm": float("inf")}}, ["training.clip_norm = inf", "finite"]),

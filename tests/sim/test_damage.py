@@ -240,6 +240,26 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
     assert count > 80
 
 
+@pytest.mark.parametrize(("epoch", "position"), [(4, 1), (5, 0)])
+def test_a_checkpoint_from_beyond_the_end_is_passed_over(
+    epoch: int, position: int, folder: Path, made: Path, small_once: RunConfig
+) -> None:
+    """Also under the name of the step that it says it is of."""
+    from sim.training.resume import newest_checkpoint
+    from sim.training.trainer import Trainer
+
+    newest = RunFolder(made).checkpoint_steps()[0]
+    trainer, content = Trainer(small_once.members()), (made / checkpoint_name(newest)).read_bytes()
+    step = epoch * trainer.steps_per_epoch + position
+    state = json.loads(read_metadata(content)["state"]) | {"epoch": epoch, "position": position, "step": step}
+    beyond = save_numpy(load(content), metadata={"state": json.dumps(state)})
+    _interrupted(folder, made).write(checkpoint_name(step), beyond)
+    found = newest_checkpoint(trainer, [RunFolder(folder)])
+    assert found is not None
+    assert found[0][1].step == newest
+    assert (folder / f"{checkpoint_name(step)}.damaged").read_bytes() == beyond
+
+
 def test_a_run_with_a_damaged_checkpoint_reaches_the_same_numbers(
     folder: Path, made: Path, small_once: RunConfig
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from sim import Execution, Run, RunConfig, TrainingConfig, train, train_together
+from sim.training.device import check_device_name
+from sim.training.engines.local import one_thread
 from sim.training.execution import execution_of
 from sim.training.optimizer import Optimizer
 from theory import InputError
@@ -60,3 +62,18 @@ def test_no_optimizer_is_taken_for_another() -> None:
     unknown = TrainingConfig.model_construct(**vars(TrainingConfig()) | {"optimizer": "lion"})
     with pytest.raises(KeyError, match="lion"):
         Optimizer({"W": torch.zeros(1, 2)}, [unknown])
+
+
+def test_devices_are_known_by_their_numbers() -> None:
+    for name in ("cpu", "cuda", "cuda:0", "cuda:12", "cuda:123"):
+        check_device_name(name)
+    for name in ("cpu:0", "cuda:", "cuda:1234", "cuda12"):
+        with pytest.raises(InputError, match="no such device"):
+            check_device_name(name)
+
+
+def test_a_process_gets_its_threads_back() -> None:
+    torch.set_num_threads(2)
+    with one_thread("cpu"):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2

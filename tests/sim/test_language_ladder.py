@@ -265,6 +265,8 @@ def test_absent_tokens_stand_for_as_many_as_there_are(softmax: Any) -> None:
         (lambda: normed_drive(C, LanguageParameters(np.eye(V)), -1.0), "epsilon = -1.0"),
         (lambda: language_flow(C, LanguageParameters(np.eye(V)), -1.0), "time = -1.0"),
         (lambda: language_flow(C, LanguageParameters(np.eye(V)), 1e6), "left every bound"),
+        (lambda: language_flow(C, LanguageParameters(np.eye(V), W_VO=np.eye(V)), 1.0), "has branches"),
+        (lambda: language_flow(C, LanguageParameters(np.eye(V), W_f=np.eye(V)), 1.0), "has branches"),
         (lambda: language_gram(C[:3], 1.0), "not square"),
         (lambda: signed_cosine([1.5]), "cosine = "),
         (lambda: AdamEmbedding(np.eye(3), AdamSettings(0.1)).step(corpus_counts(CORPUS, V)), "batch = 9"),

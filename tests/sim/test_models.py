@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, build, emb_mlp, initial_std
+from sim import MemberConfig, RunConfig, build, emb_mlp, initial_std, label_logits
+from sim.models.base import model_of
 from sim.models.layers import ACTIVATIONS
+from theory import InputError
 
 PLAIN = {
     "tanh": torch.tanh,
@@ -72,3 +74,21 @@ def test_forward_pass_written_out(activation: Any, member: Callable[..., MemberC
             w = sum(parameters["W_emb"][m, t] for t in tokens[m, b].tolist())
             logits = PLAIN[activation](w @ parameters["W1"][m]) @ parameters["W2"][m]
             torch.testing.assert_close(found[m, b], logits, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("wrong", [-1, 48])
+def test_a_token_outside_the_vocabulary_is_named(wrong: int, member: Callable[..., MemberConfig]) -> None:
+    config = member()
+    tokens = torch.tensor([[[1, wrong, 20]]])
+    with pytest.raises(InputError, match=rf"tokens = {wrong}: outside the vocabulary 0\.\.47"):
+        label_logits(build([config], 48), tokens, config.model)
+
+
+def test_losses_are_summed_in_doubles(member: Callable[..., MemberConfig]) -> None:
+    config = member(dtype="float64", init_rates=[0.2])
+    parameters = build([config], 48)
+    tokens, labels = torch.tensor([[[1, 2, 20], [3, 4, 21]]]), torch.tensor([[30, 31]])
+    logits = emb_mlp(parameters, tokens, "tanh")[0]
+    expected = logits.logsumexp(dim=1).sum() - logits[0, 30] - logits[1, 31]
+    found = model_of(config.model).scores(parameters, tokens, labels)
+    assert found.loss == pytest.approx(float(expected), rel=1e-12)

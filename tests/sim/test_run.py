@@ -26,6 +26,7 @@ from sim import (
     train_together,
 )
 from sim.config.run import make_run_config, sources
+from sim.runs.beginning import create_folder
 from sim.runs.files import write_atomically
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest
@@ -239,6 +240,33 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
         write_atomically(file, "new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_results_are_as_readable_as_the_users_other_files(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        write_atomically(tmp_path / "result.json", "{}")
+        (tmp_path / "other").touch()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "result.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_run_is_removed_from_its_checkpoints_to_what_identifies_it(
+    run: Run, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed, unlink = [], Path.unlink
+
+    def record(file: Path, missing_ok: bool = False) -> None:
+        removed.append(file)
+        unlink(file, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", record)
+    create_folder(run.path, small().members()[0], overwrite=True)
+    of_checkpoints = [file.parent.name == "checkpoints" for file in removed]
+    assert of_checkpoints == sorted(of_checkpoints, reverse=True)
+    assert sum(of_checkpoints) == 2
+    assert [file.name for file in removed[-2:]] == ["config.json", "manifest.json"]
 
 
 def test_no_pickle_is_written(run: Run) -> None:

@@ -117,6 +117,14 @@ def test_nothing_wraps_around_at_64_bits() -> None:
     ]
 
 
+def test_the_longest_number_that_is_allowed_is_computed() -> None:
+    keys, anchors = grid()
+    found = Expression(f"2 ** {MAX_BITS - 1} % 97 + key").evaluate(DOMAIN, keys, anchors)
+    assert found.tolist() == [pow(2, MAX_BITS - 1, 97) + key for key in keys.tolist()]
+    with pytest.raises(InputError, match=f"more than {MAX_BITS} bits"):
+        Expression(f"2 ** {MAX_BITS} % 97 + key").evaluate(DOMAIN, keys, anchors)
+
+
 def test_a_side_that_is_not_taken_is_not_evaluated() -> None:
     keys, anchors = grid()
     scope = [{"key": k, "a1": a} for k, a in zip(keys.tolist(), anchors[:, 0].tolist(), strict=True)]

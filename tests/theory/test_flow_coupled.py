@@ -134,6 +134,14 @@ def test_too_few_steps_are_an_error_with_a_remedy():
     assert 0 < caught.value.time < 1e3
 
 
+def test_as_many_steps_as_it_takes_are_enough_and_one_less_is_not():
+    n_steps = coupled_flow(C, parameters(), [1.0]).solver.n_steps
+    options = EXACT.rtol, EXACT.atol, EXACT.method
+    assert coupled_flow(C, parameters(), [1.0], solver=Solver(*options, n_steps)).solver.n_steps == n_steps
+    with pytest.raises(IntegrationError, match=f"{n_steps - 1} steps"):
+        coupled_flow(C, parameters(), [1.0], solver=Solver(*options, n_steps - 1))
+
+
 def test_tolerances_are_relative_to_the_size_of_the_weights():
     """The coupled flow at s times the weights is s times the flow at 1/s of the time."""
     initial, scale = parameters(), 1e-6

@@ -107,6 +107,13 @@ def test_sizes_that_nothing_can_be_drawn_for(bad):
         EmbMLPParameters.draw(**request, rng=np.random.default_rng(0))
 
 
+def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):
+    asked = []
+    monkeypatch.setattr("theory.emb_mlp.parameters.check_memory", lambda *a: asked.append(a[2]))
+    drawn = EmbMLPParameters.draw(7, d_m=3, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
+    assert asked == [sum(matrix.nbytes for matrix in drawn.matrices)]
+
+
 @pytest.mark.statistical
 def test_drawn_parameters_have_the_scale_of_section_2_4():
     drawn = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))
@@ -121,3 +128,9 @@ def test_drawn_parameters_have_the_scale_of_section_2_4():
 def test_an_activation_against_assumption_1():
     with pytest.raises(InputError, match="Assumption 1"):
         Activation("sigmoid", lambda h: 1 / (1 + np.exp(-h)), lambda h: np.exp(-h) / (1 + np.exp(-h)) ** 2)
+
+
+@pytest.mark.parametrize(("shift", "slope"), [(1e-6, 1.0), (0.0, 1.0 + 1e-6)])
+def test_an_activation_that_misses_assumption_1_by_little(shift, slope):
+    with pytest.raises(InputError, match="Assumption 1"):
+        Activation("nearly", lambda h: slope * h + shift, lambda h: np.full_like(h, slope))

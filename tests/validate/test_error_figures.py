@@ -10,7 +10,7 @@ from validate.figures.panels.error import COLOURS
 from validate.groups import Setting, group_runs
 from validate.predict.predictors import FITTED_WIDTH, FUNCTIONS
 from validate.report.errors import draw_errors, draw_rungs
-from validate.rungs import STEPS, RungDistance
+from validate.rungs import STEPS, WHOLE, RungDistance
 from validate.stats import over_seeds
 
 OF_THE_EMB_MLP = ("finite sample", "frozen flow", "frozen flow, late")
@@ -69,3 +69,18 @@ def test_the_captions_explain_the_shades_that_there_are() -> None:
             shades = [ax.collections for ax in drawn.figure.axes if ax.collections]
             assert drawn.caption.endswith(said) == bool(shades) == (len(seeds) > 1)
             assert drawn.caption.endswith(".")
+
+
+def test_steps_that_span_others_are_in_no_figure() -> None:
+    (setting,) = group_runs([make_observations("emb-mlp")])
+    estimate = over_seeds([0.1])
+    distances = [
+        RungDistance(setting.label, epoch, "memory", lower, upper, cause, estimate, estimate)
+        for lower, upper, cause in STEPS + WHOLE
+        for epoch in (0, 2)
+    ]
+    (drawn,) = draw_rungs([setting], distances)
+    (legend,) = drawn.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        f"{lower} → {upper}" for lower, upper, _ in STEPS
+    ]

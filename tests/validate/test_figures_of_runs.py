@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from theory import Task, label_distribution
-from validate.compare import compare_runs
+from validate.compare import compare_runs, predicted_cosines
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
 from validate.groups import Setting
 from validate.report.figures import draw_label_distributions, draw_overview
@@ -32,6 +32,17 @@ def test_figures_draw_what_they_hold(settings: list[Setting]) -> None:
     error = PredictionError.from_rows(compare_runs([small]), small.label, "reasoning").plot()
     assert set(error.lines_) == set(error.curves)
     assert len(error.lines_["P^s - u"].get_xdata()) == 4
+
+
+def test_predicted_matrices_are_those_of_the_last_epoch(settings: list[Setting]) -> None:
+    large, name = settings[0], "frozen flow"
+    tokens = large.task.reasoning_anchors
+    ((_, first), *_), ((_, last), *_) = (
+        CosineMatrices.from_runs(large, tokens, epochs, [name]).panels for epochs in ([2], [2, 6])
+    )
+    expected = np.mean(predicted_cosines(large.runs, 6, tokens)[name], axis=0)
+    np.testing.assert_array_equal(last, expected)
+    assert np.abs(last - first).max() > 1e-3
 
 
 def test_label_distributions_are_those_of_the_theory() -> None:

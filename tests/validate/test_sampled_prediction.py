@@ -264,6 +264,7 @@ def test_a_token_that_never_occurs_has_the_uniform_distribution() -> None:
     [
         (0.89496, 0.00041, "0.89496±0.00041", "0.895"),
         (16.07, 0.03, "16.070±0.030", "16.07"),
+        (0.5312, 0.06, "0.531±0.060", "0.5"),
         (1.234e-4, 1.1e-6, "(1.234±0.011)e-4", "0.000"),
         (-0.0114, 0.29, "-0.01±0.29", "-0.0"),
         (1.0, 0.0, "1", "1.000"),
@@ -275,3 +276,12 @@ def test_numbers_are_shown_in_the_digits_that_they_have(
 ) -> None:
     assert with_error(value, error) == shown
     assert known_digits(value, error) == digits
+
+
+def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size() -> None:
+    """200 anchors of 100 000 labels at 100 bytes each: 2e9 bytes."""
+    task = Task(
+        keys=range(300, 310), n_anchors=1, length=2, vocab_size=100_000, reasoning_anchors=range(1, 201)
+    )
+    with pytest.raises(InputError, match=r"2e\+07 label probabilities, 1\.86 GiB as a report"):
+        Prediction.of(task)

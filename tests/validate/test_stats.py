@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from validate.bounds import Bound, magnitude
+from validate.bounds import Bound, magnitude, step_of
 from validate.stats import holm, over_seeds, t_test
 
 
@@ -90,3 +90,9 @@ def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None
     assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
     assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)
     assert magnitude(Bound(-3.0, -1.0)) == Bound(1.0, 3.0)
+
+
+def test_bounds_agree_no_closer_than_the_largest_of_their_steps() -> None:
+    values = [Bound(low=1.0, step=0.1), 2.0, Bound(low=1.0, step=0.3)]
+    assert step_of(values) == 0.3
+    assert step_of(values[1:2]) == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
-from sim.config.task_defaults import STEPS, experiment_for
+from sim.config.task_defaults import MOST_SEQUENCES, STEPS, experiment_for, sample_size
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
 from theory import InputError, Task
@@ -291,3 +291,8 @@ def test_a_configuration_takes_a_task_as_python_has_it(task_file: Path) -> None:
     assert RunConfig(task=task).build_task() == task  # type: ignore[arg-type]
     assert RunConfig(task=str(task_file)).build_task() == task
     assert RunConfig(task=task_file).build_task() == task  # type: ignore[arg-type]
+
+
+def test_a_sample_has_each_combination_at_least_once() -> None:
+    many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
+    assert sample_size(many) == 80**3 > MOST_SEQUENCES

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import sparse
 
 from tests.theory.corpus.plain import markov, plain
 from theory import (
@@ -25,6 +26,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
+from theory.corpus.moments import Part, inner_products
 
 V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
@@ -201,3 +203,19 @@ def test_what_cannot_be_predicted_is_refused(
 def test_a_token_that_is_too_rare_has_no_neighbours() -> None:
     with pytest.raises(InputError, match="too rare"):
         nearest_tokens([[0, 1]] * 50 + [[2, 0]], V, 2, [0, 1])
+
+
+def test_without_a_part_everything_is_that_of_the_others() -> None:
+    rng = np.random.default_rng(5)
+    parts = []
+    for _ in range(3):
+        documents = rng.integers(0, 4, (6, 2, V)).astype(np.float64)
+        part = Part(sparse.csr_array((2, V)), np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2)))
+        document, row, entry = np.nonzero(documents)
+        part.add((document * V + entry, row, documents[document, row, entry]), V)
+        parts.append(part)
+    _, *without = inner_products(parts)
+    for left_out, found in enumerate(without):
+        expected, *_ = inner_products([*parts[:left_out], *parts[left_out + 1 :]])
+        for name in ("inner", "mass", "last"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)

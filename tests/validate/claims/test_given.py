@@ -10,7 +10,7 @@ import pytest
 from sim.config.run import MemberConfig, make_member_config
 from theory import InputError
 from validate.claims import Claim, Condition, Needs, each, ledger
-from validate.claims.likeness import AMOUNTS, LOOKS
+from validate.claims.likeness import AMOUNTS, LOOKS, is_of_study
 from validate.claims.matching import GivenRuns, Match
 from validate.claims.statements import ALL_VARIANTS
 from validate.claims.verdicts import MissingRunsError
@@ -37,6 +37,23 @@ def test_settings_named_here_exist() -> None:
     data = members("transformer")[0].config.model_dump()
     known = {f"{section}.{key}" for section in ("model", "data", "training") for key in data[section]}
     assert known >= AMOUNTS | LOOKS
+
+
+def test_a_run_is_of_a_study_however_it_was_looked_at_and_no_other_setting_may_differ() -> None:
+    study = load_study("emb-mlp").configs[None]
+    looks = {
+        "evaluate_every": 1,
+        "evaluations_per_epoch": 2,
+        "evaluation_size": 77,
+        "snapshot_epochs": [3],
+        "snapshot_tensors": "all",
+        "checkpoint_every": 7,
+    }
+    own = study.training.model_dump(mode="json")
+    assert all(own[key] != value for key, value in looks.items() if key != "evaluate_every")
+    assert is_of_study(members("emb-mlp", **looks)[0].config, study)
+    for key, value in (("epochs", 3), ("learning_rate", 0.5), ("batch_size", 7), ("dtype", "float64")):
+        assert not is_of_study(members("emb-mlp", **{key: value})[0].config, study)
 
 
 def test_a_studys_own_runs_stand_for_it_by_gamma_and_seed() -> None:

@@ -53,6 +53,13 @@ def test_what_another_axis_determines_is_no_choice(tmp_path: Path) -> None:
     assert len(found.runs) == 4
 
 
+def test_an_axis_that_several_values_of_another_share_is_no_choice(tmp_path: Path) -> None:
+    axes = "gamma = [0.4, 0.4, 0.4]\nd_m = [8, 16, 32]\nlearning_rate = [1e-3, 2e-3, 2e-3]"
+    found = space(tmp_path, axes, 'combine = "zip"\n')
+    assert found.choices == {"d_m": [8, 16, 32]}
+    assert set(found.runs) == {(8,), (16,), (32,)}
+
+
 def test_of_rows_that_are_no_product_whole_settings_are_chosen(tmp_path: Path) -> None:
     axes = "learning_rate = [1e-3, 1e-3, 2e-3]\nd_m = [8, 16, 16]"
     found = space(tmp_path, axes, 'combine = "zip"\n')
