@@ -8,6 +8,8 @@ from pathlib import Path
 
 from command_line import CommandLine
 
+from sim.runs.files import write_atomically
+
 
 def folder_of(description: str | None, default: Path, arguments: list[str] | None = None) -> Path:
     """Return the folder of kept runs that the command line names; refuse one that holds none."""
@@ -26,6 +28,11 @@ def replaced(text: str, name: str, new: str) -> str:
     if not pattern.search(text):
         raise SystemExit(f"no place for the {name}: put {begin} and {end} where it shall stand")
     return pattern.sub(lambda _: f"{begin}\n{new.rstrip()}\n{end}", text)
+
+
+def renew(page: Path, name: str, new: str) -> None:
+    """Replace what stands between two markers of a page."""
+    write_atomically(page, replaced(page.read_text(encoding="utf-8"), name, new).encode())
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from marked import folder_of, markdown_table, replaced
+from marked import folder_of, markdown_table, renew
 from pictures import redraw
 
-from sim.runs.files import write_atomically
 from validate.ceiling import one_token_ceiling, order_blind_ceiling
 from validate.figures import AccuracyCurves, new_axes
 from validate.groups import Setting, group_runs
@@ -65,7 +64,7 @@ def table(found: dict[str, Setting]) -> str:
 def main(folder: Path) -> None:
     """Renew the table and the picture."""
     found = settings(folder)
-    write_atomically(PAGE, replaced(PAGE.read_text(encoding="utf-8"), "table", table(found)).encode())
+    renew(PAGE, "table", table(found))
     draw(found)
 
 

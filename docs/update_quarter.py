@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from marked import folder_of, markdown_table, replaced
+from marked import folder_of, markdown_table, renew
 
-from sim.runs.files import write_atomically
 from validate.bounds import Value, ends
 from validate.claims.measures.geometry import mean_cosine, ordering
 from validate.claims.measures.learning import matched_test_accuracy
@@ -94,8 +93,7 @@ def table(folder: Path) -> str:
 
 def main(folder: Path) -> None:
     """Renew the table."""
-    page = PAGE.read_text(encoding="utf-8")
-    write_atomically(PAGE, replaced(page, "table", table(folder)).encode())
+    renew(PAGE, "table", table(folder))
 
 
 if __name__ == "__main__":
