@@ -162,6 +162,6 @@ class _Paper:
 
 @cache
 def _paper(kind: str) -> _Paper:
-    config = make_run_config(load_preset("language-paper" if kind == "gpt2" else "paper"))
+    config = make_run_config(load_preset("paper-gpt2" if kind == "gpt2" else "paper"))
     width = config.model.width(config.build_task().vocab_size)
     return _Paper(config.training.epochs, config.init_rates, width, config.data.n_sequences)

@@ -129,7 +129,7 @@ def test_every_figure_names_model_rate_seeds_and_epochs(number: int) -> None:
 
 
 def test_sizes_are_told_where_they_are_not_the_papers() -> None:
-    names = ("group-2024", "group-quarter", "language-paper", "language-cpu")
+    names = ("group-2024", "group-quarter", "paper-gpt2", "language-cpu")
     presets = {name: make_run_config(load_preset(name)) for name in names}
 
     def told(name: str, **other: Any) -> str:
@@ -137,7 +137,7 @@ def test_sizes_are_told_where_they_are_not_the_papers() -> None:
         settings = {"model": presets[name].model, "data": presets[name].data} | other
         return about(group_runs([replace(run, config=run.config.model_copy(update=settings))]))
 
-    assert "(paper: " not in told("group-2024") + told("language-paper")
+    assert "(paper: " not in told("group-2024") + told("paper-gpt2")
     assert told("group-quarter").endswith(
         "; d_m = 50 (paper: 200); 20\u202f000 sequences (paper: 200\u202f000)"
     )
