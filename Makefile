@@ -5,7 +5,7 @@ OLDEST := $(VENV)-oldest
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-slow test-long test-oldest lint docs bench mutants clean
+.PHONY: demo test test-slow test-long test-oldest lint docs bench mutants house clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
@@ -36,6 +36,9 @@ docs: $(VENV)/.docs docs/node_modules
 
 mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants
+
+house: $(VENV)/.dev
+	@$(BIN)/python -m tests.house
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
