@@ -1,4 +1,4 @@
-"""``make house``: lines, files and words of the project beside their budget; exits with 1 if one is exceeded."""
+"""``make house``: lines, files and words of the project beside their budget; exit code 1 if one is over."""
 
 import subprocess
 import sys
