@@ -27,7 +27,7 @@ from theory import (
     corpus_counts,
     top_eigen,
 )
-from theory.emb_mlp.batch_gradient import Softmax
+from theory.flows.batch_gradient import Softmax
 
 N_TEXTS, WIDTH, BATCH, RATE, GAMMA = 5000, 128, 100, 5e-5, 0.8
 GPT2_WIDTH, NORM_EPSILON = 768, 1e-5

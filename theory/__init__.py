@@ -30,46 +30,46 @@ if TYPE_CHECKING:
     from theory.corpus.operators import top_eigen as top_eigen
     from theory.corpus.operators import top_singular as top_singular
     from theory.corpus.rows import corpus_gram as corpus_gram
-    from theory.emb_mlp.activation import IDENTITY as IDENTITY
-    from theory.emb_mlp.activation import TANH as TANH
-    from theory.emb_mlp.activation import Activation as Activation
-    from theory.emb_mlp.adam_steps import adam_steps as adam_steps
-    from theory.emb_mlp.adaptive import adaptive_flow as adaptive_flow
-    from theory.emb_mlp.batch_noise import expected_cosine as expected_cosine
-    from theory.emb_mlp.coupled import blow_up_bound as blow_up_bound
-    from theory.emb_mlp.coupled import coupled_flow as coupled_flow
-    from theory.emb_mlp.expansion import GradientExpansion as GradientExpansion
-    from theory.emb_mlp.expansion import gradient_orders as gradient_orders
-    from theory.emb_mlp.frozen import frozen_direction as frozen_direction
-    from theory.emb_mlp.frozen import frozen_flow as frozen_flow
-    from theory.emb_mlp.held_out import OneModeAnswers as OneModeAnswers
-    from theory.emb_mlp.held_out import answer_accuracy as answer_accuracy
-    from theory.emb_mlp.held_out import extended_logits as extended_logits
-    from theory.emb_mlp.held_out import one_mode_answers as one_mode_answers
-    from theory.emb_mlp.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
-    from theory.emb_mlp.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
-    from theory.emb_mlp.learning_curves import LearningCurves as LearningCurves
-    from theory.emb_mlp.learning_curves import predict_learning as predict_learning
-    from theory.emb_mlp.linearised import linearised_flow as linearised_flow
-    from theory.emb_mlp.mean_training import SGDSettings as SGDSettings
-    from theory.emb_mlp.parameters import EmbMLPParameters as EmbMLPParameters
-    from theory.emb_mlp.population_flow import population_flow as population_flow
-    from theory.emb_mlp.rank_steps import RankSteps as RankSteps
-    from theory.emb_mlp.rank_steps import escape_dose as escape_dose
-    from theory.emb_mlp.rank_steps import escape_threshold as escape_threshold
-    from theory.emb_mlp.rank_steps import measured_rank_steps as measured_rank_steps
-    from theory.emb_mlp.rank_steps import plateau_residual as plateau_residual
-    from theory.emb_mlp.rank_steps import rank_steps_from_labels as rank_steps_from_labels
-    from theory.emb_mlp.sgd_moments import SGDMoments as SGDMoments
-    from theory.emb_mlp.sgd_moments import sgd_moments as sgd_moments
-    from theory.emb_mlp.staircase import Staircase as Staircase
-    from theory.emb_mlp.staircase import saddle_staircase as saddle_staircase
-    from theory.emb_mlp.validity import Horizon as Horizon
-    from theory.emb_mlp.validity import cosine_errors as cosine_errors
-    from theory.emb_mlp.validity import validity_horizon as validity_horizon
     from theory.errors import InputError as InputError
     from theory.errors import IntegrationError as IntegrationError
     from theory.errors import TooManyEntriesError as TooManyEntriesError
+    from theory.flows.activation import IDENTITY as IDENTITY
+    from theory.flows.activation import TANH as TANH
+    from theory.flows.activation import Activation as Activation
+    from theory.flows.adam_steps import adam_steps as adam_steps
+    from theory.flows.adaptive import adaptive_flow as adaptive_flow
+    from theory.flows.batch_noise import expected_cosine as expected_cosine
+    from theory.flows.coupled import blow_up_bound as blow_up_bound
+    from theory.flows.coupled import coupled_flow as coupled_flow
+    from theory.flows.expansion import GradientExpansion as GradientExpansion
+    from theory.flows.expansion import gradient_orders as gradient_orders
+    from theory.flows.frozen import frozen_direction as frozen_direction
+    from theory.flows.frozen import frozen_flow as frozen_flow
+    from theory.flows.held_out import OneModeAnswers as OneModeAnswers
+    from theory.flows.held_out import answer_accuracy as answer_accuracy
+    from theory.flows.held_out import extended_logits as extended_logits
+    from theory.flows.held_out import one_mode_answers as one_mode_answers
+    from theory.flows.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
+    from theory.flows.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
+    from theory.flows.learning_curves import LearningCurves as LearningCurves
+    from theory.flows.learning_curves import predict_learning as predict_learning
+    from theory.flows.linearised import linearised_flow as linearised_flow
+    from theory.flows.mean_training import SGDSettings as SGDSettings
+    from theory.flows.parameters import EmbMLPParameters as EmbMLPParameters
+    from theory.flows.population_flow import population_flow as population_flow
+    from theory.flows.rank_steps import RankSteps as RankSteps
+    from theory.flows.rank_steps import escape_dose as escape_dose
+    from theory.flows.rank_steps import escape_threshold as escape_threshold
+    from theory.flows.rank_steps import measured_rank_steps as measured_rank_steps
+    from theory.flows.rank_steps import plateau_residual as plateau_residual
+    from theory.flows.rank_steps import rank_steps_from_labels as rank_steps_from_labels
+    from theory.flows.sgd_moments import SGDMoments as SGDMoments
+    from theory.flows.sgd_moments import sgd_moments as sgd_moments
+    from theory.flows.staircase import Staircase as Staircase
+    from theory.flows.staircase import saddle_staircase as saddle_staircase
+    from theory.flows.validity import Horizon as Horizon
+    from theory.flows.validity import cosine_errors as cosine_errors
+    from theory.flows.validity import validity_horizon as validity_horizon
     from theory.integrate.adam import AdamSettings as AdamSettings
     from theory.integrate.solve import EXACT as EXACT
     from theory.integrate.solve import STABILISED as STABILISED

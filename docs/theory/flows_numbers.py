@@ -32,9 +32,9 @@ from theory import (
     token_ratios,
     validity_horizon,
 )
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import population_field, token_gradient
-from theory.emb_mlp.linearised import linearised_drive
+from theory.flows.coupled import product_field
+from theory.flows.gradient import population_field, token_gradient
+from theory.flows.linearised import linearised_drive
 from theory.integrate.trajectory import Trajectory
 
 TASK = Task.paper(length=3)

@@ -31,11 +31,11 @@ from theory import (
     enumerate_population,
     labels_of,
 )
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import scores
-from theory.emb_mlp.learning_curves import recorded_steps, training_size
-from theory.emb_mlp.mean_training import MeanTraining, Moment, single_precision
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.batch_noise import Batching
+from theory.flows.gradient import scores
+from theory.flows.learning_curves import recorded_steps, training_size
+from theory.flows.mean_training import MeanTraining, Moment, single_precision
+from theory.flows.parameters import Matrices
 from theory.integrate.first_passage import first_passage
 from validate.learning_times import r_squared
 

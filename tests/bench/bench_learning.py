@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from theory import TANH, AdamSettings, EmbMLPParameters, Task, count_population, draw_tables, predict_learning
-from theory.emb_mlp.gradient import population_field
-from theory.emb_mlp.gradient_noise import GradientNoise
-from theory.emb_mlp.mean_training import single_precision
-from theory.emb_mlp.parameters import Matrices
-from theory.emb_mlp.weight_scatter import curvature_factors
+from theory.flows.gradient import population_field
+from theory.flows.gradient_noise import GradientNoise
+from theory.flows.mean_training import single_precision
+from theory.flows.parameters import Matrices
+from theory.flows.weight_scatter import curvature_factors
 
 EPOCHS = 2
 

@@ -17,9 +17,9 @@ from theory import (
     adam_steps,
     expected_cosine,
 )
-from theory.emb_mlp.batch_noise import Batching, Scatter
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient_noise import GradientNoise
+from theory.flows.batch_noise import Batching, Scatter
+from theory.flows.coupled import product_field
+from theory.flows.gradient_noise import GradientNoise
 
 ROUNDING = 1e-12
 SETTINGS = AdamSettings(rate=1e-2, weight_decay=0.1)

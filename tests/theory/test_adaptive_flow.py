@@ -10,11 +10,11 @@ from scipy.integrate import quad, solve_ivp
 
 from tests.theory.flow_reference import parameters, relative, slope, small_example
 from theory import IDENTITY, AdamSettings, InputError, IntegrationError, adam_steps, adaptive_flow
-from theory.emb_mlp.adaptive import _memory
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import token_gradient
-from theory.emb_mlp.gradient_noise import GradientNoise
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.adaptive import _memory
+from theory.flows.coupled import product_field
+from theory.flows.gradient import token_gradient
+from theory.flows.gradient_noise import GradientNoise
+from theory.flows.parameters import Matrices
 
 SETTINGS = AdamSettings(rate=1e-3, weight_decay=0.1)
 BATCH = 14

@@ -18,7 +18,7 @@ from theory import (
     linearised_flow,
     population_flow,
 )
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.parameters import Matrices
 
 DECAY, END = 0.05, 6.0
 ALL = ("W_emb", "W1", "W2")

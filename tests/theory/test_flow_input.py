@@ -109,7 +109,7 @@ def test_sizes_that_nothing_can_be_drawn_for(bad):
 
 def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):
     asked = []
-    monkeypatch.setattr("theory.emb_mlp.parameters.check_memory", lambda *a: asked.append(a[2]))
+    monkeypatch.setattr("theory.flows.parameters.check_memory", lambda *a: asked.append(a[2]))
     drawn = EmbMLPParameters.draw(7, d_m=3, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
     assert asked == [sum(matrix.nbytes for matrix in drawn.matrices)]
 

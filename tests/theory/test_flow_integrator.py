@@ -11,7 +11,7 @@ from scipy.integrate import RK45, solve_ivp
 
 from tests.theory.flow_reference import slope
 from theory import EmbMLPParameters, IntegrationError, Solver
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.parameters import Matrices
 from theory.integrate.chebyshev import RKC, chebyshev_coefficients
 from theory.integrate.solve import integrate
 from theory.integrate.trajectory import Recorder

@@ -27,8 +27,8 @@ from theory import (
     token_ratio,
     token_ratios,
 )
-from theory.emb_mlp.gradient import token_gradient
-from theory.emb_mlp.linearised import linearised_drive
+from theory.flows.gradient import token_gradient
+from theory.flows.linearised import linearised_drive
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 POPULATION = small_example().population

@@ -19,7 +19,7 @@ from theory import (
     population_flow,
     validity_horizon,
 )
-from theory.emb_mlp.validity import RUNGS, _end_of_validity
+from theory.flows.validity import RUNGS, _end_of_validity
 
 POPULATION = small_example().population
 ANCHORS = (1, 2, 3, 4)

@@ -27,10 +27,10 @@ from theory import (
     population_flow,
     predict_learning,
 )
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import losses, scores
-from theory.emb_mlp.learning_curves import recorded_steps, training_size
-from theory.emb_mlp.mean_training import MeanTraining, _SecondMoment, single_precision
+from theory.flows.batch_noise import Batching
+from theory.flows.gradient import losses, scores
+from theory.flows.learning_curves import recorded_steps, training_size
+from theory.flows.mean_training import MeanTraining, _SecondMoment, single_precision
 from theory.task.tables import Lookup
 
 ORDERS = 2

@@ -19,7 +19,7 @@ from theory import (
     labels_of,
     sgd_moments,
 )
-from theory.emb_mlp.stacked_fields import StackedFields
+from theory.flows.stacked_fields import StackedFields
 
 TASK = Task(
     keys=range(3, 6), reasoning_anchors=(2,), memory_anchors=(1,), n_anchors=1, length=2, vocab_size=10

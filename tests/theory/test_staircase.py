@@ -19,8 +19,8 @@ from theory import (
     measured_rank_steps,
     saddle_staircase,
 )
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.linearised import linearised_drive
+from theory.flows.coupled import product_field
+from theory.flows.linearised import linearised_drive
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()

@@ -18,7 +18,7 @@ import pytest
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
 from theory import AdamSettings, InputError, Lookup, Mapping, Sum, Task, label_distribution, predict_learning
-from theory.emb_mlp.learning_curves import training_size
+from theory.flows.learning_curves import training_size
 from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main

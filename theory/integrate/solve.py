@@ -10,8 +10,8 @@ from scipy.integrate import DOP853, RK45, OdeSolver
 
 from theory.arrays import FloatArray
 from theory.checked import Size, checked_fields
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.chebyshev import RKC
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
 

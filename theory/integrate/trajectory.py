@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray
 from theory.display import Shown, spread
-from theory.emb_mlp.parameters import Matrices
 from theory.errors import InputError
+from theory.flows.parameters import Matrices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

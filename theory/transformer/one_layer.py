@@ -15,8 +15,8 @@ from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
 from theory.checked import Rate, Size, checked, checked_fields
-from theory.emb_mlp.activation import TANH, ActivationLike, as_activation
 from theory.errors import InputError
+from theory.flows.activation import TANH, ActivationLike, as_activation
 from theory.memory import check_memory
 
 _SHAPES = {

@@ -26,10 +26,10 @@ from theory import (
     two_factor_flow,
 )
 from theory.arrays import FloatArray
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.mean_training import MeanTraining
-from theory.emb_mlp.sgd_moments import _Noise
-from theory.emb_mlp.stacked_fields import StackedFields
+from theory.flows.batch_noise import Batching
+from theory.flows.mean_training import MeanTraining
+from theory.flows.sgd_moments import _Noise
+from theory.flows.stacked_fields import StackedFields
 from theory.integrate.adam import AdamW
 from theory.symbolic import find_derivation
 

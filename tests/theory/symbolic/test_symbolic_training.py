@@ -8,11 +8,11 @@ import pytest
 from tests.theory.flow_reference import parameters, relative, small_example
 from theory import AdamSettings, blow_up_bound, coupled_flow, sgd_moments
 from theory.arrays import FloatArray
-from theory.emb_mlp.adaptive import _share
-from theory.emb_mlp.batch_noise import Batching, Scatter
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.parameters import Matrices
-from theory.emb_mlp.stacked_fields import StackedFields
+from theory.flows.adaptive import _share
+from theory.flows.batch_noise import Batching, Scatter
+from theory.flows.coupled import product_field
+from theory.flows.parameters import Matrices
+from theory.flows.stacked_fields import StackedFields
 from theory.integrate.adam import AdamW
 from theory.symbolic import find_derivation
 

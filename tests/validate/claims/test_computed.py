@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from theory import TANH, EmbMLPParameters, Task, count_population
-from theory.emb_mlp.gradient import losses, population_field
+from theory.flows.gradient import losses, population_field
 from validate.claims import judge_claims, ledger
 from validate.claims.measures import computed, propositions
 

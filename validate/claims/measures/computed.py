@@ -32,7 +32,7 @@ from theory import (
     token_ratio,
 )
 from theory.arrays import FloatArray
-from theory.emb_mlp.gradient import population_field
+from theory.flows.gradient import population_field
 from validate.claims.measures.order import scrambled
 from validate.claims.statements import Measure
 

@@ -30,10 +30,10 @@ import numpy as np
 from scipy.special import softmax
 
 from theory.arrays import FloatArray
-from theory.emb_mlp.activation import Activation
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import hidden_blocks
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.activation import Activation
+from theory.flows.batch_noise import Batching
+from theory.flows.gradient import hidden_blocks
+from theory.flows.parameters import Matrices
 from theory.statistics.counts import CountPopulation
 
 _SMALL = 1e-2

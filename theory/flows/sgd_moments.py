@@ -37,11 +37,11 @@ from scipy.integrate import solve_ivp
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Positive, Size, checked
 from theory.display import Shown, spread
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import check_population
-from theory.emb_mlp.parameters import EmbMLPParameters
-from theory.emb_mlp.stacked_fields import Rung, StackedFields
 from theory.errors import InputError, IntegrationError
+from theory.flows.batch_noise import Batching
+from theory.flows.gradient import check_population
+from theory.flows.parameters import EmbMLPParameters
+from theory.flows.stacked_fields import Rung, StackedFields
 from theory.integrate.trajectory import check_times
 from theory.statistics.counts import CountPopulation
 

@@ -24,12 +24,12 @@ import numpy as np
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import checked
-from theory.emb_mlp.activation import ActivationLike, as_activation
-from theory.emb_mlp.frozen import frozen_direction
-from theory.emb_mlp.gradient import check_population, hidden_blocks
-from theory.emb_mlp.linearised import linearised_drive
-from theory.emb_mlp.parameters import EmbMLPParameters
 from theory.errors import InputError
+from theory.flows.activation import ActivationLike, as_activation
+from theory.flows.frozen import frozen_direction
+from theory.flows.gradient import check_population, hidden_blocks
+from theory.flows.linearised import linearised_drive
+from theory.flows.parameters import EmbMLPParameters
 from theory.statistics.counts import CountPopulation
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Decay, checked
-from theory.emb_mlp.activation import IDENTITY, ActivationLike
-from theory.emb_mlp.gradient import loss_function
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
+from theory.flows.activation import IDENTITY, ActivationLike
+from theory.flows.gradient import loss_function
+from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
 from theory.statistics.counts import CountPopulation
 

@@ -18,11 +18,11 @@ from scipy.integrate import solve_ivp
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Positive, Size, checked
-from theory.emb_mlp.coupled import blow_up_bound, product_field
-from theory.emb_mlp.linearised import check_cooccurrence, linearised_drive, linearised_flow
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
-from theory.emb_mlp.rank_steps import check_modes, escape_threshold
 from theory.errors import IntegrationError
+from theory.flows.coupled import blow_up_bound, product_field
+from theory.flows.linearised import check_cooccurrence, linearised_drive, linearised_flow
+from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
+from theory.flows.rank_steps import check_modes, escape_threshold
 from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import Solver
 

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from theory.emb_mlp.activation import Activation
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import population_field, token_gradient
-from theory.emb_mlp.gradient_noise import GradientNoise
-from theory.emb_mlp.parameters import Matrices
+from theory.flows.activation import Activation
+from theory.flows.batch_noise import Batching
+from theory.flows.coupled import product_field
+from theory.flows.gradient import population_field, token_gradient
+from theory.flows.gradient_noise import GradientNoise
+from theory.flows.parameters import Matrices
 from theory.integrate.solve import Field
 from theory.statistics.counts import CountPopulation
 

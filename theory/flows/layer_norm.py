@@ -15,9 +15,9 @@ import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Between, checked
-from theory.emb_mlp.frozen import frozen_direction
-from theory.emb_mlp.parameters import EmbMLPParameters
 from theory.errors import InputError
+from theory.flows.frozen import frozen_direction
+from theory.flows.parameters import EmbMLPParameters
 from theory.layer_norm import layer_norm, norm_slope
 from theory.statistics.sample import token_label_counts
 

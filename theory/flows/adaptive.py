@@ -21,13 +21,13 @@ import numpy as np
 
 from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Between, Size, checked
-from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
-from theory.emb_mlp.adam_steps import ALL, Matrix
-from theory.emb_mlp.batch_gradient import BatchGradient, Softmax
-from theory.emb_mlp.batch_noise import Batching, Scatter
-from theory.emb_mlp.gradient import loss_function
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
+from theory.flows.activation import IDENTITY, ActivationLike, as_activation
+from theory.flows.adam_steps import ALL, Matrix
+from theory.flows.batch_gradient import BatchGradient, Softmax
+from theory.flows.batch_noise import Batching, Scatter
+from theory.flows.gradient import loss_function
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
 from theory.statistics.counts import CountPopulation

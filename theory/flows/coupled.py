@@ -13,9 +13,9 @@ from scipy.special import elliprf
 
 from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Decay, checked
-from theory.emb_mlp.activation import IDENTITY, ActivationLike
-from theory.emb_mlp.gradient import loss_function
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices, check_statistic
+from theory.flows.activation import IDENTITY, ActivationLike
+from theory.flows.gradient import loss_function
+from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.solve import EXACT, Field, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation

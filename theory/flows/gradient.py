@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from theory.arrays import FloatArray
-from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError
+from theory.flows.activation import IDENTITY, Activation, ActivationLike, as_activation
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses
 from theory.statistics.counts import TRAINING, CountPopulation

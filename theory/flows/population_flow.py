@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from theory.arrays import ArrayLike, Real
 from theory.checked import Decay, checked
-from theory.emb_mlp.activation import IDENTITY, ActivationLike, as_activation
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import loss_function, population_field, token_gradient
-from theory.emb_mlp.parameters import EmbMLPParameters
+from theory.flows.activation import IDENTITY, ActivationLike, as_activation
+from theory.flows.coupled import product_field
+from theory.flows.gradient import loss_function, population_field, token_gradient
+from theory.flows.parameters import EmbMLPParameters
 from theory.integrate.solve import STABILISED, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation

@@ -36,12 +36,12 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from theory.checked import Between, Positive, checked_fields
-from theory.emb_mlp.activation import Activation
-from theory.emb_mlp.batch_gradient import BatchGradient
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
-from theory.emb_mlp.weight_scatter import WeightScatter, curvature_factors
 from theory.errors import IntegrationError
+from theory.flows.activation import Activation
+from theory.flows.batch_gradient import BatchGradient
+from theory.flows.batch_noise import Batching
+from theory.flows.parameters import EmbMLPParameters, Matrices
+from theory.flows.weight_scatter import WeightScatter, curvature_factors
 from theory.integrate.adam import AdamSettings
 from theory.integrate.chebyshev import RKC
 from theory.statistics.counts import CountPopulation

@@ -16,9 +16,9 @@ import numpy as np
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Between, Positive, Size, check_shape, checked
 from theory.display import Shown
-from theory.emb_mlp.coupled import blow_up_bound, coupled_flow
-from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
+from theory.flows.coupled import blow_up_bound, coupled_flow
+from theory.flows.parameters import EmbMLPParameters, check_statistic
 from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Trajectory

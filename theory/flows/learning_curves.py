@@ -17,12 +17,12 @@ import numpy as np
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Positive, Rate, Size, checked
 from theory.display import Shown
-from theory.emb_mlp.activation import Activation, ActivationLike, as_activation
-from theory.emb_mlp.batch_noise import Batching
-from theory.emb_mlp.gradient import scores
-from theory.emb_mlp.mean_training import MeanTraining, SGDSettings, single_precision
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError
+from theory.flows.activation import Activation, ActivationLike, as_activation
+from theory.flows.batch_noise import Batching
+from theory.flows.gradient import scores
+from theory.flows.mean_training import MeanTraining, SGDSettings, single_precision
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.first_passage import first_passage
 from theory.statistics.counts import TRAINING, CountPopulation, count_population

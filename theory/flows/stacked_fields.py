@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from theory.arrays import FloatArray
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.statistics.counts import CountPopulation
 
 Rung = Literal["coupled", "linearised"]

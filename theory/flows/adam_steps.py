@@ -21,12 +21,12 @@ from typing import Annotated, Literal
 import numpy as np
 
 from theory.checked import Between, Size, checked
-from theory.emb_mlp.activation import IDENTITY, Activation, ActivationLike, as_activation
-from theory.emb_mlp.batch_gradient import BatchGradient, Softmax
-from theory.emb_mlp.batch_noise import Batching, Scatter
-from theory.emb_mlp.gradient import check_population, loss_function
-from theory.emb_mlp.parameters import EmbMLPParameters, Matrices
 from theory.errors import InputError, IntegrationError
+from theory.flows.activation import IDENTITY, Activation, ActivationLike, as_activation
+from theory.flows.batch_gradient import BatchGradient, Softmax
+from theory.flows.batch_noise import Batching, Scatter
+from theory.flows.gradient import check_population, loss_function
+from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings, AdamW
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
 from theory.statistics.counts import CountPopulation

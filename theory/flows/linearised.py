@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Decay, checked
-from theory.emb_mlp.activation import IDENTITY, ActivationLike
-from theory.emb_mlp.coupled import product_field
-from theory.emb_mlp.gradient import loss_function
-from theory.emb_mlp.parameters import EmbMLPParameters, check_statistic
 from theory.errors import InputError
+from theory.flows.activation import IDENTITY, ActivationLike
+from theory.flows.coupled import product_field
+from theory.flows.gradient import loss_function
+from theory.flows.parameters import EmbMLPParameters, check_statistic
 from theory.integrate.solve import STABILISED, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
 from theory.statistics.counts import CountPopulation

@@ -23,9 +23,9 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from theory.arrays import FloatArray, IntArray
-from theory.emb_mlp.activation import Activation
-from theory.emb_mlp.parameters import Matrices
 from theory.errors import InputError
+from theory.flows.activation import Activation
+from theory.flows.parameters import Matrices
 from theory.statistics.counts import CountPopulation
 
 _BLOCK_PAIRS = 2048
