@@ -76,6 +76,32 @@ if TYPE_CHECKING:
     from theory.integrate.solve import Solver as Solver
     from theory.integrate.trajectory import SolverStatistics as SolverStatistics
     from theory.integrate.trajectory import Trajectory as Trajectory
+    from theory.labels.closed_form import reasoning_anchor_distribution as reasoning_anchor_distribution
+    from theory.labels.closed_form import reasoning_anchor_distribution as reasoning_anchor_law
+    from theory.labels.cooccurrence import cooccurrence_matrix as cooccurrence_matrix
+    from theory.labels.cooccurrence import expected_cooccurrence as expected_cooccurrence
+    from theory.labels.counts import CountPopulation as CountPopulation
+    from theory.labels.counts import count_population as count_population
+    from theory.labels.counts import count_sample as count_sample
+    from theory.labels.distribution import expected_token_label_matrix as expected_token_label_matrix
+    from theory.labels.distribution import label_distribution as label_distribution
+    from theory.labels.distribution import label_table as label_table
+    from theory.labels.distribution import marginal_distribution as marginal_distribution
+    from theory.labels.distribution import token_ratio as token_ratio
+    from theory.labels.distribution import token_ratios as token_ratios
+    from theory.labels.drive_spectra import DriveSpectra as DriveSpectra
+    from theory.labels.drive_spectra import drive_spectra as drive_spectra
+    from theory.labels.finite_sample import FiniteSample as FiniteSample
+    from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
+    from theory.labels.finite_sample import finite_sample_spread as finite_sample_spread
+    from theory.labels.sample import token_label_counts as token_label_counts
+    from theory.labels.sample import token_label_matrix as token_label_matrix
+    from theory.labels.sampled import SampledDistribution as SampledDistribution
+    from theory.labels.sampled import sample_label_distribution as sample_label_distribution
+    from theory.labels.sampled_labels import LabelMoments as LabelMoments
+    from theory.labels.sampled_labels import SampledLabels as SampledLabels
+    from theory.labels.sampled_labels import SampledValue as SampledValue
+    from theory.labels.sampled_labels import sample_labels as sample_labels
     from theory.language.adam import AdamEmbedding as AdamEmbedding
     from theory.language.adam import signed_cosine as signed_cosine
     from theory.language.drives import LanguageParameters as LanguageParameters
@@ -101,32 +127,6 @@ if TYPE_CHECKING:
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
     from theory.shapes.power_law import Exponent as Exponent
     from theory.shapes.power_law import fit_exponent as fit_exponent
-    from theory.statistics.closed_form import reasoning_anchor_distribution as reasoning_anchor_distribution
-    from theory.statistics.closed_form import reasoning_anchor_distribution as reasoning_anchor_law
-    from theory.statistics.cooccurrence import cooccurrence_matrix as cooccurrence_matrix
-    from theory.statistics.cooccurrence import expected_cooccurrence as expected_cooccurrence
-    from theory.statistics.counts import CountPopulation as CountPopulation
-    from theory.statistics.counts import count_population as count_population
-    from theory.statistics.counts import count_sample as count_sample
-    from theory.statistics.drive_spectra import DriveSpectra as DriveSpectra
-    from theory.statistics.drive_spectra import drive_spectra as drive_spectra
-    from theory.statistics.finite_sample import FiniteSample as FiniteSample
-    from theory.statistics.finite_sample import finite_sample_cosine as finite_sample_cosine
-    from theory.statistics.finite_sample import finite_sample_spread as finite_sample_spread
-    from theory.statistics.labels import expected_token_label_matrix as expected_token_label_matrix
-    from theory.statistics.labels import label_distribution as label_distribution
-    from theory.statistics.labels import label_table as label_table
-    from theory.statistics.labels import marginal_distribution as marginal_distribution
-    from theory.statistics.labels import token_ratio as token_ratio
-    from theory.statistics.labels import token_ratios as token_ratios
-    from theory.statistics.sample import token_label_counts as token_label_counts
-    from theory.statistics.sample import token_label_matrix as token_label_matrix
-    from theory.statistics.sampled import SampledDistribution as SampledDistribution
-    from theory.statistics.sampled import sample_label_distribution as sample_label_distribution
-    from theory.statistics.sampled_labels import LabelMoments as LabelMoments
-    from theory.statistics.sampled_labels import SampledLabels as SampledLabels
-    from theory.statistics.sampled_labels import SampledValue as SampledValue
-    from theory.statistics.sampled_labels import sample_labels as sample_labels
     from theory.symbolic import Derivation as Derivation
     from theory.symbolic import derivations as derivations
     from theory.symbolic import derivations_page as derivations_page

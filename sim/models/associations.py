@@ -12,7 +12,7 @@ from torch import Tensor
 from theory import InputError
 from theory.arrays import ArrayLike, Integer
 from theory.checked import Positive, Size, checked
-from theory.statistics.sample import check_vocabulary
+from theory.labels.sample import check_vocabulary
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_ten
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
+from theory.labels.sample import matrix_of_counts
 from theory.paths import PathLike, as_path, is_folder, paths_of
-from theory.statistics.sample import matrix_of_counts
 
 _SHOWN_FOLDERS = 8
 

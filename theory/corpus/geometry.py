@@ -37,9 +37,9 @@ from theory.corpus.moments import Entries, InnerProducts, document_moments, inne
 from theory.corpus.sequences import Block, Tokens, no_pairs
 from theory.display import Shown, spread
 from theory.errors import InputError
+from theory.labels.sampled_labels import N_BLOCKS, SampledValue
 from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
-from theory.statistics.sampled_labels import N_BLOCKS, SampledValue
 
 CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
 PREDICTORS: tuple[CorpusPredictor, ...] = get_args(CorpusPredictor)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from theory.arrays import AnyIntArray, FloatArray
 from theory.errors import InputError
-from theory.statistics.sample import check_vocabulary
+from theory.labels.sample import check_vocabulary
 
 Tokens = AnyIntArray
 """Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""

@@ -29,7 +29,7 @@ from theory.flows.gradient import check_population, loss_function
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings, AdamW
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 Matrix = Literal["W_emb", "W1", "W2"]
 _MOST_STEPS = 10**8

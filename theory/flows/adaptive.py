@@ -30,7 +30,7 @@ from theory.flows.gradient import loss_function
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _MOST_STEPS = 10**8
 _MOST_STRETCHES = 1_000_000

@@ -13,7 +13,7 @@ from theory.flows.gradient import population_field, token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.parameters import Matrices
 from theory.integrate.solve import Field
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 Softmax = Literal["live", "uniform"]
 

@@ -18,7 +18,7 @@ from theory.flows.gradient import loss_function
 from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.solve import EXACT, Field, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 
 @checked

@@ -30,7 +30,7 @@ from theory.flows.frozen import frozen_direction
 from theory.flows.gradient import check_population, hidden_blocks
 from theory.flows.linearised import linearised_drive
 from theory.flows.parameters import EmbMLPParameters
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 
 @dataclass(frozen=True)

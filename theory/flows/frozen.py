@@ -15,7 +15,7 @@ from theory.flows.activation import IDENTITY, ActivationLike
 from theory.flows.gradient import loss_function
 from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 
 @checked

@@ -14,7 +14,7 @@ from theory.flows.activation import IDENTITY, Activation, ActivationLike, as_act
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses
-from theory.statistics.counts import TRAINING, CountPopulation
+from theory.labels.counts import TRAINING, CountPopulation
 
 _BLOCK_ENTRIES = 2**20
 """Rows are taken in blocks whose hidden layer stays in a processor's cache."""

@@ -26,7 +26,7 @@ from theory.arrays import FloatArray, IntArray
 from theory.errors import InputError
 from theory.flows.activation import Activation
 from theory.flows.parameters import Matrices
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _BLOCK_PAIRS = 2048
 """Pairs of counts and label are taken in blocks that stay in a processor's cache."""

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Real
 from theory.checked import check_shape, checked
 from theory.errors import InputError
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _IN_SPAN = 1e-9
 """Of a count vector: a larger remainder is no rounding."""

@@ -18,8 +18,8 @@ from theory.checked import Between, checked
 from theory.errors import InputError
 from theory.flows.frozen import frozen_direction
 from theory.flows.parameters import EmbMLPParameters
+from theory.labels.sample import token_label_counts
 from theory.layer_norm import layer_norm, norm_slope
-from theory.statistics.sample import token_label_counts
 
 Epsilon = Annotated[float, Between(0)]
 

@@ -25,7 +25,7 @@ from theory.flows.mean_training import MeanTraining, SGDSettings, single_precisi
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.first_passage import first_passage
-from theory.statistics.counts import TRAINING, CountPopulation, count_population
+from theory.labels.counts import TRAINING, CountPopulation, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task
 

@@ -44,7 +44,7 @@ from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
 from theory.integrate.adam import AdamSettings
 from theory.integrate.chebyshev import RKC
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1
 """How well the integrator knows the stiffness: within a tenth, which it keeps in reserve anyway."""

@@ -12,7 +12,7 @@ from theory.flows.gradient import loss_function, population_field, token_gradien
 from theory.flows.parameters import EmbMLPParameters
 from theory.integrate.solve import STABILISED, Solver, decaying, integrate
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE, Recorder, Trajectory, check_times
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 
 @checked

@@ -43,7 +43,7 @@ from theory.flows.gradient import check_population
 from theory.flows.parameters import EmbMLPParameters
 from theory.flows.stacked_fields import Rung, StackedFields
 from theory.integrate.trajectory import check_times
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _MOST_PARAMETERS = 1000
 """P has the square of this many entries, and each derivative takes as many fields."""

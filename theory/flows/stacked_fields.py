@@ -8,7 +8,7 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from theory.flows.parameters import EmbMLPParameters, Matrices
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 Rung = Literal["coupled", "linearised"]
 

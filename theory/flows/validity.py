@@ -20,8 +20,8 @@ from theory.flows.population_flow import population_flow
 from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import STABILISED, Solver
 from theory.integrate.trajectory import Trajectory
+from theory.labels.counts import CountPopulation
 from theory.shapes.cosines import cosine_matrix, off_diagonal
-from theory.statistics.counts import CountPopulation
 
 RUNGS = ("frozen", "coupled", "linearised", "population")
 

@@ -34,7 +34,7 @@ from theory.flows.activation import Activation
 from theory.flows.batch_noise import Batching
 from theory.flows.gradient import hidden_blocks
 from theory.flows.parameters import Matrices
-from theory.statistics.counts import CountPopulation
+from theory.labels.counts import CountPopulation
 
 _SMALL = 1e-2
 """Below this λT/2 the first term of the expansion of f is exact to 4e-5."""

@@ -15,8 +15,8 @@ from scipy.special import ndtr
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Rate, Share, check_shape, check_tokens, checked
 from theory.errors import InputError
+from theory.labels.distribution import label_distribution, token_ratio
 from theory.shapes.summand import Summand, total
-from theory.statistics.labels import label_distribution, token_ratio
 from theory.task.additive import Additive
 from theory.task.task import Mapping, Task
 

@@ -13,8 +13,8 @@ import numpy as np
 from theory.arrays import IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.statistics.distributions import Measure, uniform
 from theory.task.domain import Domain, Selection
+from theory.task.measure import Measure, uniform
 from theory.task.rule import Deterministic
 from theory.task.totals import mean_over_pairs, total_distribution
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from theory.arrays import IntArray
 from theory.errors import InputError
-from theory.statistics.distributions import Measure
 from theory.task.additive import integer_keys, shift_table
 from theory.task.domain import MAX_ENTRIES, Domain, Selection, check_labels, magnitude
 from theory.task.expression_nodes import Array, Bounds, Number, Rows
 from theory.task.expression_parser import ANCHOR, Table, parse
 from theory.task.intervals import INT64, Interval
+from theory.task.measure import Measure
 from theory.task.rule import Deterministic
 from theory.task.totals import total_distribution
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import FloatArray, IntArray
-from theory.statistics.distributions import Measure
 from theory.task.domain import Domain, Selection, check_enumerable, check_labels, times_counted
+from theory.task.measure import Measure
 
 
 @runtime_checkable

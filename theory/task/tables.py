@@ -11,8 +11,8 @@ import numpy as np
 from theory.arrays import FloatArray, IntArray
 from theory.checked import as_integer
 from theory.errors import InputError
-from theory.statistics.distributions import Measure, spread_over_window, uniform
 from theory.task.domain import Domain, Selection, magnitude
+from theory.task.measure import Measure, spread_over_window, uniform
 from theory.task.rule import RuleDefaults
 from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
 

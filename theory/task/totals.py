@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from theory.arrays import IntArray
-from theory.statistics.distributions import Measure, total_of, uniform
 from theory.task.domain import Domain, Selection
+from theory.task.measure import Measure, total_of, uniform
 
 Shifts = tuple[int, ...]
 """g of each anchor of the domain, in order."""

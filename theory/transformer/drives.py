@@ -21,8 +21,8 @@ import numpy.typing as npt
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.statistics.labels import marginal_distribution, token_ratio
-from theory.statistics.sample import token_label_matrix
+from theory.labels.distribution import marginal_distribution, token_ratio
+from theory.labels.sample import token_label_matrix
 from theory.task.domain import Selection
 from theory.task.task import Mapping, Task
 

@@ -20,8 +20,8 @@ import numpy as np
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Between, Positive, Size, check_shape, checked
 from theory.errors import InputError
+from theory.labels.sample import check_sample
 from theory.layer_norm import layer_norm, norm_slope
-from theory.statistics.sample import check_sample
 from theory.transformer.layer_norm import Placement, n_norms
 
 

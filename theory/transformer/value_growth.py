@@ -16,8 +16,8 @@ import numpy as np
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Size, checked
 from theory.errors import InputError
+from theory.labels.distribution import label_table, marginal_distribution, token_ratios
 from theory.shapes.cosines import cosine_matrix
-from theory.statistics.labels import label_table, marginal_distribution, token_ratios
 from theory.task.task import Task
 from theory.transformer.drives import last_position_distribution, last_position_ratio
 

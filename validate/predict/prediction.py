@@ -12,8 +12,8 @@ from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.checked import checked
 from theory.display import Shown
+from theory.labels.sampled_labels import Draws
 from theory.paths import PathLike, as_path
-from theory.statistics.sampled_labels import Draws
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.ceiling import rule_ceiling

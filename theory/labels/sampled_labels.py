@@ -18,9 +18,9 @@ import numpy.typing as npt
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, check_tokens, checked
 from theory.errors import TooManyEntriesError
+from theory.labels.distribution import label_distribution
+from theory.labels.sampled import sample_label_distribution
 from theory.memory import check_memory
-from theory.statistics.labels import label_distribution
-from theory.statistics.sampled import sample_label_distribution
 from theory.task.task import Task
 
 N_BLOCKS = 20

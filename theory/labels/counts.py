@@ -21,7 +21,7 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integ
 from theory.checked import Size, checked
 from theory.display import Shown
 from theory.errors import InputError
-from theory.statistics.sample import check_sample
+from theory.labels.sample import check_sample
 from theory.task.population import check_tables, population_size
 from theory.task.task import Mapping, Task
 

@@ -9,7 +9,7 @@ import numpy as np
 from theory.arrays import Float64, FloatArray, IntArray
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.statistics.labels import Role, token_ratio
+from theory.labels.distribution import Role, token_ratio
 from theory.task.domain import MAX_ENTRIES, Domain, Selection, times_counted
 from theory.task.mapping import Mapping
 from theory.task.task import Task

@@ -3,7 +3,7 @@ r"""Distributions of sums of independent integers, in float64 or exactly.
 A ``Measure`` is a finite non-negative measure on consecutive integers. In float64, sums are direct
 convolutions, which only ever add non-negative numbers, so that every entry keeps its *relative*
 accuracy however many anchors are summed; exact arithmetic counts with integers. The closed form
-(``theory.statistics.closed_form``) subtracts numbers far larger than its result and is kept as an independent
+(``theory.labels.closed_form``) subtracts numbers far larger than its result and is kept as an independent
 route only.
 """
 

@@ -16,8 +16,8 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.checked import as_integer, checked
 from theory.errors import InputError
 from theory.memory import check_memory
-from theory.statistics.distributions import Array
 from theory.task.domain import Selection
+from theory.task.measure import Array
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]

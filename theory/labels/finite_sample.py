@@ -14,7 +14,7 @@ import numpy as np
 
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.statistics.labels import label_distribution
+from theory.labels.distribution import label_distribution
 from theory.task.domain import Domain
 from theory.task.task import Mapping, Task
 

@@ -18,7 +18,7 @@ from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import checked
 from theory.display import Shown
 from theory.errors import InputError
-from theory.statistics.counts import TRAINING, CountPopulation, count_population
+from theory.labels.counts import TRAINING, CountPopulation, count_population
 from theory.task.mapping import Mapping
 from theory.task.task import Task
 

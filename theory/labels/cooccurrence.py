@@ -10,7 +10,7 @@ import numpy.typing as npt
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.statistics.sample import check_vocabulary
+from theory.labels.sample import check_vocabulary
 from theory.task.task import Mapping, Task
 
 

@@ -1,1 +1,0 @@
-"""What the data say of each token: label distributions, counts, co-occurrence, finite samples."""
