@@ -1,0 +1,123 @@
+"""Tables of runs and sweeps, the runs of every study, and a few kept observations."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sim import find_runs
+from validate import load_study, observe_path, study_names
+from validate.cli import main
+from validate.sweeps import load_sweep, run_name
+
+SWEEP = """purpose = "golden"
+init_rates = [0.3, 0.8]
+seeds = [0, 1]
+[task]
+keys = [40, 44]
+reasoning_anchors = [11, 12, 13]
+memory_anchors = [1, 2]
+vocab_size = 80
+length = 3
+n_anchors = 2
+held_out = [[11, 12]]
+[model]
+kind = "emb-mlp"
+d_m = 8
+d_f = 8
+[data]
+source = "draw"
+n_sequences = 104
+[training]
+epochs = 3
+batch_size = 13
+dtype = "float64"
+evaluate_every = 1
+snapshot_epochs = [1]
+[axes]
+learning_rate = [1e-3, 2e-2]
+"""
+KEPT = ("emb-mlp", "transformer", "language", "learning-rates")
+
+
+def said(*arguments: str) -> str:
+    """Return what a command prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = main(list(arguments))
+    assert code == 0, arguments
+    return out.getvalue()
+
+
+def number(text: Any) -> float:
+    """Return a cell as a number: of a word its hash, as a run's name is one."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return float(int(hashlib.sha256(str(text).encode()).hexdigest()[:6], 16))
+
+
+def numbers(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
+    """Return a table's cells as numbers."""
+    return [[number(cell) for cell in row] for row in rows]
+
+
+def table(text: str, *, without: str = "") -> list[list[float]]:
+    """Return a table in CSV, its header included, but for the column that names a folder."""
+    rows = list(csv.reader(io.StringIO(text)))
+    left_out = rows[0].index(without) if without else -1
+    return numbers([[cell for i, cell in enumerate(row) if i != left_out] for row in rows])
+
+
+def entries() -> Iterator[tuple[str, Any]]:
+    """Yield the entries."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield from of_a_sweep(folder)
+    for study in study_names():
+        rows = [
+            [variant or "", config.init_rate, config.seed, run_name(config)]
+            for variant, whole in load_study(study).configs.items()
+            for config in whole.members()
+        ]
+        yield f"study {study}: variants, γ, seeds, hashes", numbers(rows)
+    root = Path(__file__).resolve().parents[2] / "validate" / "kept"
+    for study in KEPT:
+        for file in sorted((root / study).glob("*.safetensors"))[:2]:
+            run = observe_path(file)
+            for array in sorted(run.arrays)[::3]:
+                yield f"kept {study}/{file.stem}: {array}", run.arrays[array]
+            yield f"kept {study}/{file.stem}: accuracy", [list(m["accuracy"].values()) for m in run.metrics]
+
+
+def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the tables of a sweep of eight tiny runs."""
+    file, out = folder / "golden.toml", folder / "out"
+    file.write_text(SWEEP)
+    sweep = load_sweep(file)
+    yield "sweep: names of runs", numbers([list(sweep.members)])
+    yield "sweep: settings", numbers([list(row.values()) for row in sweep.settings.values()])
+    said("sweep", str(file), "--out", str(out), "--workers", "1")
+    yield "sweep: table.csv", table((out / "table.csv").read_text())
+    runs = [str(path) for path in find_runs(out)]
+    yield "table --csv -", table(said("table", *runs, "--csv", "-"), without="run")
+    yield "table --long --csv -", table(said("table", *runs, "--long", "--csv", "-"), without="run")
+    show = ["sweep", "show", str(out), "--x", "init_rate", "--y", "learning_rate", "--json"]
+    for label, options in {
+        "accuracy": [],
+        "loss of memory at epoch 1": ["--statistic", "loss", "--data-set", "mem", "--epoch", "1"],
+        "sums less memory": ["--data-set", "rsn_train", "--minus", "mem"],
+        "highest test accuracy": ["--measure", "highest_test_accuracy"],
+        "bias": ["--measure", "bias"],
+    }.items():
+        shown = json.loads(said(*show, *options))
+        for key in ("values", "interval_low", "interval_high", "seeds"):
+            cells = [[float("nan") if cell is None else cell for cell in row] for row in shown[key]]
+            yield f"show {label}: {key}", cells
