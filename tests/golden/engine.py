@@ -1,0 +1,150 @@
+"""Float64 training of every kind of model: weights, scores, and the metrics of a resumed run."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import sim
+from sim import RunConfig, Trainer, build, make_run_config
+
+TASK = {
+    "keys": "20..25",
+    "n_anchors": 2,
+    "length": 5,
+    "vocab_size": 48,
+    "reasoning_anchors": "4..7",
+    "memory_anchors": "1..3",
+    "held_out": [[4, 6]],
+}
+BAGS = TASK | {"length": 3}
+SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 2}
+BIASED = {"biases": True, "bias_scale": 1.0, "scale_residual": True}
+MODELS: dict[str, dict[str, Any]] = {
+    "emb-mlp": {"d_m": 8, "d_f": 12, "embedding_fan_in": "d_vob"},
+    "emb-mlp, predicted start": {"d_m": 8, "d_f": 12, "initial_embedding": "shuffled-distributions"},
+    "one-layer": {"kind": "one-layer", "d_f": 12, "d_k": 4},
+    "post, ReLU": SMALL | {"norm": "post", "read_out_bias": True, "norm_biases": True, "bias_scale": 1.0},
+    "pre, GELU, 2 heads": SMALL | BIASED | {"norm": "pre", "activation": "gelu", "n_heads": 2},
+    "pre, every token": SMALL | {"norm": "pre", "loss": "next-token", "n_layers": 3},
+    "pre-queries": SMALL | BIASED | {"norm": "pre-queries", "n_heads": 2},
+    "no norm": SMALL | {"norm": "none", "positions": "none", "tensor_init_rates": {"W_Q": 0.2, "W_U": 0.9}},
+}
+TRAINING = {
+    "adamw": {"learning_rate": 3e-3},
+    "sgd": {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.1, "clip_norm": 0.3},
+    "full batch": {"batch_size": "full", "learning_rate": 1e-2, "clip_norm": 0.0},
+    "warm-up": {
+        "schedule": "warmup-cosine",
+        "warmup_epochs": 1,
+        "schedule_epochs": 7,
+        "learning_rate": 1e-3,
+    },
+    "warm-up by epoch, frozen": {
+        "schedule": "warmup-cosine",
+        "warmup_epochs": 1,
+        "schedule_every": "epoch",
+        "frozen": ["W_E", "0.W_Q"],
+        "evaluations_per_epoch": 3,
+    },
+}
+
+
+def config(model: dict[str, Any], training: dict[str, Any], **rest: Any) -> RunConfig:
+    """Return a configuration of two members in float64."""
+    shared = {"epochs": 2, "batch_size": 16, "dtype": "float64", "evaluate_every": 1, "evaluation_size": 30}
+    data: dict[str, Any] = {"init_rates": [0.3, 0.8], "task": BAGS if "kind" not in model else TASK} | rest
+    if "kind" in model and model["kind"] != "gpt2":
+        data = {"data": {"source": "draw", "n_sequences": 400}} | data
+    return make_run_config(data | {"model": model, "training": shared | training})
+
+
+def flat(parameters: dict[str, torch.Tensor]) -> list[float]:
+    """Return every entry, by the names of the tensors."""
+    return torch.cat([parameters[name].flatten() for name in sorted(parameters)]).tolist()
+
+
+def trained(configuration: RunConfig) -> Iterator[tuple[str, Any]]:
+    """Yield weights, sums of learning rates and scores after two epochs of both members together."""
+    members = configuration.members()
+    trainer = Trainer(members)
+    yield "start", flat(trainer.parameters)
+    for _ in range(2):
+        trainer.run_epoch()
+    yield "end", flat(trainer.parameters)
+    yield "sum of learning rates", trainer.sum_learning_rate
+    yield (
+        "scores",
+        [
+            [score[part][key] for part in sorted(score) for key in ("loss", "accuracy")]
+            for score in trainer.evaluate()
+        ],
+    )
+
+
+def resumed(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what a run shows that was stopped within an epoch and continued, and its metrics."""
+    drawn = {"source": "draw", "n_sequences": 400, "fresh_noise": True}
+    training = TRAINING["warm-up"] | {"evaluations_per_epoch": 2, "snapshot_tensors": "all"}
+    (member,) = config(SMALL, training, data=drawn, init_rates=[0.5]).members()
+    asked = itertools.count()
+    try:
+        sim.train_members([member], [folder / "run"], stop=lambda: next(asked) > 30)
+    except KeyboardInterrupt:
+        sim.train_members([member], [folder / "run"], resume=True)
+    run = sim.Run.open(folder / "run")
+    yield "resumed: embedding", run.embedding(2)
+    yield (
+        "resumed: metrics",
+        [
+            [line["step"], line["epoch"], line["sum_learning_rate"], *line["loss"].values()]
+            for line in run.metrics
+        ],
+    )
+
+
+def language(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield GPT-2's training on two small corpora, padded, cut and packed."""
+    words = ["the", "a", "cat", "dog", "sees", "likes", "old", "red", "house", "tree", "and", "of"]
+    for name, stride in (("first", 5), ("second", 7)):
+        text = [
+            " ".join(words[(i * stride + j * j) % len(words)] for j in range(3 + i % 9)) for i in range(60)
+        ]
+        (folder / f"{name}.txt").write_text("\n\n".join(text))
+    corpora = [{"name": name, "files": [str(folder / f"{name}.txt")]} for name in ("first", "second")]
+    for layout in ("pad", "cut", "pack"):
+        task = {"corpora": corpora, "n_sequences": 20, "length": 8 if layout == "cut" else 12}
+        task |= {"vocab_size": 12, "layout": layout}
+        model = {"kind": "gpt2", "d_m": 8, "n_heads": 2, "own_scales": layout == "pad"}
+        own = config(model, {"learning_rate": 3e-3}, task=task)
+        for name, value in trained(own):
+            yield f"gpt2, {layout}: {name}", value
+
+
+def entries() -> Iterator[tuple[str, Any]]:
+    """Yield the entries."""
+    torch.set_num_threads(1)
+    for name, model in MODELS.items():
+        for what, value in trained(config(model, TRAINING["adamw"])):
+            yield f"{name}: {what}", value
+    for name, training in TRAINING.items():
+        for what, value in trained(config(MODELS["post, ReLU"], training)):
+            yield f"{name}: {what}", value
+    (first, _) = config(MODELS["pre, every token"], {}).members()
+    tokens = torch.arange(20).view(1, 4, 5) % 48
+    weights = build([first], 48)
+    assert not isinstance(first.model, sim.EmbMLPConfig)
+    yield "label logits", sim.label_logits(weights, tokens, first.model)
+    cache = sim.forward_cache(weights, tokens, first.model)  # type: ignore[arg-type]
+    yield "forward cache", [float(cache[name].clamp(min=-9).sum()) for name in sorted(cache)]
+    yield "initial scales", [sim.initial_std(first, name, 48) for name in weights]
+    with tempfile.TemporaryDirectory() as folder:
+        yield from resumed(Path(folder))
+        yield from language(Path(folder))
+    learned = sim.train_associations([[1, 2, 3, 1], [0, 2, 1, 2]], 4, steps=5, rate=0.5)
+    yield "associations", learned.output.detach()
