@@ -10,9 +10,9 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from validate.claims.settings import EMB_MLP, FULL_SIZE, Setup
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.times import early_epoch, early_text
 from validate.observe import NoRunsError, kept
-from validate.times import early_epoch, early_text
 
 SETUPS = (*FULL_SIZE, EMB_MLP)
 """The ledger's settings with the paper's task, the likeliest one of the paper first."""

@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from sim.config.run import MemberConfig
 from theory.arrays import FloatArray
-from validate.bounds import ends
 from validate.claims.measures.order import spearman
+from validate.judge.bounds import ends
 from validate.sweeps.searching.measures import MEASURES
 
 MEASURE = "matched_test_accuracy"

@@ -11,8 +11,8 @@ from typing import Any
 
 from sim import Run
 from sim.config.run import MemberConfig
+from validate.judge.times import DATA_SETS
 from validate.sweeps import Plan, Sweep, load_sweep, plan_of
-from validate.times import DATA_SETS
 
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "results" / "phases"

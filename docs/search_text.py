@@ -9,10 +9,10 @@ from pathlib import Path
 from marked import are, counted, have, markdown_table
 
 from validate.claims.statements import LARGE
+from validate.judge.times import is_fitted
 from validate.observe import KEPT
 from validate.search import WANTED, Finding, checks, findings, ruled_out
 from validate.studies import load_study
-from validate.times import is_fitted
 
 SEARCH, SMALL_SEARCH = "search", "search-small"
 SMALL_SEARCHES = (

@@ -24,12 +24,12 @@ from validate.claims import Claim, Condition, judge_claims, ledger
 from validate.claims.evidence import Evidence
 from validate.claims.presentation import counts, markdown, measured, to_json
 from validate.claims.settings import GROUP, SETTINGS
+from validate.judge.stats import SHARE, over_seeds
+from validate.judge.times import DATA_SETS
 from validate.observe import KEPT, kept
 from validate.observe.store import kept_files, read_header
-from validate.stats import SHARE, over_seeds
 from validate.studies import load_study
 from validate.studies.shared import identity, shared_runs
-from validate.times import DATA_SETS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results" / "claims.json"

@@ -10,14 +10,14 @@ from pathlib import Path
 from marked import folder_of, markdown_table, renew
 from pictures import redraw
 
-from validate.ceiling import one_token_ceiling, order_blind_ceiling
 from validate.figures import AccuracyCurves, new_axes
-from validate.groups import Setting, group_runs
+from validate.judge.ceiling import one_token_ceiling, order_blind_ceiling
+from validate.judge.groups import Setting, group_runs
+from validate.judge.stats import SHARE, over_seeds
+from validate.judge.times import DATA_SETS
 from validate.observe import KEPT, kept
 from validate.observe.store import kept_files
-from validate.stats import SHARE, over_seeds
 from validate.studies import load_study
-from validate.times import DATA_SETS
 
 STUDY = "frozen-long"
 PAGE = Path(__file__).resolve().parent / "results" / "frozen.md"

@@ -16,9 +16,9 @@ from pictures import redraw
 
 from theory import off_diagonal
 from validate import Estimate, Observations, Setting, compare_runs, group_runs, measures, over_seeds
+from validate.judge.stats import COSINE, SHARE, SIZE
+from validate.judge.times import DATA_SETS
 from validate.report.figures import draw_figures
-from validate.stats import COSINE, SHARE, SIZE
-from validate.times import DATA_SETS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 DATA, PAGE, IMAGES = RESULTS / "emb_mlp_full.json", RESULTS / "emb_mlp_full.md", RESULTS / "emb_mlp_full"

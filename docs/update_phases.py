@@ -32,7 +32,7 @@ from pictures import redraw
 
 from sim.runs.files import write_atomically
 from validate.figures.style import PAGE_WIDTH, TEXT, TITLE, new_axes
-from validate.stats import SHARE, over_seeds
+from validate.judge.stats import SHARE, over_seeds
 from validate.sweeps.measure_maps import Evaluated, measure_map
 from validate.sweeps.searching.measures import MEASURES
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from marked import folder_of, markdown_table, renew
 
-from validate.bounds import Value, ends
 from validate.claims.measures.geometry import mean_cosine, ordering
 from validate.claims.measures.learning import matched_test_accuracy
+from validate.judge.bounds import Value, ends
+from validate.judge.stats import ANY, COSINE, SHARE, SIZE, over_seeds
+from validate.judge.times import bias, doublings_range, last_epoch
 from validate.observe import KEPT, Observations, kept
-from validate.stats import ANY, COSINE, SHARE, SIZE, over_seeds
-from validate.times import bias, doublings_range, last_epoch
 
 PAGE = Path(__file__).resolve().parent / "results" / "quarter.md"
 COLUMNS = (

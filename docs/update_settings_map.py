@@ -20,14 +20,14 @@ from search_together import together_text
 from sim.config.model import TransformerConfig
 from theory import InputError
 from validate import over_seeds, study_names
-from validate.bounds import Value, between, ends
 from validate.claims.measures.learning import best_test_accuracy, unlike_range
 from validate.claims.statements import LARGE
+from validate.judge.bounds import Value, between, ends
+from validate.judge.stats import SHARE
+from validate.judge.times import DATA_SETS, is_fitted
 from validate.observe import KEPT, Observations, kept
 from validate.observe.store import kept_files, read_header, read_kept
 from validate.search import State, Wanted, value_text
-from validate.stats import SHARE
-from validate.times import DATA_SETS, is_fitted
 
 PAGE = Path(__file__).resolve().parent / "results" / "settings_map.md"
 MAP, PICTURE, SIZES, TOGETHER = "map", "fig 3a", "sizes", "together"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.docs_script import DOCS, load_script
-from validate.bounds import Bound
+from validate.judge.bounds import Bound
+from validate.judge.stats import ANY
 from validate.observe import KEPT, kept
-from validate.stats import ANY
 
 quarter: Any = load_script("update_quarter")
 frozen: Any = load_script("update_frozen")

@@ -16,14 +16,8 @@ if TYPE_CHECKING:
     from validate.claims import Outcome as Outcome
     from validate.claims import judge_claims as judge_claims
     from validate.claims import ledger as ledger
-    from validate.claims.demo import judge as judge
+    from validate.claims.demo import judge_demo as judge_demo
     from validate.claims.matching import GivenRuns as GivenRuns
-    from validate.compare import Row as Row
-    from validate.compare import compare_runs as compare_runs
-    from validate.compare import fitted_widths as fitted_widths
-    from validate.compare import measures as measures
-    from validate.compare import observed_cosines as observed_cosines
-    from validate.compare import predicted_cosines as predicted_cosines
     from validate.corpus.checkpoint import read_embedding as read_embedding
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
@@ -31,20 +25,26 @@ if TYPE_CHECKING:
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure
     from validate.figures.paper import draw_figure as draw_figure
-    from validate.groups import Setting as Setting
-    from validate.groups import group_runs as group_runs
+    from validate.judge.compare import Row as Row
+    from validate.judge.compare import compare_runs as compare_runs
+    from validate.judge.compare import fitted_widths as fitted_widths
+    from validate.judge.compare import measures as measures
+    from validate.judge.compare import observed_cosines as observed_cosines
+    from validate.judge.compare import predicted_cosines as predicted_cosines
+    from validate.judge.groups import Setting as Setting
+    from validate.judge.groups import group_runs as group_runs
+    from validate.judge.rungs import RungDistance as RungDistance
+    from validate.judge.rungs import rung_distances as rung_distances
+    from validate.judge.stats import Estimate as Estimate
+    from validate.judge.stats import over_seeds as over_seeds
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
     from validate.predict.prediction import Prediction as Prediction
     from validate.report import Report as Report
     from validate.report.equations import equations_behind as equations_behind
-    from validate.rungs import RungDistance as RungDistance
-    from validate.rungs import rung_distances as rung_distances
     from validate.scales.audit import Audit as Audit
     from validate.scales.audit import audit as audit
     from validate.scales.escapes import Escape as Escape
-    from validate.stats import Estimate as Estimate
-    from validate.stats import over_seeds as over_seeds
     from validate.studies import Study as Study
     from validate.studies import load_study as load_study
     from validate.studies import run_study as run_study

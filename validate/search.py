@@ -25,13 +25,13 @@ import numpy as np
 from sim.config.run import RunConfig
 from sim.training.execution import Options
 from theory import InputError
-from validate.bounds import Bound, Value, between, ends, magnitude
 from validate.claims.measures.geometry import mean_cosine
 from validate.claims.statements import LARGE, SMALL
+from validate.judge.bounds import Bound, Value, between, ends, magnitude
+from validate.judge.times import HALF, curve, doublings_range, is_fitted
 from validate.observe import KEPT, RUNS, Observations, kept
 from validate.observe.errors import NoRunsError
 from validate.studies import Study
-from validate.times import HALF, curve, doublings_range, is_fitted
 
 State = Literal["met", "not met", "open"]
 

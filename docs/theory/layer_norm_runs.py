@@ -5,7 +5,7 @@ With "one-rate" what was looked at afterwards: the three placements at 1e-4, obs
 Fixed before any comparison:
 
 - Runs: studies transformer (pre-norm), post-norm and no-norm, γ = 0.8 and 0.3, seeds 0 and 1.
-- Snapshots: the first, after one epoch, and the early one (``validate.times.early_epoch``).
+- Snapshots: the first, after one epoch, and the early one (``validate.judge.times.early_epoch``).
 - Prediction: ``last_token_adam``, AdamW on the residual path with the run's placement, rate, decay, batch
   and γ, on the last tokens and labels of the run's own training set, from weights of a draw of its own.
 - Rivals: the same without norm; cosines of P^s − u, the Propositions as printed; one kind, 1 within a kind
@@ -28,10 +28,10 @@ from sim.config.run import MemberConfig
 from sim.data.dataset import build_dataset
 from theory.arrays import FloatArray
 from theory.transformer.layer_norm import Placement
-from validate.compare import measures
+from validate.judge.compare import measures
+from validate.judge.times import early_epoch
 from validate.observe import Observations
 from validate.observe.find import kept
-from validate.times import early_epoch
 
 STUDIES, RATES, SEEDS = ("transformer", "post-norm", "no-norm"), (0.8, 0.3), (0, 1)
 HEAD = ("study", "γ", "seed", "epoch", "prediction", "memory", "reason", "cross", "Pearson", "RMSE")

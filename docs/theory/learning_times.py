@@ -25,8 +25,8 @@ from theory import LearningCurves
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
 from validate.claims.measures.learning import matched_test_accuracy
-from validate.groups import Setting
-from validate.learning_times import (
+from validate.judge.groups import Setting
+from validate.judge.learning_times import (
     GUESSES,
     PARTS,
     PREDICTIONS,
@@ -43,7 +43,7 @@ from validate.learning_times import (
     r_squared,
     times_of,
 )
-from validate.stats import SHARE, SIZE, SKILL, estimate_text, over_seeds
+from validate.judge.stats import SHARE, SIZE, SKILL, estimate_text, over_seeds
 
 LONG = "emb-mlp"
 """1000 epochs, long enough for AdamW 1e-4 to learn the table."""

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from printing import redraw
 
 from validate.figures import AccuracyCurves, new_axes
-from validate.learning_times import PARTS, Kept
+from validate.judge.learning_times import PARTS, Kept
 
 CURVES = Path(__file__).with_name("learning_curves.png")
 TIMES = Path(__file__).with_name("learning_times.png")

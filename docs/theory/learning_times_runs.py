@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from validate.groups import Setting, group_runs
-from validate.learning_times import Kept, Time, times_of
+from validate.judge.groups import Setting, group_runs
+from validate.judge.learning_times import Kept, Time, times_of
 from validate.observe import NoRunsError, Observations, kept
 from validate.predict.learning import optimizer_text
 

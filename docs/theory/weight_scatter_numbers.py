@@ -37,7 +37,7 @@ from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining, Moment, single_precision
 from theory.flows.parameters import Matrices
 from theory.integrate.first_passage import first_passage
-from validate.learning_times import r_squared
+from validate.judge.learning_times import r_squared
 
 Settings = AdamSettings | SGDSettings
 Chosen = tuple[Settings, float, int]

@@ -26,9 +26,9 @@ from theory import (
     token_ratio,
 )
 from validate.claims.settings import LANGUAGE, QUARTER, SETTINGS, THEORY, Setup
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.times import early_epoch, early_text
 from validate.observe import kept
-from validate.times import early_epoch, early_text
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
 MODULES = ("expression", "labels", "spectra")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim import make_run_config, train
-from validate import answers, compare_runs, group_runs, judge
+from validate import answers, compare_runs, group_runs, judge_demo
 
 TRAINED = {
     "task": "emb-mlp",
@@ -47,7 +47,7 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield from measured()
     with tempfile.TemporaryDirectory() as folder:
         runs = train(make_run_config(TRAINED), Path(folder) / "runs", workers=1)
-        for outcome in judge(group_runs(runs)):
+        for outcome in judge_demo(group_runs(runs)):
             yield f"demo: {outcome.claim.name}, {outcome.condition.what}", [ends(v) for v in outcome.values]
         for answer in answers(runs):
             for outcome in answer.outcomes:

@@ -8,9 +8,9 @@ import pytest
 
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
-from validate.claims.demo import judge
+from validate.claims.demo import judge_demo
 from validate.figures.style import rendered
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
 from validate.report import Report
 
 TASK = {
@@ -61,7 +61,7 @@ def settings(runs: list[Run]) -> list[Setting]:
 
 @pytest.fixture(scope="session")
 def report(settings: list[Setting]) -> Report:
-    return Report.build("A <report> & more", settings, outcomes=judge(settings))
+    return Report.build("A <report> & more", settings, outcomes=judge_demo(settings))
 
 
 @pytest.fixture(scope="session")

@@ -22,17 +22,17 @@ from validate.answer import conditions as on
 from validate.answer.picture import EveryPair, picture
 from validate.answer.ranking import ranking
 from validate.answer.verdict import judge, p_value, pick, state
-from validate.ceiling import training_ceiling
 from validate.claims.measures.rivals import NEARNESS, RIVALS, SAME_MAPPING, moved, skill_over, skill_over_mean
 from validate.claims.statements import Condition
 from validate.claims.verdicts import Outcome
 from validate.figures.style import SMALL_TEXT, TEXT, TITLE
-from validate.groups import Setting
+from validate.judge.ceiling import training_ceiling
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, over_seeds
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import from_uniform
 from validate.report import Report
-from validate.stats import COSINE, over_seeds
 
 SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}

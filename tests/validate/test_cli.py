@@ -23,7 +23,7 @@ from theory.symbolic import derivations, derivations_page, find_derivation
 from theory.symbolic.titles import TITLES
 from validate.cli import main
 from validate.commands import COMMANDS
-from validate.learning_times import predict_for
+from validate.judge.learning_times import predict_for
 
 CONFIG = """
 init_rates = [0.8]
@@ -99,14 +99,14 @@ def test_predict_says_when_each_data_set_is_learned(
     made: list[Any] = []
     asked: list[Any] = []
     monkeypatch.setattr(
-        "validate.learning_times.predict_for",
+        "validate.judge.learning_times.predict_for",
         lambda *given, **options: made.append(predict_for(*given, **options)) or made[0],
     )
     options = ["--curves", "--epochs", "40", "--init-rate", "0.4", "--learning-rate", "2e-2"]
     assert main(["predict", str(file), *options, "--json"]) == 0
     learned = _json(capsys)["learning"]
     monkeypatch.setattr(
-        "validate.learning_times.predict_for", lambda *_, **given: asked.append(given) or made[0]
+        "validate.judge.learning_times.predict_for", lambda *_, **given: asked.append(given) or made[0]
     )
     assert 0 < learned["half_learned"]["reasoning train"] <= learned["steps"][-1]
     assert main(["predict", str(file), *options]) == 0
@@ -143,7 +143,7 @@ def test_the_tables_come_before_the_curves_whose_epochs_are_counted(
     def counting(what: str, total: int) -> Iterator[Any]:
         yield lambda: counted.append(total)
 
-    monkeypatch.setattr("validate.learning_times.predict_for", predict)
+    monkeypatch.setattr("validate.judge.learning_times.predict_for", predict)
     monkeypatch.setattr("validate.progress.progress", counting)
     assert main(["predict", str(config), "--curves", "--epochs", "7"]) == 0
     assert "predicted cosine similarity" in before[0]

@@ -15,7 +15,7 @@ from scipy.stats import pearsonr, spearmanr
 from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
-from validate.compare import (
+from validate.judge.compare import (
     compare_runs,
     fitted_widths,
     groups_of,
@@ -23,11 +23,11 @@ from validate.compare import (
     observed_cosines,
     predicted_cosines,
 )
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.times import time_at
 from validate.observe import Observations, observe
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS
 from validate.studies import load_study
-from validate.times import time_at
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))

@@ -13,12 +13,12 @@ from theory import cosine_matrix
 from validate.claims.demo import (
     CLAIMS,
     distance_correlation,
-    judge,
+    judge_demo,
     mean_memory_cosine,
     neighbour_excess,
 )
 from validate.claims.statements import LARGE, SMALL
-from validate.groups import Setting
+from validate.judge.groups import Setting
 from validate.observe import Observations, observe
 from validate.observe.embedding import embedding_geometry
 
@@ -68,17 +68,17 @@ def _at(rate: float, run: Observations) -> Observations:
 
 def test_all_hold_for_the_papers_picture_and_fail_for_its_opposite(runs: list[Run]) -> None:
     picture = _settings(fake(runs[0], _ordered(), 0.9, 0.02), fake(runs[0], _random(), 0.0, 0.2))
-    assert all(outcome.holds for outcome in judge(picture))
+    assert all(outcome.holds for outcome in judge_demo(picture))
     opposite = _settings(fake(runs[0], _random(), 0.1, 0.9), fake(runs[0], _ordered(), 0.9, 0.2))
-    assert not any(outcome.holds for outcome in judge(opposite))
-    assert {outcome.decision for outcome in judge(picture)} == {"holds"}
-    assert {outcome.cells()[-1] for outcome in judge(opposite)} == {"fails"}
+    assert not any(outcome.holds for outcome in judge_demo(opposite))
+    assert {outcome.decision for outcome in judge_demo(picture)} == {"holds"}
+    assert {outcome.cells()[-1] for outcome in judge_demo(opposite)} == {"fails"}
 
 
 def test_a_mean_beyond_the_threshold_is_not_enough(runs: list[Run]) -> None:
     apart = [fake(runs[0], _ordered(), test, 0.02) for test in (0.75, 0.85, 0.95, 0.69)]
     rates = {LARGE: apart[:1], SMALL: apart}
-    (first, *_) = judge([Setting("", tuple(_at(rate, run) for run in of)) for rate, of in rates.items()])
+    (first, *_) = judge_demo([Setting("", tuple(_at(rate, run) for run in of)) for rate, of in rates.items()])
     assert first.holds
     assert first.cells()[-1] == "undecided"
 
@@ -86,7 +86,7 @@ def test_a_mean_beyond_the_threshold_is_not_enough(runs: list[Run]) -> None:
 def test_an_undefined_measure_does_not_hold(runs: list[Run]) -> None:
     none = np.zeros((110, 3))
     settings = _settings(fake(runs[0], none, float("nan"), 0.0), fake(runs[0], _random(), 0.0, 0.2))
-    failed = [o.condition.what for o in judge(settings) if not o.holds]
+    failed = [o.condition.what for o in judge_demo(settings) if not o.holds]
     assert "reasoning test accuracy" in failed
     assert "mean cosine among memory anchors" in failed
 

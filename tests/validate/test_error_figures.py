@@ -5,13 +5,13 @@ from __future__ import annotations
 from matplotlib.colors import to_hex
 
 from tests.validate.figures.synthetic import make_observations
-from validate.compare import Row
 from validate.figures.panels.error import COLOURS
-from validate.groups import Setting, group_runs
+from validate.judge.compare import Row
+from validate.judge.groups import Setting, group_runs
+from validate.judge.rungs import STEPS, WHOLE, RungDistance
+from validate.judge.stats import over_seeds
 from validate.predict.predictors import FITTED_WIDTH, FUNCTIONS
 from validate.report.errors import draw_errors, draw_rungs
-from validate.rungs import STEPS, WHOLE, RungDistance
-from validate.stats import over_seeds
 
 OF_THE_EMB_MLP = ("finite sample", "frozen flow", "frozen flow, late")
 """Predictors that read what only an Emb-MLP's run has, or in these made-up comparisons."""

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from theory import Task, label_distribution
-from validate.compare import compare_runs, predicted_cosines
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, PredictionError, new_axes
-from validate.groups import Setting
+from validate.judge.compare import compare_runs, predicted_cosines
+from validate.judge.groups import Setting
 from validate.report.figures import draw_label_distributions, draw_overview
 
 

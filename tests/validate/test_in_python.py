@@ -22,10 +22,10 @@ from theory import InputError, Task
 from theory.paths import as_path
 from theory.symbolic.registry import find_derivation
 from validate.cli import main
-from validate.compare import compare_runs
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet
-from validate.groups import Setting, as_settings, group_runs
+from validate.judge.compare import compare_runs
+from validate.judge.groups import Setting, as_settings, group_runs
 from validate.observe import kept, observe_path, read_kept
 from validate.observe.store import KEPT
 from validate.predict.prediction import Prediction

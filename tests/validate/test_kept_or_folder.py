@@ -14,12 +14,12 @@ from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.answer import answers
 from validate.cli import main
-from validate.compare import compare_runs
-from validate.groups import Setting, group_runs
+from validate.judge.compare import compare_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.rungs import rung_distances
 from validate.observe import NotObservedError, find_observations, observe, observe_path, write_kept
 from validate.observe.store import kept_file
 from validate.report import Report
-from validate.rungs import rung_distances
 
 
 @pytest.fixture(scope="module")

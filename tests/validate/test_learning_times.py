@@ -14,7 +14,7 @@ import pytest
 from sim.config.run import MemberConfig
 from tests.validate.claims.synthetic import ramp, run
 from theory import InputError, LearningCurves
-from validate.learning_times import (
+from validate.judge.learning_times import (
     GUESSES,
     PREDICTIONS,
     Kept,

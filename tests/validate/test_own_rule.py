@@ -16,8 +16,8 @@ from theory import Mapping, Shift, Task, gaussian_embedding
 from validate.answer import answers
 from validate.cli import main
 from validate.commands.predict import print_prediction
-from validate.compare import compare_runs
-from validate.groups import group_runs
+from validate.judge.compare import compare_runs
+from validate.judge.groups import group_runs
 from validate.predict.prediction import Prediction
 
 TEXT = """

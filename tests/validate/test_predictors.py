@@ -29,9 +29,10 @@ from theory import (
 from theory.arrays import FloatArray
 from validate.claims import ledger
 from validate.claims.entries.prediction import CLAIMS
-from validate.compare import groups_of, predicted_cosines
 from validate.figures.predicted import LOOKS, predictions
-from validate.groups import Setting
+from validate.judge.compare import groups_of, predicted_cosines
+from validate.judge.groups import Setting
+from validate.judge.times import time_at
 from validate.predict.exact import ONE_DATA_SET, ExactStatistics
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
@@ -44,7 +45,6 @@ from validate.predict.predictors import (
     marginal_cosines,
 )
 from validate.predict.sampled_cosines import ExactCosines, summary
-from validate.times import time_at
 
 ANCHORS = tuple(range(11, 21))
 

@@ -22,15 +22,15 @@ from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate.claims import ledger
 from validate.claims.matching import Match
 from validate.figures.paper import FIGURES
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.rungs import STEPS, rung_distances
+from validate.judge.times import time_at
 from validate.observe import Observations
 from validate.report import Report
 from validate.report.equations import equations_behind
 from validate.report.page import render
 from validate.report.paper import MOST_SETTINGS, draw_paper_figures
 from validate.report.rows import setting_rows
-from validate.rungs import STEPS, rung_distances
-from validate.times import time_at
 
 SCHEMAS = Path(validate.__file__).parent / "schemas"
 SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())

@@ -14,9 +14,9 @@ from markupsafe import escape
 from tests.validate.figures.synthetic import make_observations
 from tests.validate.page import Page
 from validate.claims import Condition, judge_claims, ledger
-from validate.claims.demo import judge
+from validate.claims.demo import judge_demo
 from validate.commands.compare import print_comparison
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
 from validate.report import Report
 from validate.report.figure import NotDrawn
 from validate.report.figures import _accuracy_figure, draw_cosines, heat_maps
@@ -32,7 +32,7 @@ def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Repo
 
 
 def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
-    outcome = judge(settings)[0]
+    outcome = judge_demo(settings)[0]
     marked = dataclasses.replace(outcome, claim=dataclasses.replace(outcome.claim, statement=MARKUP))
     named = [dataclasses.replace(setting, label=MARKUP) for setting in settings]
     report = _bare(named, MARKUP, outcomes=[marked], not_drawn=[NotDrawn(3, MARKUP, MARKUP)])
@@ -46,7 +46,7 @@ def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
 
 @pytest.mark.parametrize("with_verdicts", [True, False])
 def test_the_contents_name_every_section_and_no_other(settings: list[Setting], with_verdicts: bool) -> None:
-    report = _bare(settings, outcomes=judge(settings) if with_verdicts else [])
+    report = _bare(settings, outcomes=judge_demo(settings) if with_verdicts else [])
     text = render(report=report)
     (contents,) = re.findall(r"<nav.*?</nav>", text, flags=re.DOTALL)
     linked = re.findall(r'<a href="#(\w+)">([^<]+)</a>', contents)

@@ -14,8 +14,8 @@ from tests.validate.claims.synthetic import TIMES, learning, of_embeddings, ramp
 from tests.validate.sweeps.toy import toy_text
 from theory import InputError
 from validate import search
-from validate.bounds import Bound
 from validate.cli import main
+from validate.judge.bounds import Bound
 from validate.observe import Observations
 from validate.search import (
     WANTED,

@@ -18,12 +18,12 @@ from sim import Corpus, Run, build_corpus
 from tests.validate.page import Page
 from theory import EmbMLPParameters, SampledValue, Task, Trajectory
 from theory.display import Shown, spread
-from validate import CorpusPrediction, Prediction, answers, judge, ledger, load_study, rung_distances
-from validate.bounds import Bound
+from validate import CorpusPrediction, Prediction, answers, judge_demo, ledger, load_study, rung_distances
 from validate.claims import Claim, Condition, Finding, Outcome, judge_claims
 from validate.claims.matching import GivenRuns
-from validate.groups import Setting
-from validate.stats import Estimate
+from validate.judge.bounds import Bound
+from validate.judge.groups import Setting
+from validate.judge.stats import Estimate
 from validate.studies import MemberState, members_of
 
 RISKY = "<b>bold & bolder"
@@ -194,7 +194,7 @@ def test_outcomes_and_findings_say_what_was_decided(settings: list[Setting]) -> 
     assert repr(found).startswith(f"Finding(7. x: {found.verdict}")
     (untested,) = judge_claims(ledger([22]), GivenRuns(()).find)
     assert "22. shuffled labels keep the geometry: not tested (MLP)" in repr(untested)
-    for value in (*judge(settings), untested, *ledger([1, 22])):
+    for value in (*judge_demo(settings), untested, *ledger([1, 22])):
         page_of(value)
     answer = answers(settings)[0]
     text = page_of(answer)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from validate.bounds import Bound, magnitude, step_of
-from validate.stats import holm, over_seeds, t_test
+from validate.judge.bounds import Bound, magnitude, step_of
+from validate.judge.stats import holm, over_seeds, t_test
 
 
 @pytest.mark.statistical

@@ -29,10 +29,10 @@ from validate.answer.verdict import (
 )
 from validate.claims.statements import LARGE, SMALL, Condition
 from validate.claims.verdicts import OUTCOMES, Outcome
-from validate.groups import Setting, as_settings
+from validate.judge.groups import Setting, as_settings
+from validate.judge.stats import COSINE, Estimate, over_seeds
+from validate.judge.times import early_epochs, early_text
 from validate.observe import Source
-from validate.stats import COSINE, Estimate, over_seeds
-from validate.times import early_epochs, early_text
 
 NOTHING_PREDICTED = "a task with fewer than three anchors has no cosines to predict"
 _STATES = {"met": "met", "missed": "missed", "open": "not clear"}

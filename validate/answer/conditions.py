@@ -18,16 +18,16 @@ from validate.claims.entries.embedding import HALF_THE_VARIANCE
 from validate.claims.measures.geometry import correlation, shuffled, skill
 from validate.claims.measures.rivals import RIVALS, Rival, moved, skill_over, skill_over_mean
 from validate.claims.statements import Claim, Condition, Needs, each
+from validate.judge.stats import COSINE, SIZE, SKILL
+from validate.judge.times import HALF, curve, learned_part
 from validate.observe import Observations
 from validate.predict.predictors import Predict, from_uniform, training_labels
-from validate.stats import COSINE, SIZE, SKILL
-from validate.times import HALF, curve, learned_part
 
 PREDICTION = "P^s - u"
 """The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
 PREDICT: Predict = from_uniform
 _ROUNDING = 1e-12
-"""Of cosines and shares that are equal; the correlations of ``validate.compare`` have the same limit."""
+"""Of cosines and shares that are equal; the correlations of ``measures`` have the same limit."""
 _RUNS = Needs("the runs that are compared")
 """No condition is one computed number: with one seed it has no interval."""
 

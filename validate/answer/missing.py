@@ -12,7 +12,7 @@ from sim.config.run import MemberConfig
 from sim.runs.folder import read_config
 from sim.runs.run import is_complete
 from theory import InputError
-from validate.groups import Setting
+from validate.judge.groups import Setting
 
 Progress = Literal["none", "some", "all", "other"]
 COMPARE = "anchorflow compare "

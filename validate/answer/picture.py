@@ -17,8 +17,8 @@ from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
-from validate.groups import Setting
-from validate.times import early_epoch, early_text
+from validate.judge.groups import Setting
+from validate.judge.times import early_epoch, early_text
 
 _BAR = "cosine similarity"
 

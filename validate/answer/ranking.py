@@ -10,12 +10,12 @@ from typing import Any
 from theory import off_diagonal
 from validate.claims.measures.geometry import correlation, skill
 from validate.claims.measures.rivals import RIVALS
-from validate.compare import measures
-from validate.groups import Setting
+from validate.judge.compare import measures
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
+from validate.judge.times import early_epoch
 from validate.observe import Observations
 from validate.predict.predictors import PREDICTORS, Predict
-from validate.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
-from validate.times import early_epoch
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from validate.answer import conditions as on
-from validate.ceiling import training_ceiling
 from validate.claims.statements import Condition
 from validate.claims.verdicts import LEVEL, Outcome, outcome_on
-from validate.groups import Setting
-from validate.stats import holm
-from validate.times import learned_part
+from validate.judge.ceiling import training_ceiling
+from validate.judge.groups import Setting
+from validate.judge.stats import holm
+from validate.judge.times import learned_part
 
 State = Literal["met", "missed", "open"]
 Verdict = Literal["holds", "does not hold", "undecided"]

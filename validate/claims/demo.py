@@ -16,10 +16,10 @@ from validate.claims.measures import geometry
 from validate.claims.measures.order import spearman_step
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Relation, Sample, each
 from validate.claims.verdicts import Outcome, judge_claims
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SHARE
 from validate.observe import Observations
 from validate.predict.predictors import Tokens
-from validate.stats import COSINE, SHARE
 
 RunMeasure = Callable[[Observations], float]
 _TEST, _MEMORY, _RANKS = 1 / 100, 1 / 10_000, spearman_step(10 * 9 // 2)
@@ -112,7 +112,7 @@ CLAIMS = (
 
 
 @checked
-def judge(settings: Sequence[Setting]) -> list[Outcome]:
+def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
     """Return every condition's outcome on the demo's runs.
 
     Parameters

@@ -18,9 +18,9 @@ from validate.claims.measures.language import (
 )
 from validate.claims.statements import Claim, Condition, Needs, Sample, Seed, each, each_seed
 from validate.claims.verdicts import Outcome, judge_claims
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import ANY, COSINE
 from validate.observe import Observations
-from validate.stats import ANY, COSINE
 
 CORRELATED = 0.5
 """From which correlation cosines are called predicted: a quarter of their variance is."""

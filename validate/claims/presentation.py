@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim.runs.files import finite
-from validate.bounds import Bound, Value
 from validate.claims.settings import SETTINGS
 from validate.claims.verdicts import Finding, Outcome
-from validate.stats import estimate_text
+from validate.judge.bounds import Bound, Value
+from validate.judge.stats import estimate_text
 
 SCHEMA = "anchorflow/claims/2"
 _ALONE = " (one seed)"

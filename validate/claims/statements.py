@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from sim.runs.files import finite
 from theory.display import Shown
-from validate.bounds import Value
+from validate.judge.bounds import Value
+from validate.judge.stats import ANY
+from validate.judge.times import has_learned
 from validate.observe import Observations
-from validate.stats import ANY
-from validate.times import has_learned
 
 Cell = tuple[str, float]
 """A variant of a study ("" where it has none) and γ."""
@@ -86,7 +86,7 @@ class Condition(Shown):
         The label of the setting (``validate.claims.settings``) that it is about.
     step : float
         The distance of neighbouring values that the measure can take: equal values of a share of six key
-        positions do not say that it never varies (``validate.stats.standard_error``). 0 for any value.
+        positions do not say that it never varies (``validate.judge.stats.standard_error``). 0 for any value.
     """
 
     what: str

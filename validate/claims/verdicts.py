@@ -27,12 +27,12 @@ from typing import Any, Literal
 from sim.runs.files import finite
 from theory.checked import checked
 from theory.display import Shown
-from validate.bounds import Bound, Value, ends, side, step_of
 from validate.claims.settings import SETTINGS
 from validate.claims.statements import Claim, Condition, Needs, Sample
+from validate.judge.bounds import Bound, Value, ends, side, step_of
+from validate.judge.stats import Estimate, holm, over_seeds, t_test
 from validate.observe import NotObservedError, Observations
 from validate.progress import track
-from validate.stats import Estimate, holm, over_seeds, t_test
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "void", "not tested", "reported"]
 Verdict = Literal["holds", "holds in part", "fails", "undecided", "not tested"]

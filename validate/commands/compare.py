@@ -12,7 +12,7 @@ from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.answer import Answer
-    from validate.groups import Setting
+    from validate.judge.groups import Setting
     from validate.report import Report
 
 
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
     """Compare, print, and write the report if asked to."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.groups import group_runs
+    from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
     from validate.terminal.tables import print_json
 
@@ -74,8 +74,8 @@ def run(arguments: Sequence[str]) -> int:
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
     from validate.answer.ranking import RANKED_HEADER, ranking
+    from validate.judge.times import early_text
     from validate.terminal.tables import print_table, tell
-    from validate.times import early_text
 
     for answer in answers:
         tell(str(answer))
@@ -99,8 +99,8 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 
 def print_comparison(report: Report) -> None:
     """Print the early comparison over all pairs, one table per setting."""
+    from validate.judge.times import early_text
     from validate.terminal.tables import print_table
-    from validate.times import early_text
 
     for setting in report.settings:
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"

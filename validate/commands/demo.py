@@ -36,8 +36,8 @@ def run(arguments: Sequence[str]) -> int:
     """Train, compare, judge."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.claims.demo import judge
-    from validate.groups import group_runs
+    from validate.claims.demo import judge_demo
+    from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
     from validate.terminal.tables import print_json, say
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     runs = train_with_progress(config, options.out, **options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = group_runs(runs)
-    outcomes = judge(settings)
+    outcomes = judge_demo(settings)
     title = "Small initial weights learn the rule first: predicted and observed"
     epochs = config.training.epochs
     report = Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)

@@ -114,7 +114,7 @@ def _member(task: Task, options: Options) -> MemberConfig:
 def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
     """Predict, and show how many of the epochs the curves have passed."""
     from theory.flows.learning_curves import training_size
-    from validate.learning_times import predict_for
+    from validate.judge.learning_times import predict_for
     from validate.progress import progress
 
     n_epochs = member.training.epochs

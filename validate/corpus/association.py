@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from theory.arrays import FloatArray
-from validate.stats import Estimate
+from validate.judge.stats import Estimate
 
 N_GROUPS = 20
 """Groups of tokens of which the jackknife leaves out one at a time."""

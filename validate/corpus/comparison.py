@@ -14,12 +14,12 @@ from validate.claims.measures.language import cosine_correlation, entropy, learn
 from validate.claims.verdicts import Outcome
 from validate.figures.paper.language import FIGURES_OF_LANGUAGE
 from validate.figures.paper.registry import FIGURES
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
 from validate.report.figure import ReportFigure
 from validate.report.page import page
-from validate.stats import ANY, COSINE, Estimate, over_seeds
 
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
 """What ``LanguageComparison.write`` writes into a folder."""

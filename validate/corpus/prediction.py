@@ -25,7 +25,7 @@ from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.corpus.read import Tracked
-from validate.stats import UNDEFINED
+from validate.judge.stats import UNDEFINED
 
 FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",

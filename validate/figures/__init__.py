@@ -31,5 +31,5 @@ from validate.figures.sheet import Sheet as Sheet
 from validate.figures.style import new_axes as new_axes
 from validate.figures.style import rendered as rendered
 from validate.figures.style import save as save
-from validate.groups import group_runs as group_runs
-from validate.stats import band as band
+from validate.judge.groups import group_runs as group_runs
+from validate.judge.stats import band as band

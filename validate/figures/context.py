@@ -9,8 +9,8 @@ from functools import cache
 from sim.config.presets import load_preset
 from sim.config.run import make_run_config
 from validate.figures.selection import KINDS
-from validate.groups import Setting
-from validate.times import common_early, learned_part
+from validate.judge.groups import Setting
+from validate.judge.times import common_early, learned_part
 
 PAPER_LATE = 900
 """The late epoch of 1000 that the paper shows, where it names one."""
@@ -34,7 +34,7 @@ def paper_epochs(kind: str = "transformer") -> int:
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
-    """Return the epochs at which figures show a model: early, by the rule of ``validate.times``, and late.
+    """Return the epochs at which figures show a model: early (``judge.times``) and late.
 
     Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
     then has one epoch to show.

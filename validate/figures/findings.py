@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from validate.figures.panels.cosines import CosineMatrix
 from validate.figures.panels.spectra import SingularValues, ValueAlignment
 from validate.figures.predicted import UNIFORM, predictions
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, Estimate, band_text, over_seeds
 from validate.predict.predictors import Tokens
-from validate.stats import SHARE, Estimate, band_text, over_seeds
 
 AVERAGE = 0.1
 """A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from validate.figures.style import MARKERS, PALETTE
-from validate.groups import Setting
+from validate.judge.groups import Setting
 from validate.predict.predictors import PREDICTORS, Tokens
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from theory import InputError
 from validate.claims.statements import SMALL
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
 from validate.observe import Observations
 
 KINDS = {

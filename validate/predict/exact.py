@@ -20,11 +20,11 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.display import ranges
-from validate.compare import ALL, groups_of
 from validate.figures.panels.labels import LabelDistributions
+from validate.judge.compare import ALL, groups_of
+from validate.judge.stats import UNDEFINED
 from validate.predict.by_distance import distance_notes, known_mean, means_text, pairs_apart
 from validate.predict.predictors import Tokens, task_cosines
-from validate.stats import UNDEFINED
 
 Cosines = dict[str, dict[str, FloatArray]]
 """Group → predictor → matrix of shape (n, n)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding
-from validate.compare import groups_of
 from validate.figures import CosineMatrices, CosineRows, EmbeddingPCA, new_axes
 from validate.figures.panels.cosines import draw_matrix
+from validate.judge.compare import groups_of
 from validate.predict.exact import ExactStatistics
 from validate.predict.predictors import Tokens, are_summed
 from validate.predict.sampled import SampledStatistics

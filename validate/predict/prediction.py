@@ -16,8 +16,8 @@ from theory.labels.sampled_labels import Draws
 from theory.paths import PathLike, as_path
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
-from validate.ceiling import rule_ceiling
 from validate.figures import rendered
+from validate.judge.ceiling import rule_ceiling
 from validate.predict import figures
 from validate.predict.exact import ONE_DATA_SET, Cosines, ExactStatistics, TokenStatistics
 from validate.predict.predictors import are_summed

@@ -22,8 +22,8 @@ from theory import (
     marginal_distribution,
 )
 from theory.arrays import FloatArray
+from validate.judge.times import time_at
 from validate.observe import Observations
-from validate.times import time_at
 
 Tokens = tuple[int, ...]
 Predict = Callable[[Observations, Tokens, int], FloatArray]

@@ -9,8 +9,8 @@ import numpy as np
 
 from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, token_ratio
 from theory.errors import TooManyEntriesError, shown
-from validate.compare import groups_of
 from validate.figures.panels.labels import LabelDistributions
+from validate.judge.compare import groups_of
 from validate.predict.by_distance import distance_notes
 from validate.predict.exact import (
     Cosines,

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from theory import LabelMoments, SampledLabels, SampledValue, Task, off_diagonal, token_ratio
 from theory.arrays import FloatArray
+from validate.judge.stats import UNDEFINED
 from validate.predict.by_distance import known_mean, means_text, pairs_apart
 from validate.predict.predictors import Tokens
-from validate.stats import UNDEFINED
 
 Statistic = Callable[[FloatArray], npt.ArrayLike]
 RESOLVED = 5.0

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from validate.compare import Row, group_title, groups_of
 from validate.figures import PredictionError, new_axes
-from validate.groups import Setting
+from validate.judge.compare import Row, group_title, groups_of
+from validate.judge.groups import Setting
+from validate.judge.rungs import STEPS, RungDistance
+from validate.judge.stats import Estimate
 from validate.report.figure import ReportFigure, slug
-from validate.rungs import STEPS, RungDistance
-from validate.stats import Estimate
 
 _COLUMNS = 3
 

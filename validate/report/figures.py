@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from theory.arrays import FloatArray
-from validate.compare import Row, group_title, groups_of
 from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, new_axes
 from validate.figures.context import seed_count
-from validate.groups import Setting
+from validate.judge.compare import Row, group_title, groups_of
+from validate.judge.groups import Setting
 from validate.report.errors import draw_errors
 from validate.report.figure import ReportFigure, slug
 

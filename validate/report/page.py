@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from validate.answer import ranking
 from validate.claims import presentation
+from validate.judge.rungs import LEFT_OUT
+from validate.judge.times import early_text
 from validate.report import rows as html_rows
-from validate.rungs import LEFT_OUT
-from validate.times import early_text
 
 SECTIONS = {
     "answer": "The answer",

@@ -16,8 +16,10 @@ from validate.answer.picture import picture
 from validate.claims import Finding, Outcome, ledger
 from validate.claims.matching import GivenRuns, Match
 from validate.claims.presentation import to_json as claims_json
-from validate.compare import MEASURES, Row, compare_runs, early_rows
-from validate.groups import Setting
+from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
+from validate.judge.groups import Setting
+from validate.judge.rungs import LEFT_OUT, RungDistance, rung_distances
+from validate.judge.times import common_early
 from validate.observe import Observations
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
@@ -27,8 +29,6 @@ from validate.report.figure import NotDrawn, ReportFigure
 from validate.report.figures import draw_cosines, draw_label_distributions
 from validate.report.page import render
 from validate.report.paper import draw_paper_figures
-from validate.rungs import LEFT_OUT, RungDistance, rung_distances
-from validate.times import common_early
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.runs.provenance import commit_text
+from validate.judge.rungs import STEPS, WHOLE
 from validate.predict.predictors import predictor_notes
-from validate.rungs import STEPS, WHOLE
 
 if TYPE_CHECKING:
     from validate.answer.ranking import Ranked
     from validate.claims import Finding
     from validate.claims.matching import Match
-    from validate.compare import Row
-    from validate.groups import Setting
+    from validate.judge.compare import Row
+    from validate.judge.groups import Setting
+    from validate.judge.rungs import RungDistance
     from validate.observe import Observations
-    from validate.rungs import RungDistance
 
 Rows = list[list[str]]
 _MOST_TOLD = 5

@@ -14,10 +14,10 @@ from sim.runs.files import finite
 from theory import InputError
 from theory.checked import Rate, Share, checked
 from theory.display import Shown, html_table
+from validate.judge.stats import UNDEFINED
 from validate.scales.escapes import Escape, escapes_of
 from validate.scales.norms import NormLoss, norm_losses
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
-from validate.stats import UNDEFINED
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from theory import InputError
 from theory.arrays import FloatArray
 from theory.errors import unknown_name
 from validate.figures.panels.heat_map import HeatMap
-from validate.stats import ANY, SHARE, SIZE
+from validate.judge.stats import ANY, SHARE, SIZE
 from validate.sweeps.spread import NO_SPREAD, Placed, Spread, placed, spread_of
 
 

@@ -14,9 +14,9 @@ from sim.config.run import MemberConfig
 from sim.runs.files import finite
 from sim.runs.long_table import axes_of, settings_of
 from theory.errors import unknown_name
-from validate.bounds import Bound, Value, between, ends
 from validate.figures.panels.heat_map import HeatMap
-from validate.stats import estimate_text
+from validate.judge.bounds import Bound, Value, between, ends
+from validate.judge.stats import estimate_text
 from validate.sweeps.maps import in_order
 from validate.sweeps.searching.measures import Measure
 from validate.sweeps.spread import NO_SPREAD, Placed, Spread, as_grids, notes_of, placed, spread_of

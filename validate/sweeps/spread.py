@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from validate.bounds import Bound, Value, ends
-from validate.stats import ANY, estimate_text, over_seeds
+from validate.judge.bounds import Bound, Value, ends
+from validate.judge.stats import ANY, estimate_text, over_seeds
 
 Placed = tuple[Hashable, Hashable]
 """A run's seed, and its other settings that a map does not show."""

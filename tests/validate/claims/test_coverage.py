@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from validate.stats import COSINE, SHARE, over_seeds, t_test
+from validate.judge.stats import COSINE, SHARE, over_seeds, t_test
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 TRIALS = 4000

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tests.validate.claims.synthetic import learning, losses, ramp, run
-from validate.bounds import Bound, Value, ends
 from validate.claims.entries import variations
 from validate.claims.measures.learning import (
     first_loss_lead,
@@ -22,8 +21,9 @@ from validate.claims.measures.learning import (
     spike_at,
 )
 from validate.claims.statements import Seed, each_seed
+from validate.judge.bounds import Bound, Value, ends
+from validate.judge.times import chance_loss, largest_rise
 from validate.observe import Observations
-from validate.times import chance_loss, largest_rise
 
 UNIT = chance_loss(run(0.8, 0, {"mem": ramp(2)}))
 

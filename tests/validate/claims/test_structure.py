@@ -33,7 +33,6 @@ from theory import (
     off_diagonal,
 )
 from theory.arrays import FloatArray
-from validate.bounds import Bound
 from validate.claims import ledger
 from validate.claims.measures import attention as of_attention
 from validate.claims.measures.causal import matched_epoch
@@ -68,6 +67,8 @@ from validate.claims.measures.rivals import (
     skill_over_prediction,
 )
 from validate.claims.measures.spectra import rank_left, rank_ratio
+from validate.judge.bounds import Bound
+from validate.judge.times import early_epoch
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 from validate.predict.predictors import (
@@ -79,7 +80,6 @@ from validate.predict.predictors import (
     from_marginal,
     from_uniform,
 )
-from validate.times import early_epoch
 
 REASONING = TASK.reasoning_anchors
 

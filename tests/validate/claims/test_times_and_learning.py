@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from tests.validate.claims.synthetic import SCAN, TIMES, learning, losses, ramp, run
 from theory import Task
-from validate.bounds import Bound, ends, step_of
-from validate.ceiling import order_blind_ceiling
 from validate.claims.measures.learning import (
     best_test_accuracy,
     bias_gap,
@@ -38,8 +36,9 @@ from validate.claims.measures.learning import (
     unlike_range,
 )
 from validate.claims.measures.order import scrambled, spearman, spearman_step
-from validate.observe import NotObservedError, Observations
-from validate.times import (
+from validate.judge.bounds import Bound, ends, step_of
+from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.times import (
     bias,
     chance_loss,
     curve,
@@ -50,6 +49,7 @@ from validate.times import (
     fitted_time,
     mean_over_run,
 )
+from validate.observe import NotObservedError, Observations
 
 NEVER = [0.0] * 11
 

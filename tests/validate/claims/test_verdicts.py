@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from theory import InputError
-from validate.bounds import Bound, Value
 from validate.claims import Claim, Condition, Finding, MissingRunsError, Needs, judge_claims
 from validate.claims.presentation import (
     condition_rows,
@@ -24,8 +23,9 @@ from validate.claims.presentation import (
 )
 from validate.claims.statements import Measure, Sample, each, each_seed, note, with_control
 from validate.claims.verdicts import Outcome
+from validate.judge.bounds import Bound, Value
+from validate.judge.stats import estimate_text, number, t_test
 from validate.observe import NotObservedError
-from validate.stats import estimate_text, number, t_test
 
 NEEDS = Needs("study", (0.8,))
 MET, UNMET, OPEN, UNDEFINED, MISSING = "met", "unmet", "open", "undefined", "missing"

@@ -26,7 +26,7 @@ from tests.validate.claims.synthetic import (
 from tests.validate.figures.synthetic_language import make_language_observations
 from theory import Lookup, Mapping, Shift, Task
 from validate.claims.measures.order import scrambled
-from validate.learning_times import PARTS, load_predictions
+from validate.judge.learning_times import PARTS, load_predictions
 from validate.observe import Observations
 from validate.observe.embedding import embedding_geometry
 

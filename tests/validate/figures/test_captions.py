@@ -11,7 +11,7 @@ from tests.validate.figures.synthetic import MEMORIES, RANGES, TASK, make_observ
 from validate.figures import EmbeddingMap, EmbeddingPCA
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.paper.distributions import early_epoch, longest
-from validate.groups import group_runs
+from validate.judge.groups import group_runs
 from validate.observe import Observations
 
 PASSES = "at the last snapshot before memory accuracy passes 0.3"

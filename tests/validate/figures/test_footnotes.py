@@ -22,7 +22,7 @@ from validate.figures.context import about, missing_rates
 from validate.figures.marks import OVER_SEEDS, OVER_SEQUENCES, marks_of
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.style import seed_bars
-from validate.stats import over_seeds
+from validate.judge.stats import over_seeds
 
 OF_RUNS = sorted(set(FIGURES) - {2})
 NARROW = "; d_m = 16 (paper: 200)"

@@ -45,9 +45,9 @@ from validate.figures.predicted import (
     UNIFORM,
     predictions,
 )
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
+from validate.judge.stats import band, band_text, over_seeds
 from validate.predict.predictors import gram_cosines
-from validate.stats import band, band_text, over_seeds
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,11 @@ from validate.cli import main
 from validate.figures.context import shown_epochs
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.sheet import Sheet, plain
-from validate.groups import group_runs
+from validate.judge.groups import group_runs
+from validate.judge.times import common_early
+from validate.judge.times import early_epoch as when_early
 from validate.observe import NoRunsError, Observations, find_observations, write_kept
 from validate.report.rows import summary
-from validate.times import common_early
-from validate.times import early_epoch as when_early
 
 GALLERY = Path(__file__).resolve().parents[3] / "docs" / "gallery"
 

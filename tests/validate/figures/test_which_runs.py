@@ -11,7 +11,7 @@ from theory import InputError
 from validate.figures import AverageOverGamma, SingularValues
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.selection import large_scales
-from validate.groups import group_runs
+from validate.judge.groups import group_runs
 from validate.report.paper import draw_paper_figures
 
 OF_LANGUAGE = (1, 7, 14)

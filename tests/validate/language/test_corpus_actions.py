@@ -16,7 +16,7 @@ from validate.claims.language import judge_language
 from validate.cli import main
 from validate.commands.corpus.compare import tell_and_write
 from validate.corpus.comparison import LanguageComparison
-from validate.groups import group_runs
+from validate.judge.groups import group_runs
 from validate.observe import Observations
 
 SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]

@@ -18,8 +18,8 @@ from validate.claims.measures import language
 from validate.claims.statements import Needs, Sample
 from validate.figures.panels.cosines import CosineMatrix
 from validate.figures.paper import FIGURES, draw_figure
+from validate.judge.stats import over_seeds
 from validate.observe import Observations, observe_path, write_kept
-from validate.stats import over_seeds
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(

@@ -17,8 +17,8 @@ from sim import train_members
 from sim.config.run import MemberConfig
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
-from validate.bounds import Bound, Value
 from validate.cli import main
+from validate.judge.bounds import Bound, Value
 from validate.sweeps import load_sweep
 from validate.sweeps.measure_maps import Cell, Evaluated, MeasureMap, measure_map
 from validate.sweeps.searching.measures import MEASURES

@@ -16,13 +16,13 @@ from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate.cli import main
 from validate.commands.sweep.search import report
+from validate.judge.times import bias
 from validate.observe import observe
 from validate.sweeps import Search, load_sweep, plan_of, search_sweep
 from validate.sweeps.searching import trials
 from validate.sweeps.searching.found import Tried
 from validate.sweeps.searching.measures import MEASURES
 from validate.sweeps.searching.space import Space, space_of
-from validate.times import bias
 
 optuna = pytest.importorskip("optuna")
 EPOCHS, STEPS = 4, 4 * 8

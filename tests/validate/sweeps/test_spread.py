@@ -13,8 +13,8 @@ import pytest
 from sim import train_members
 from tests.validate.sweeps.toy import write_toy
 from validate import over_seeds
-from validate.bounds import Bound, Value
 from validate.cli import main
+from validate.judge.bounds import Bound, Value
 from validate.sweeps import load_sweep
 from validate.sweeps.maps import Shown, mean_map
 from validate.sweeps.measure_maps import Cell

@@ -8,7 +8,7 @@ from validate.claims.measures.associations import DRAWS, Kind, smallest_cosine
 from validate.claims.measures.computed import each_draw
 from validate.claims.settings import THEORY, of
 from validate.claims.statements import Claim, Condition, with_control
-from validate.stats import COSINE
+from validate.judge.stats import COSINE
 
 TABLE_1: dict[Kind, float] = {"attention": 0.9995, "value": 0.9992, "output": 0.9985}
 """Their smallest cosines over layers: 3000 words, three layers, rate 0.005, 100 epochs, one seed."""

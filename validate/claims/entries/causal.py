@@ -27,8 +27,8 @@ from validate.claims.statements import (
     note,
     with_control,
 )
-from validate.stats import ANY, COSINE, SHARE, SIZE, SKILL
-from validate.times import HALF, curve
+from validate.judge.stats import ANY, COSINE, SHARE, SIZE, SKILL
+from validate.judge.times import HALF, curve
 
 
 def _runs(*variants: str) -> Needs:

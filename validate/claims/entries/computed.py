@@ -22,7 +22,7 @@ from validate.claims.measures.computed import (
 )
 from validate.claims.settings import THEORY, of
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Relation, note, with_control
-from validate.stats import ANY, SIZE
+from validate.judge.stats import ANY, SIZE
 
 BOUND_DRAWS = 20
 _TILT = "predicted {}; a further power beside it tilts the slope by less than 0.1"

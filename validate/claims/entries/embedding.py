@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 
-from validate.bounds import Value
 from validate.claims.measures.attention import preference
 from validate.claims.measures.geometry import (
     fall_mismatch,
@@ -39,9 +38,10 @@ from validate.claims.statements import (
     note,
     with_control,
 )
+from validate.judge.bounds import Value
+from validate.judge.stats import COSINE, SHARE, SIZE
+from validate.judge.times import early_epoch, last_epoch
 from validate.observe import Observations
-from validate.stats import COSINE, SHARE, SIZE
-from validate.times import early_epoch, last_epoch
 
 HALF_WAY = "half-way between what chance gives and what the theory predicts"
 HALF_THE_VARIANCE = "r² of one half: half of the variance"

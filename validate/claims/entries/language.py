@@ -15,8 +15,8 @@ from validate.claims.measures.language import cosine_contrast, loss_gap, relativ
 from validate.claims.measures.order import spearman_step
 from validate.claims.settings import LANGUAGE, of
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, Seed, each, each_seed, note
+from validate.judge.stats import ANY, COSINE
 from validate.observe import Observations
-from validate.stats import ANY, COSINE
 
 Names = tuple[str, str]
 

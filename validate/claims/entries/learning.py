@@ -28,9 +28,9 @@ from validate.claims.statements import (
     note,
     with_control,
 )
+from validate.judge.stats import ANY, COSINE, SHARE, SIZE
+from validate.judge.times import doublings_range
 from validate.observe import Observations
-from validate.stats import ANY, COSINE, SHARE, SIZE
-from validate.times import doublings_range
 
 ONE_DOUBLING = "a factor of two separates what is learned together from what is learned one after the other"
 TENTH = "a tenth of what separates none from all"

@@ -38,10 +38,10 @@ from validate.claims.statements import (
     note,
     with_control,
 )
+from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
+from validate.judge.times import HALF, first_epoch, has_learned, last_epoch
 from validate.observe import Observations
 from validate.observe.probe import SEQUENCES
-from validate.stats import COSINE, SHARE, SIZE, SKILL
-from validate.times import HALF, first_epoch, has_learned, last_epoch
 
 _POSITION = 1 / 6
 """The share of one of the six key positions of the paper's task that something follows."""

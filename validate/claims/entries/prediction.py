@@ -23,6 +23,7 @@ from validate.claims.measures.geometry import (
 from validate.claims.measures.rivals import skill_over_best, skill_over_mean, skill_over_prediction
 from validate.claims.settings import EMB_MLP, FULL_SIZE, at
 from validate.claims.statements import LARGE, SMALL, Claim, Condition, Needs, note, with_control
+from validate.judge.stats import COSINE, SIZE, SKILL
 from validate.observe import Observations
 from validate.predict.predictors import (
     Predict,
@@ -32,7 +33,6 @@ from validate.predict.predictors import (
     from_marginal,
     from_uniform,
 )
-from validate.stats import COSINE, SIZE, SKILL
 
 
 def _tokens(run: Observations, kind: str) -> tuple[int, ...]:

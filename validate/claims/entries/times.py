@@ -11,7 +11,7 @@ from validate.claims.measures.learning_times import (
 )
 from validate.claims.settings import EMB_MLP, of
 from validate.claims.statements import ALL_VARIANTS, Claim, Condition, Needs, each, each_seed, with_control
-from validate.stats import SHARE
+from validate.judge.stats import SHARE
 
 R_SQUARED = (float("-inf"), 1.0)
 _SUM = 1 / 100

@@ -38,8 +38,8 @@ from validate.claims.statements import (
     note,
     with_control,
 )
-from validate.stats import ANY, SHARE, SIZE
-from validate.times import HALF, doublings_range
+from validate.judge.stats import ANY, SHARE, SIZE
+from validate.judge.times import HALF, doublings_range
 
 
 def _window_first(variant: str, fitted: Needs) -> tuple[Condition, ...]:

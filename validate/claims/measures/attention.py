@@ -6,13 +6,13 @@ import numpy as np
 
 from theory import Task, predict_value_growth
 from theory.arrays import FloatArray
-from validate.bounds import Value, between
 from validate.claims.measures.geometry import When
 from validate.claims.measures.order import scrambled, spearman
+from validate.judge.bounds import Value, between
+from validate.judge.times import early_epoch, first_epoch
 from validate.observe import Observations
 from validate.observe.attention import LEMMA1_EPSILONS
 from validate.predict.lemma1 import predicted_average_share
-from validate.times import early_epoch, first_epoch
 
 
 def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:

@@ -13,9 +13,9 @@ from theory.arrays import FloatArray
 from validate.claims.measures.geometry import at, correlation, skill
 from validate.claims.measures.rivals import skill_over_best
 from validate.claims.statements import SMALL, Seed
+from validate.judge.times import early_epoch
 from validate.observe import Observations
 from validate.predict.predictors import Predict, from_uniform
-from validate.times import early_epoch
 
 
 def matched_epoch(seed: Seed, variant: str) -> int:

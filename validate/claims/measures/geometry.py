@@ -10,13 +10,13 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal, principal_components
 from theory.arrays import FloatArray
-from validate.bounds import Bound, Value
 from validate.claims.measures.order import scrambled, spearman
 from validate.claims.statements import LARGE, SMALL, Sample, Seed
-from validate.compare import measures
+from validate.judge.bounds import Bound, Value
+from validate.judge.compare import measures
+from validate.judge.times import early_epoch, has_learned, last_epoch
 from validate.observe import Observations
 from validate.predict.predictors import Predict, Tokens, from_uniform
-from validate.times import early_epoch, has_learned, last_epoch
 
 When = Callable[[Observations], int]
 NO_FALL = 1 / 64

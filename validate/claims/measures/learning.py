@@ -10,12 +10,11 @@ from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.bounds import Bound, Value, between, ends, greatest, least, magnitude
-from validate.ceiling import order_blind_ceiling
 from validate.claims.measures.order import spearman
 from validate.claims.statements import LARGE, SMALL, Seed
-from validate.observe import Observations
-from validate.times import (
+from validate.judge.bounds import Bound, Value, between, ends, greatest, least, magnitude
+from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.times import (
     HALF,
     bias,
     chance_loss,
@@ -30,6 +29,7 @@ from validate.times import (
     log_ratio,
     mean_over_run,
 )
+from validate.observe import Observations
 
 
 def unlike(run: Observations) -> Value:

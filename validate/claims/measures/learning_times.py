@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from validate.claims.measures.learning import matched_test_accuracy
 from validate.claims.statements import Seed
-from validate.learning_times import (
+from validate.judge.learning_times import (
     Kept,
     Time,
     best_guess,

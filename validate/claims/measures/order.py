@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from validate.compare import measures
+from validate.judge.compare import measures
 
 
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

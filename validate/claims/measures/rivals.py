@@ -10,9 +10,9 @@ import numpy as np
 from theory import Task, off_diagonal
 from theory.arrays import FloatArray
 from validate.claims.measures.geometry import When, avoided, distances
+from validate.judge.times import early_epoch
 from validate.observe import Observations
 from validate.predict.predictors import Predict, Tokens
-from validate.times import early_epoch
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from validate.claims.measures.geometry import When
 from validate.claims.statements import LARGE, SMALL, Seed
+from validate.judge.times import early_epoch, first_epoch
 from validate.observe import Observations
-from validate.times import early_epoch, first_epoch
 
 MATRICES = (
     "W_E",

@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
-    from validate.groups import group_runs
+    from validate.judge.groups import group_runs
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)

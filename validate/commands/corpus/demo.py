@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     from sim.training.launch import check_machine
     from validate.commands.corpus.compare import tell_and_write
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
-    from validate.groups import group_runs
+    from validate.judge.groups import group_runs
     from validate.terminal.tables import say
     from validate.training import train_with_progress
 

@@ -14,8 +14,8 @@ from theory import InputError, Task, label_distribution
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PARTS, each_seed, shade
-from validate.groups import Setting
-from validate.stats import SHARE, SIZE, band, band_text
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, SIZE, band, band_text
 
 Look = tuple[str, str, str]
 

@@ -20,8 +20,8 @@ from validate.figures.style import (
     spread_bars,
     whole_ticks,
 )
-from validate.groups import Setting
-from validate.stats import SHARE, Estimate, band, band_text, over_seeds
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, Estimate, band, band_text, over_seeds
 
 
 @dataclass

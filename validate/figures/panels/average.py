@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PALETTE, seed_bars
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, band, band_text
 from validate.predict.lemma1 import predicted_average_share
-from validate.stats import SHARE, band, band_text
 
 
 @dataclass

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 
 from theory import off_diagonal
 from theory.arrays import FloatArray
-from validate.compare import predicted_cosines
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS, predictions
 from validate.figures.style import DIVERGING, new_axes
-from validate.groups import Setting
+from validate.judge.compare import predicted_cosines
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, Estimate, over_seeds
 from validate.predict.predictors import Tokens
-from validate.stats import COSINE, Estimate, over_seeds
 
 
 @dataclass

@@ -21,9 +21,9 @@ from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS, Look, predictions
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, sequential, shade, whole_ticks
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SIZE, Estimate, band, over_seeds
 from validate.predict.predictors import Tokens
-from validate.stats import COSINE, SIZE, Estimate, band, over_seeds
 
 
 @dataclass

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from validate.compare import Row, group_title
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS
 from validate.figures.style import PALETTE, shade
+from validate.judge.compare import Row, group_title
+from validate.judge.rungs import STEPS
+from validate.judge.stats import Estimate
 from validate.predict.predictors import FITTED_WIDTH
-from validate.rungs import STEPS
-from validate.stats import Estimate
 
 COLOURS = {
     **{name: look.colour for name, look in LOOKS.items()},

@@ -12,8 +12,8 @@ from theory.arrays import FloatArray
 from validate.claims.measures.language import KNOWN, loss_gap, relative_gap
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, PALETTE, seed_bars
-from validate.groups import Setting
-from validate.stats import band, band_text
+from validate.judge.groups import Setting
+from validate.judge.stats import band, band_text
 
 
 @dataclass

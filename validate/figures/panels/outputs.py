@@ -12,8 +12,8 @@ from theory.arrays import FloatArray
 from theory.task.totals import total_shifts
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PALETTE, shade
-from validate.groups import Setting
-from validate.stats import SHARE, Estimate, band, over_seeds
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, Estimate, band, over_seeds
 
 
 @dataclass

@@ -13,9 +13,9 @@ from theory import predict_value_growth
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, OBSERVED, PALETTE, seed_bars, sequential, shade, whole_ticks
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, band, band_text, over_seeds
 from validate.predict.predictors import Tokens
-from validate.stats import COSINE, SHARE, SIZE, Estimate, band, band_text, over_seeds
 
 
 @dataclass

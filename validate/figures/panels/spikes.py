@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from theory.arrays import FloatArray
-from validate.bounds import ends
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MARKERS, seed_bars, sequential
-from validate.groups import Setting
+from validate.judge.bounds import ends
+from validate.judge.groups import Setting
+from validate.judge.stats import SIZE, band, band_text
+from validate.judge.times import curve, largest_rise
 from validate.observe import Observations
-from validate.stats import SIZE, band, band_text
-from validate.times import curve, largest_rise
 
 
 @dataclass

@@ -12,9 +12,9 @@ from theory import Task
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import MEMORY, REASONING, SEQUENTIAL
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, Estimate, over_seeds
 from validate.predict.predictors import Tokens
-from validate.stats import SHARE, Estimate, over_seeds
 
 
 @dataclass

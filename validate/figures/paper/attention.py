@@ -21,7 +21,7 @@ from validate.figures.paper.sources import likeliest
 from validate.figures.paper.training import attention_settings
 from validate.figures.selection import large_scales, over_gamma, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
-from validate.groups import Setting
+from validate.judge.groups import Setting
 from validate.observe import Observations
 
 BAR = "attention"

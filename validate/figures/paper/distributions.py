@@ -12,7 +12,7 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.selection import KINDS, of_kind
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
-from validate.groups import Setting
+from validate.judge.groups import Setting
 from validate.observe import Observations
 
 EARLY_ACCURACY = 0.3

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding
 from validate.claims.statements import LARGE, SMALL
-from validate.compare import ALL, groups_of
 from validate.figures.context import about, early_and_late, missing_rates, model_name, shown_epochs
 from validate.figures.findings import memory_anchors
 from validate.figures.panels.cosines import CosineMatrix
@@ -20,7 +19,8 @@ from validate.figures.paper.training import ATTENTION, attention_settings
 from validate.figures.predicted import EQ14, FROZEN, MARGINAL, SAMPLE, UNIFORM
 from validate.figures.selection import large_scales, of_kind, required, small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
-from validate.groups import Setting
+from validate.judge.compare import ALL, groups_of
+from validate.judge.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import Tokens, are_summed
 

@@ -15,10 +15,10 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.selection import large_scales, of_kind, required, small_scale
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
-from validate.groups import Setting
+from validate.judge.groups import Setting
+from validate.judge.stats import Estimate, over_seeds
 from validate.observe import Observations
 from validate.predict.predictors import Tokens
-from validate.stats import Estimate, over_seeds
 
 FIGURES_OF_LANGUAGE = (1, 7, 14)
 """The figures of the paper that this module builds."""

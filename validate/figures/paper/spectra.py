@@ -13,7 +13,7 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import Source, likeliest
 from validate.figures.selection import without_gamma
 from validate.figures.sheet import PanelRow, Sheet
-from validate.groups import Setting, group_runs
+from validate.judge.groups import Setting, group_runs
 from validate.observe import Observations
 
 MOST_MATRICES = 16

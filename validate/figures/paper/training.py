@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theory import InputError
-from validate.ceiling import order_blind_ceiling
 from validate.claims.statements import LARGE, SMALL
 from validate.figures.context import about, missing_rates, model_name
 from validate.figures.panels.accuracy import AccuracyCurves, unlearned_levels
@@ -14,7 +13,8 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.paper.sources import Source, likeliest
 from validate.figures.selection import of_kind, required
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
-from validate.groups import Setting
+from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.groups import Setting
 from validate.observe import Observations
 
 ATTENTION = ("transformer", "one-layer")

@@ -11,17 +11,17 @@ from sim.config.run import MemberConfig
 from sim.data.dataset import build_dataset
 from theory import InputError
 from theory.errors import unknown_name
-from validate.bounds import Value, ends
 from validate.claims.measures.learning import (
     highest_test_accuracy,
     learned_bias,
     matched_test_accuracy,
     unlike,
 )
+from validate.judge.bounds import Value, ends
+from validate.judge.stats import ANY, SHARE, SIZE
+from validate.judge.times import bias
 from validate.observe import Observations
 from validate.search import held_out_lag, reasoning_lead
-from validate.stats import ANY, SHARE, SIZE
-from validate.times import bias
 
 _TRAIN, _TEST, _MEMORY = "rsn_train", "rsn_test", "mem"
 

@@ -20,8 +20,8 @@ from sim.runs.ending import HELD_OUT
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.bounds import Bound, Value, between, ends
-from validate.groups import Setting
+from validate.judge.bounds import Bound, Value, between, ends
+from validate.judge.groups import Setting
 from validate.observe import NotObservedError, Observations
 
 DATA_SETS = ("mem", "rsn_train", "rsn_test")

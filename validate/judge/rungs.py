@@ -16,11 +16,11 @@ import numpy as np
 from theory import off_diagonal
 from theory.arrays import FloatArray
 from theory.checked import checked
-from validate.compare import groups_of, measures, observed_cosines
-from validate.groups import Setting
+from validate.judge.compare import groups_of, measures, observed_cosines
+from validate.judge.groups import Setting
+from validate.judge.stats import SIZE, Estimate, over_seeds
 from validate.predict.predictors import PREDICTORS, Tokens
 from validate.progress import track
-from validate.stats import SIZE, Estimate, over_seeds
 
 OBSERVED = "observed"
 STEPS = (

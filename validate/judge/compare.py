@@ -15,13 +15,13 @@ from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
 from theory.arrays import FloatArray
 from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
-from validate.groups import Setting, as_settings
+from validate.judge.groups import Setting, as_settings
+from validate.judge.stats import COSINE, SIZE, Estimate, each_over_seeds
+from validate.judge.times import early_epoch
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.progress import track
-from validate.stats import COSINE, SIZE, Estimate, each_over_seeds
-from validate.times import early_epoch
 
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
