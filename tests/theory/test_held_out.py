@@ -7,6 +7,8 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.theory.flow_reference import parameters
 from theory import (
@@ -159,6 +161,24 @@ def test_nothing_is_said_of_a_token_that_was_never_seen():
     assert np.isnan(found.scores[3])
     assert found.accuracy[TRAIN] == pytest.approx(1)
     assert np.isnan(found.accuracy[TEST])
+
+
+def test_answers_outside_the_span_of_trained_counts_are_undetermined():
+    """Trained are only odd anchors with even ones: odd scores may rise by as much as even ones fall."""
+    same_parity = [pair for pair in combinations_with_replacement(range(1, 5), 2) if sum(pair) % 2 == 0]
+    found = one_mode_answers(count_population(task(same_parity, n_keys=10)))
+    assert found.margin == pytest.approx(1 / 9)
+    assert found.accuracy[TRAIN] == pytest.approx(1)
+    assert np.isnan(found.accuracy[TEST])
+
+
+@given(st.sets(st.sampled_from(list(combinations_with_replacement(range(1, 4), 2))), min_size=1, max_size=5))
+def test_a_data_set_is_answered_iff_its_counts_add_nothing_to_the_rank(held_out):
+    population = count_population(task(held_out, n_anchors=3, n_keys=4))
+    rows, trained = counts_of(population)
+    found = one_mode_answers(population)
+    same_rank = np.linalg.matrix_rank(rows) == np.linalg.matrix_rank(rows[trained])
+    assert np.isfinite(found.accuracy[TEST]) == (same_rank and found.margin > 0)
 
 
 def test_a_label_that_was_never_seen_is_missed():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Real
+from theory.arrays import ArrayLike, BoolArray, Float64, FloatArray, IntArray, Real
 from theory.checked import check_shape, checked
 from theory.errors import InputError
 from theory.labels.counts import CountPopulation
@@ -33,10 +33,11 @@ class OneModeAnswers:
         Half the smallest gap between the scores s of two neighbouring labels, tokens' scores lying in
         [−1, 1]; 0 if no such logits, in the order of the labels' numbers, are right on all of the training.
     scores : ndarray, shape (d,)
-        What each token adds to s; NaN without a solution, and for tokens that never occur.
+        What each token adds to s; NaN without a solution, and for tokens that never occur. Where the trained
+        counts leave a choice, one of the solutions.
     accuracy : dict of str to float
-        The share of each data set that is answered right; NaN without a solution, and for a data set with a
-        token that was never seen.
+        The share of each data set that is answered right. NaN without a solution, and for a data set with a
+        sequence whose counts are not a combination of trained ones: nothing fixes its answer.
     """
 
     margin: float
@@ -96,12 +97,16 @@ def extended_logits(
     known = check_shape("counts", counts, (None, None))
     given = check_shape("logits", logits, (len(known), None))
     other = check_shape("others", others, (None, known.shape[1]))
+    weights, in_span = _combined(known, other)
+    return np.where(in_span[:, None], weights @ given, np.nan)
+
+
+def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return each other row as a combination of the known ones, and whether it is one."""
     # Counts of keys and of anchors each sum to constants: their null space is rounding and no more.
-    weights = other @ np.linalg.pinv(known, rcond=max(known.shape) * np.finfo(np.float64).eps)
-    extended = weights @ given
-    outside = np.abs(weights @ known - other).max(axis=1, initial=0) > _IN_SPAN * np.abs(other).max(initial=1)
-    extended[outside] = np.nan
-    return extended
+    weights = others @ np.linalg.pinv(known, rcond=max(known.shape) * np.finfo(np.float64).eps)
+    remainder = np.abs(weights @ known - others).max(axis=1, initial=0)
+    return weights, remainder <= _IN_SPAN * np.abs(others).max(initial=1)
 
 
 @checked
@@ -110,7 +115,8 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
 
     Logits :math:`m_y + s(X) v_y` give each label an interval of s, the sum of the tokens' scores. They can be
     right on all trained sequences if scores exist that sort them by label, here in the order of the labels'
-    numbers. Among those the widest margin is taken, by a linear programme.
+    numbers. Among those the widest margin is taken, by a linear programme. It fixes s on trained sequences,
+    and on others only if their counts are a combination of trained counts.
 
     Raises
     ------
@@ -132,9 +138,10 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
         return OneModeAnswers(0.0, np.full_like(scores, np.nan), dict.fromkeys(population.data_sets, np.nan))
     answers = labels[np.searchsorted(bounds, counts @ np.nan_to_num(scores))]
     accuracy = _accuracy(population, answers.reshape(population.weights.shape))
-    unseen = (counts[:, np.isnan(scores)] > 0).any(axis=1).reshape(population.weights.shape)
+    undecided = ~trained
+    undecided[~trained] = ~_combined(counts[trained], counts[~trained])[1]
     for name, share in population.data_sets.items():
-        if (share[unseen] > 0).any():
+        if (share.ravel()[undecided] > 0).any():
             accuracy[name] = float("nan")
     return OneModeAnswers(margin, scores, accuracy)
 
