@@ -15,9 +15,10 @@ from theory import (
     labels_of,
 )
 from theory.flows.batch_noise import Batching
-from theory.flows.gradient import scores
+from theory.flows.gradient import population_field, scores
+from theory.flows.gradient_noise import GradientNoise
 from theory.flows.learning_curves import recorded_steps, training_size
-from theory.flows.mean_training import MeanTraining, _Drive
+from theory.flows.mean_training import Course, MeanTraining
 from theory.flows.parameters import Matrices
 from theory.flows.weight_scatter import (
     CurvatureFactors,
@@ -156,17 +157,18 @@ def test_a_run_is_seen_on_both_sides_of_the_mean():
 
 
 def test_the_scatter_is_felt_wherever_the_weights_have_got_to():
-    """Along y' = -y³ the mean over y ± ζ is -(y³ + 3 y ζ²), at every y and for every ζ."""
-    drive = _Drive(lambda y: -(y**3), decay=0.5)
-    here, there = np.array([1.0, 2.0]), np.array([3.0, -1.0])
-    assert np.allclose(drive(0.0, here), -(here**3) - here / 2)
-    for noise in (np.array([0.5, 0.25]), np.array([1.0, 2.0])):
-        drive.scatter(noise)
-        for y in (here, there):
-            assert np.allclose(drive(0.0, y), -(y**3 + 3 * y * noise**2) - y / 2)
-            assert np.allclose(drive.mean_square(y), ((y + noise) ** 6 + (y - noise) ** 6) / 2)
-    drive.scatter(None)
-    assert np.allclose(drive(0.0, there), -(there**3) - there / 2)
+    """The mean gradient over weights at plus and minus one distance, at every point."""
+    _, _, population, start = small()
+    training = MeanTraining(population, SGDSettings(0.1), Batching(BATCH, None), 0.0, TANH, 1e-3)
+    course, rng = Course(training, start), np.random.default_rng(0)
+    felt, field = 0.3 * rng.standard_normal(start.matrices.packed().size), population_field(population, TANH)
+    course.go_on(0, felt)
+    for y in (start.matrices.packed(), 2 * start.matrices.packed()):
+        both = [field(start.unpack(y + sign * felt)).packed() for sign in (1, -1)]
+        found = course.point(y)
+        assert np.allclose(found.descent, (both[0] + both[1]) / 2)
+        noise = GradientNoise(population).moments(start.unpack(y + felt), TANH).variance.packed()
+        assert np.allclose(found.squares, (both[0] ** 2 + both[1] ** 2) / 2 + noise / BATCH)
 
 
 def seen_losses(population, start, settings, steps, rng):

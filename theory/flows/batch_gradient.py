@@ -28,7 +28,7 @@ class BatchGradient:
     activation : Activation
     softmax : {"live", "uniform"}
     noise_every : int
-        The variance is computed anew after at most so many steps, or a twentieth of those taken.
+        The variance is computed anew after at most so many steps, or a twentieth of those taken; 0: always.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from theory.errors import InputError
 from theory.flows.activation import Activation, ActivationLike, as_activation
 from theory.flows.batch_noise import Batching
 from theory.flows.gradient import scores
-from theory.flows.mean_training import MeanTraining, SGDSettings, single_precision
+from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining, SGDSettings, single_precision
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.first_passage import first_passage
@@ -115,6 +115,7 @@ def predict_learning(
     growth: Annotated[float, Between(1.001, 2)] = 1.2,
     tolerance: Positive = 3e-3,
     scatter: bool = True,
+    max_gradients: Size = MOST_GRADIENTS,
     report: Callable[[int], None] = lambda step: None,
 ) -> LearningCurves:
     """Return the loss and accuracy curves that training an Emb-MLP on a task will have.
@@ -139,12 +140,16 @@ def predict_learning(
     seeds : sequence of int, optional
         One start each: weights and memory tables.
     growth : float, optional
-        Curves are recorded, and noise and clipping computed anew, at steps that grow by this factor.
+        Curves are recorded, and the scatter is drawn anew, at steps that grow by this factor.
     tolerance : float, optional
-        Of the integrator, for one of its steps, relative to each matrix.
+        Of one step of the integrator, and of one interval over which Adam's second moment and the divisor of
+        clipping are frozen; relative to the root mean square of each matrix.
     scatter : bool, optional
         Whether the weights scatter about their mean, as batches make them; else the curves are those of the
         mean course.
+    max_gradients : int, optional
+        How many gradients of the population each start may take; a training step on a batch costs about a
+        seventieth of one.
     report : callable, optional
         Called with each recorded step, for each start, when the curves have reached it.
 
@@ -153,7 +158,7 @@ def predict_learning(
     InputError
         If the task is too large to enumerate, a batch larger than the training set, or no seed given.
     IntegrationError
-        If the integrator fails.
+        If the integrator fails or would need more than ``max_gradients``.
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
@@ -167,7 +172,9 @@ def predict_learning(
         population = single_precision(count_population(task, draw_tables(task, rng)))
         start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
         noise = rng.spawn(1)[0] if scatter else None
-        training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance, noise)
+        training = MeanTraining(
+            population, settings, batching, clip_norm, sigma, tolerance, noise, max_gradients
+        )
         scored = []
         for step, now in zip(steps, training.follow(start, steps), strict=True):
             scored.append(_mean_scores(population, now.seen, sigma))

@@ -23,12 +23,16 @@ for the time between two recorded steps,
 which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is that of independent
 batches: a reshuffled epoch has less of it, and a correlation of its batches instead.
 
+D and v̂ change slowly, if at all, except in the first steps. They are frozen over intervals, each as long as
+the error of that allows: what the moments at its end would have changed in the displacement is compared with
+the size of the weights.
+
 Left out: that a step has a finite size, and Adam's first moment, which lags by β1/(1 − β1) steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -48,6 +52,9 @@ from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1
 """How well the integrator knows the stiffness: within a tenth, which it keeps in reserve anyway."""
+_SHORTEST = 0.1
+"""Steps: moments are frozen over no less, whatever the error."""
+MOST_GRADIENTS = 20_000
 
 
 @checked_fields
@@ -64,29 +71,6 @@ class SGDSettings:
 
     rate: Positive
     weight_decay: Annotated[float, Between(0)] = 0.0
-
-
-class _SecondMoment:
-    """Adam's v, averaged over intervals in which E ĝ² is known at both ends."""
-
-    def __init__(self, settings: AdamSettings) -> None:
-        self._beta, self._epsilon = settings.betas[1], settings.epsilon
-        self._value, self._before = np.zeros(1), np.zeros(1)
-        self._taken, self._due = 0, 0
-
-    def scale(self, squares: FloatArray, steps: int) -> FloatArray:
-        """Return 1/(√v̂ + ε) in the middle of the next steps.
-
-        The steps since the last call take in the mean of that call's E ĝ² and this one's; over the next ones
-        it stays what it is.
-        """
-        keep = self._beta**self._due
-        self._value = keep * self._value + (1 - keep) * (self._before + squares) / 2
-        self._taken += self._due
-        self._before, self._due = squares, steps
-        ahead = self._beta ** (steps / 2)
-        corrected = (ahead * self._value + (1 - ahead) * squares) / (1 - ahead * self._beta**self._taken)
-        return np.asarray(1 / (np.sqrt(corrected) + self._epsilon))
 
 
 def single_precision(population: CountPopulation) -> CountPopulation:
@@ -112,10 +96,11 @@ class Moment(NamedTuple):
     seen: tuple[Matrices, ...]
 
 
+@dataclass(frozen=True)
 class MeanTraining:
     """The flow of one training run's mean, and the scatter of runs about it.
 
-    Parameters
+    Attributes
     ----------
     population : CountPopulation
         In the precision in which gradients are computed.
@@ -125,28 +110,22 @@ class MeanTraining:
         0: no clipping.
     activation : Activation
     tolerance : float
-        Error of one step of the integrator, relative to the root mean square of each matrix.
+        Error of one step of the integrator, and of one interval of frozen moments, relative to the root mean
+        square of each matrix.
     rng : numpy.random.Generator, optional
         Draws the scatter; without it the weights have none.
+    max_gradients : int, optional
+        How many gradients of the population may be computed.
     """
 
-    def __init__(
-        self,
-        population: CountPopulation,
-        settings: AdamSettings | SGDSettings,
-        batching: Batching,
-        clip_norm: float,
-        activation: Activation,
-        tolerance: float,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        self.settings, self.tolerance = settings, tolerance
-        self._population, self._activation = population, activation
-        self._batching, self._clip_norm = batching, clip_norm
-        self._rng = rng if batching.factor > 0 else None
-        self._gradient = BatchGradient(population, batching, activation, "live", noise_every=1)
-        self._dtype = population.left.dtype
-        self._difference = float(np.finfo(self._dtype).eps) ** 0.5
+    population: CountPopulation
+    settings: AdamSettings | SGDSettings
+    batching: Batching
+    clip_norm: float
+    activation: Activation
+    tolerance: float
+    rng: np.random.Generator | None = None
+    max_gradients: int = MOST_GRADIENTS
 
     def follow(self, initial: EmbMLPParameters, steps: Sequence[int]) -> Iterator[Moment]:
         """Yield the weights after each number of steps, in the population's precision.
@@ -154,117 +133,177 @@ class MeanTraining:
         Raises
         ------
         IntegrationError
-            If the integrator fails.
+            If the integrator fails, or needs more gradients than it may compute.
         """
-        y, done = initial.matrices.packed(), 0
-        drive = _Drive(self._velocity(initial), self.settings.weight_decay)
-        moment = _SecondMoment(self.settings) if isinstance(self.settings, AdamSettings) else None
-        scatter: WeightScatter | None = None
-        stepper: RKC | None = None
+        course, scatter = Course(self, initial), None
+        scatters = self.rng is not None and self.batching.factor > 0
         for step in steps:
-            if step > done:
-                drive.scatter(self._noise(scatter, done))
-                away = self._low(initial, drive.around(y)[0])
-                squares, divisor = self._squares(away, done, drive.mean_square(y))
-                scale = 1.0 if moment is None else moment.scale(squares, step - done)
-                drive.scale = scale / divisor
-                stepper = stepper or self._stepper(drive, y, step)
-                stepper.go_on(step * self.settings.rate, drive(0.0, y))
-                stepper.atol = self.tolerance * _sizes(initial.unpack(y))
-                _advance(stepper)
-                y, done = stepper.y, step
-                scatter = self._scatter(initial, y, drive.scale)
-            yield self._moment(self._low(initial, y), scatter)
+            if step > course.done:
+                course.go_on(step, self._felt(scatter, course.done))
+                scatter = self._scatter(course) if scatters else None
+            yield self._moment(course.weights, scatter)
 
-    def _stepper(self, drive: _Drive, y: FloatArray, step: int) -> RKC:
-        options = {"difference": self._difference, "radius_tolerance": _RADIUS}
-        return RKC(drive, 0.0, y, step * self.settings.rate, rtol=0.0, atol=1.0, **options)
+    def _scatter(self, course: Course) -> WeightScatter:
+        factors = curvature_factors(self.population, course.weights, self.activation)
+        return WeightScatter(factors, course.mobility, self.batching, self.settings.rate)
 
-    def _low(self, initial: EmbMLPParameters, y: FloatArray) -> Matrices:
-        return Matrices(*(matrix.astype(self._dtype) for matrix in initial.unpack(y)))
-
-    def _velocity(self, initial: EmbMLPParameters) -> Callable[[FloatArray], FloatArray]:
-        return lambda y: -self._gradient.mean(self._low(initial, y)).packed().astype(np.float64)
-
-    def _scatter(
-        self, initial: EmbMLPParameters, y: FloatArray, scale: FloatArray | float
-    ) -> WeightScatter | None:
-        if self._rng is None:
-            return None
-        factors = curvature_factors(self._population, self._low(initial, y), self._activation)
-        mobility = self._low(initial, np.broadcast_to(scale, y.shape))
-        return WeightScatter(factors, mobility, self._batching, self.settings.rate)
-
-    def _noise(self, scatter: WeightScatter | None, done: int) -> FloatArray | None:
+    def _felt(self, scatter: WeightScatter | None, done: float) -> FloatArray | None:
         """Return a distance from the mean at which the gradient is taken, and at its opposite."""
-        if scatter is None or self._rng is None:
+        if scatter is None or self.rng is None:
             return None
-        return scatter.independent(done * self.settings.rate, self._rng).packed().astype(np.float64)
+        return scatter.independent(done * self.settings.rate, self.rng).packed().astype(np.float64)
 
     def _moment(self, mean: Matrices, scatter: WeightScatter | None) -> Moment:
-        if scatter is None or self._rng is None:
+        if scatter is None or self.rng is None:
             return Moment(mean, (mean,))
-        away = scatter.reshuffled(self._rng)
-        signs = (1, -1)
-        seen = (Matrices(*(m + sign * z for m, z in zip(mean, away, strict=True))) for sign in signs)
-        return Moment(mean, tuple(seen))
-
-    def _squares(self, now: Matrices, step: int, mean_square: FloatArray) -> tuple[FloatArray, float]:
-        """Return E ĝ² after clipping, and what clipping divides by."""
-        squares = mean_square + self._gradient.variance(now, step).packed()
-        norm, largest = float(np.sqrt(squares.sum())), self._clip_norm
-        divisor = max(1.0, norm / largest) if largest > 0 else 1.0
-        return squares / divisor**2, divisor
+        away = scatter.reshuffled(self.rng)
+        both = (Matrices(*(m + sign * z for m, z in zip(mean, away, strict=True))) for sign in (1, -1))
+        return Moment(mean, tuple(both))
 
 
-def _advance(stepper: RKC) -> None:
-    """Go on to the end that the integrator has been given."""
-    message = None
-    while stepper.status == "running":
-        message = stepper.step()
-    if stepper.status == "failed":
-        remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
-        raise IntegrationError("predict_learning", message or "no step succeeded.", stepper.t, remedy)
+class Point(NamedTuple):
+    """Weights, the mean of −ḡ about them, E ĝ² after clipping, and what clipping divides by."""
+
+    y: FloatArray
+    descent: FloatArray
+    squares: FloatArray
+    divisor: float
 
 
-class _Drive:
-    """The velocity: the mean descent direction, scaled entry by entry, and the decay.
+class Course:
+    """Where the mean has got to, and how it goes on.
 
-    The mean is over the weights at plus and minus one distance, wherever they have got to. What the two add
-    to −ḡ must not be held where it was computed: with SGD at a rate of 0.5 the weights then grow by a tenth
-    more within 2000 steps, and the flow gets too stiff to follow.
+    The mean of −ḡ is that over the weights at plus and minus one distance, wherever they have got to. What
+    the two add to −ḡ must not be held where it was computed: with SGD at a rate of 0.5 the weights then grow
+    by a tenth more within 2000 steps, and the flow gets too stiff to follow.
     """
 
-    def __init__(self, descent: Callable[[FloatArray], FloatArray], decay: float) -> None:
-        self._descent, self._decay = descent, decay
-        self.scale: FloatArray | float = 1.0
-        self._noise: FloatArray | None = None
+    def __init__(self, training: MeanTraining, initial: EmbMLPParameters) -> None:
+        self._of, self._initial = training, initial
+        self._gradient = BatchGradient(
+            training.population, training.batching, training.activation, "live", noise_every=0
+        )
+        self._denominator = Denominator(training.settings)
+        self._dtype = training.population.left.dtype
+        self._y, self.done = initial.matrices.packed(), 0.0
+        self._length, self._n_gradients = 1.0, 0
+        self._felt: FloatArray | None = None
         self._last: tuple[FloatArray, list[FloatArray]] | None = None
+        self._scale: FloatArray | float = 1.0
+        self._stepper: RKC | None = None
 
-    def scatter(self, noise: FloatArray | None) -> None:
-        """Take the mean over weights at ± this distance from now on; none if None."""
-        self._noise, self._last = noise, None
+    @property
+    def weights(self) -> Matrices:
+        """The mean of the weights."""
+        return self._low(self._y)
 
-    def around(self, y: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the scattered weights whose mean is y."""
-        return (y,) if self._noise is None else (y + self._noise, y - self._noise)
+    @property
+    def mobility(self) -> Matrices:
+        """What multiplies the gradient, entry by entry."""
+        return self._low(np.broadcast_to(self._scale, self._y.shape))
 
-    def mean_square(self, y: FloatArray) -> FloatArray:
-        """Return the mean square of ḡ over the scattered weights."""
-        each = self._descents_at(y)
-        return np.asarray(sum(found**2 for found in each) / len(each))
+    def _low(self, y: FloatArray) -> Matrices:
+        return Matrices(*(matrix.astype(self._dtype) for matrix in self._initial.unpack(y)))
 
-    def __call__(self, _: float, y: FloatArray) -> FloatArray:
-        each = self._descents_at(y)
-        return np.asarray(self.scale * (sum(each) / len(each)) - self._decay * y)
+    def go_on(self, step: int, felt: FloatArray | None) -> None:
+        """Follow the mean to a step, taken over weights at ± this distance from it."""
+        self._felt, self._last = felt, None
+        here = self.point(self._y)
+        while self.done < step:
+            rest = step - self.done
+            h = min(self._length, rest)
+            self._scale = self._denominator.inverse(here.squares, here.divisor, h)
+            there = self.point(self._integrated(here, h))
+            squares = here.squares + (there.squares - here.squares) / 4
+            divisor = here.divisor + (there.divisor - here.divisor) / 4
+            missed = self._denominator.inverse(squares, divisor, h) / self._scale - 1
+            error = self._relative((there.y - here.y) * missed, there.y) / self._of.tolerance
+            if error > 1 and h > _SHORTEST:
+                self._length = h * max(0.2, 0.8 / np.sqrt(error))
+                continue
+            self._denominator.pass_by((here.squares + there.squares) / 2, h)
+            self.done = float(step) if h == rest else self.done + h
+            self._y, here = there.y, there
+            longer = h * min(2.0, 0.8 / np.sqrt(max(error, 1e-6)))
+            self._length = longer if h < rest else max(longer, self._length)
 
-    def _descents_at(self, y: FloatArray) -> list[FloatArray]:
+    def point(self, y: FloatArray) -> Point:
+        """Return what drives the mean at some weights."""
+        each = self._descents(y)
+        away = self._low(y if self._felt is None else y + self._felt)
+        squares = np.asarray(sum(descent**2 for descent in each) / len(each))
+        squares += self._gradient.variance(away, self.done).packed()
+        norm, largest = float(np.sqrt(squares.sum())), self._of.clip_norm
+        divisor = max(1.0, norm / largest) if largest > 0 else 1.0
+        return Point(y, np.asarray(sum(each) / len(each)), squares / divisor**2, divisor)
+
+    def _descents(self, y: FloatArray) -> list[FloatArray]:
         """Return −ḡ of each of the scattered weights; not anew at the point where the last ones were."""
         if self._last is None or self._last[0] is not y:
-            self._last = y, [self._descent(at) for at in self.around(y)]
+            around = (y,) if self._felt is None else (y + self._felt, y - self._felt)
+            self._n_gradients += len(around)
+            if self._n_gradients > self._of.max_gradients:
+                problem = f"{self._of.max_gradients} gradients did not reach the end."
+                remedy = "Ask for fewer epochs or a smaller rate, or allow more by max_gradients"
+                raise IntegrationError(
+                    "predict_learning", problem, self.done * self._of.settings.rate, remedy
+                )
+            each = (self._gradient.mean(self._low(at)).packed() for at in around)
+            self._last = y, [-gradient.astype(np.float64) for gradient in each]
         return self._last[1]
 
+    def _velocity(self, _: float, y: FloatArray) -> FloatArray:
+        each = self._descents(y)
+        return np.asarray(self._scale * (sum(each) / len(each)) - self._of.settings.weight_decay * y)
 
-def _sizes(matrices: Matrices) -> FloatArray:
-    """Return the root mean square of an entry's matrix, for every entry."""
-    return np.concatenate([np.full(m.size, float(np.sqrt(np.mean(m**2)))) for m in matrices])
+    def _integrated(self, here: Point, h: float) -> FloatArray:
+        """Return the weights h steps further on, the denominators staying as they are."""
+        rate = self._of.settings.rate
+        start, end = self.done * rate, (self.done + h) * rate
+        sizes = [float(np.sqrt(np.mean(m**2))) for m in self._initial.unpack(here.y)]
+        atol = self._of.tolerance * np.repeat(sizes, [m.size for m in self._initial.matrices])
+        if self._stepper is None:
+            options: dict[str, Any] = {"difference": float(np.finfo(self._dtype).eps) ** 0.5}
+            options |= {"radius_tolerance": _RADIUS}
+            self._stepper = RKC(self._velocity, start, here.y, end, rtol=0.0, atol=atol, **options)
+        else:
+            velocity = self._scale * here.descent - self._of.settings.weight_decay * here.y
+            self._stepper.restart(start, here.y, velocity, end, atol)
+        message = None
+        while self._stepper.status == "running":
+            message = self._stepper.step()
+        if self._stepper.status == "failed":
+            remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
+            raise IntegrationError(
+                "predict_learning", message or "no step succeeded.", self._stepper.t, remedy
+            )
+        return self._stepper.y
+
+    def _relative(self, missed: FloatArray, y: FloatArray) -> float:
+        """Return the largest of the matrices' root mean squares, relative to that of its weights."""
+        pairs = zip(self._initial.unpack(missed), self._initial.unpack(y), strict=True)
+        return max(float(np.linalg.norm(a)) / max(float(np.linalg.norm(b)), 1e-300) for a, b in pairs)
+
+
+class Denominator:
+    """What divides a gradient: clipping's divisor D, and Adam's √v̂ + ε with v averaged over the past."""
+
+    def __init__(self, settings: AdamSettings | SGDSettings) -> None:
+        self._adam = settings if isinstance(settings, AdamSettings) else None
+        self._average, self._taken = np.zeros(1), 0.0
+
+    def inverse(self, squares: FloatArray, divisor: float, steps: float) -> FloatArray | float:
+        """Return 1/(D(√v̂ + ε)) in the middle of the next steps, over which E ĝ² has this mean."""
+        if self._adam is None:
+            return 1 / divisor
+        beta = self._adam.betas[1]
+        kept = beta ** (steps / 2)
+        v = (kept * self._average + (1 - kept) * squares) / (1 - kept * beta**self._taken)
+        return np.asarray(1 / (np.sqrt(v) + self._adam.epsilon) / divisor)
+
+    def pass_by(self, squares: FloatArray, steps: float) -> None:
+        """Let steps pass over which E ĝ² has this mean."""
+        if self._adam is not None:
+            kept = self._adam.betas[1] ** steps
+            self._average = kept * self._average + (1 - kept) * squares
+        self._taken += steps

@@ -85,9 +85,12 @@ class RKC(OdeSolver):
         self._h = t_bound - t0 if self._radius == 0 else min(t_bound - t0, 0.25 / self._radius)
         self.f_old, self.y_before = self.f, self.y
 
-    def go_on(self, t_bound: float, f: FloatArray) -> None:
-        """Go on to a later end, with the field at the present point, which may have changed."""
-        self.t_bound, self.f, self.status = t_bound, f, "running"
+    def restart(
+        self, t: float, y: FloatArray, f: FloatArray, t_bound: float, atol: float | FloatArray
+    ) -> None:
+        """Go on from a point, where the field may have changed to f, as stiff as it was before."""
+        self.t, self.y, self.f, self.t_bound, self.atol = t, y, f, t_bound, atol
+        self.status = "running"
 
     def _estimate_radius(self, iterations: int) -> None:
         """Bound the Jacobian's spectral radius by a power method on differences of the field."""

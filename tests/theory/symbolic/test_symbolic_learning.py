@@ -27,7 +27,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.flows.batch_noise import Batching
-from theory.flows.mean_training import MeanTraining
+from theory.flows.mean_training import Course, MeanTraining
 from theory.flows.sgd_moments import _Noise
 from theory.flows.stacked_fields import StackedFields
 from theory.integrate.adam import AdamW
@@ -62,12 +62,12 @@ def clipped(gradients: FloatArray) -> tuple[FloatArray, float]:
 
 def test_a_clipped_batch(one_by_one: FloatArray, record_error: Any) -> None:
     squares, divisor = clipped(one_by_one)
-    own, mean = training(AdamSettings(1e-3), len(one_by_one)), one_by_one.mean(axis=0)
-    found = own._squares(parameters().matrices, 0, mean**2)
+    initial = parameters()
+    found = Course(training(AdamSettings(1e-3), len(one_by_one)), initial).point(initial.matrices.packed())
     assert divisor > 1
-    assert found[1] == pytest.approx(divisor, rel=1e-12)
-    record_error("clipped square", relative(found[0], squares))
-    assert relative(found[0], squares) < 1e-12
+    assert found.divisor == pytest.approx(divisor, rel=1e-12)
+    record_error("clipped square", relative(found.squares, squares))
+    assert relative(found.squares, squares) < 1e-12
 
 
 def test_the_mean_course_sets_out_as_derived(one_by_one: FloatArray, record_error: Any) -> None:
