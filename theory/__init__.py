@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from theory.flows.mean_training import SGDSettings as SGDSettings
     from theory.flows.parameters import EmbMLPParameters as EmbMLPParameters
     from theory.flows.population_flow import population_flow as population_flow
+    from theory.flows.predicted_embedding import PredictedEmbedding as PredictedEmbedding
+    from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
     from theory.flows.rank_steps import RankSteps as RankSteps
     from theory.flows.rank_steps import escape_dose as escape_dose
     from theory.flows.rank_steps import escape_threshold as escape_threshold

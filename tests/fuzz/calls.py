@@ -285,6 +285,18 @@ def _flows() -> dict[str, dict[str, Any]]:
             "growth": 1.5,
             "tolerance": 1e-2,
             "scatter": True,
+            "max_gradients": 2000,
+        },
+        "predicted_embedding": {
+            "task": SIX,
+            "settings": theory.SGDSettings(0.1),
+            "init_rate": 0.5,
+            "steps": [2],
+            "max_epochs": 1,
+            "d_m": 4,
+            "d_f": 5,
+            "batch_size": 2,
+            "seed": 0,
         },
         "sgd_moments": {
             "population": COUNTS,

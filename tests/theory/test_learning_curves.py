@@ -32,6 +32,7 @@ from theory.flows.batch_noise import Batching
 from theory.flows.gradient import losses, scores
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import Denominator, MeanTraining, single_precision
+from theory.flows.parameters import Matrices
 from theory.task.tables import Lookup
 
 ORDERS = 2
@@ -51,8 +52,8 @@ def start_of(task: Task, rng: np.random.Generator) -> EmbMLPParameters:
     return EmbMLPParameters.draw(task.vocab_size, d_m=12, d_f=24, init_rate=0.5, rng=rng)
 
 
-def trained(task, tables, start, settings, steps, order):
-    """Train with torch and return the population's losses and accuracies after each of some steps."""
+def trained_weights(task, tables, start, settings, n_steps, order):
+    """Train with torch and return the weights before each step and after the last."""
     everything = enumerate_population(task)
     rows = ~everything.held_out
     x = torch.as_tensor(everything.sequences[rows])
@@ -60,13 +61,9 @@ def trained(task, tables, start, settings, steps, order):
     weights = [torch.tensor(m, requires_grad=True) for m in start.matrices]
     kind: Any = torch.optim.AdamW if isinstance(settings, AdamSettings) else torch.optim.SGD
     optimizer = kind(weights, lr=settings.rate, weight_decay=settings.weight_decay)
-    population = count_population(task, tables)
-    generator, batches = torch.Generator().manual_seed(order), list[torch.Tensor]()
-    found = []
-    for step in range(steps[-1] + 1):
-        if step in steps:
-            now = EmbMLPParameters(*(w.detach().numpy() for w in weights)).matrices
-            found.append(scores(population, now, TANH))
+    generator, batches, course = torch.Generator().manual_seed(order), list[torch.Tensor](), []
+    for _ in range(n_steps + 1):
+        course.append(Matrices(*(w.detach().numpy().copy() for w in weights)))
         batches = batches or list(torch.randperm(len(y), generator=generator).split(BATCH))
         batch = batches.pop()
         hidden = torch.tanh(weights[0][x[batch]].sum(1) @ weights[1])
@@ -74,7 +71,14 @@ def trained(task, tables, start, settings, steps, order):
         torch.nn.functional.cross_entropy(hidden @ weights[2], y[batch]).backward()
         torch.nn.utils.clip_grad_norm_(weights, CLIP)
         optimizer.step()
-    return found
+    return course
+
+
+def trained(task, tables, start, settings, steps, order):
+    """Return the population's losses and accuracies after each of some steps of training."""
+    population = count_population(task, tables)
+    course = trained_weights(task, tables, start, settings, steps[-1], order)
+    return [scores(population, course[step], TANH) for step in steps]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ all its sequences at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,14 +18,14 @@ from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Positive, Rate, Size, checked
 from theory.display import Shown
 from theory.errors import InputError
-from theory.flows.activation import Activation, ActivationLike, as_activation
+from theory.flows.activation import ActivationLike, as_activation
 from theory.flows.batch_noise import Batching
 from theory.flows.gradient import scores
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining, SGDSettings, single_precision
 from theory.flows.parameters import EmbMLPParameters, Matrices
 from theory.integrate.adam import AdamSettings
 from theory.integrate.first_passage import first_passage
-from theory.labels.counts import TRAINING, CountPopulation, count_population
+from theory.labels.counts import TRAINING, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task
 
@@ -163,21 +163,16 @@ def predict_learning(
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
     n_sequences = training_size(task)
-    batching = Batching(batch_size, n_sequences)
     steps_per_epoch = -(-n_sequences // batch_size)
     steps = recorded_steps(n_epochs * steps_per_epoch, growth)
-    sigma, found = as_activation(activation), []
+    sizes: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
+    options: dict[str, Any] = {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance}
+    options |= {"scatter": scatter, "max_gradients": max_gradients}
+    found = []
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        population = single_precision(count_population(task, draw_tables(task, rng)))
-        start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
-        noise = rng.spawn(1)[0] if scatter else None
-        training = MeanTraining(
-            population, settings, batching, clip_norm, sigma, tolerance, noise, max_gradients
-        )
         scored = []
-        for step, now in zip(steps, training.follow(start, steps), strict=True):
-            scored.append(_mean_scores(population, now.seen, sigma))
+        for step, _, now in follow_training(task, settings, steps, seed, **sizes, **options):
+            scored.append(now)
             report(step)
         found.append(scored)
     names = [name for name in found[0][0] if name != TRAINING]
@@ -188,16 +183,33 @@ def predict_learning(
     return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
 
 
-def _mean_scores(
-    population: CountPopulation, seen: Sequence[Matrices], activation: Activation
-) -> dict[str, tuple[float, float]]:
-    """Return each data set's loss and accuracy, averaged over some weights."""
-    each = [scores(population, now, activation) for now in seen]
-    found = {}
-    for name in each[0]:
-        loss, accuracy = np.mean([at[name] for at in each], axis=0)
-        found[name] = float(loss), float(accuracy)
-    return found
+def follow_training(
+    task: Task,
+    settings: AdamSettings | SGDSettings,
+    steps: Iterable[int],
+    seed: int,
+    *,
+    init_rate: float,
+    d_m: int,
+    d_f: int,
+    batch_size: int,
+    clip_norm: float,
+    activation: ActivationLike,
+    tolerance: float,
+    scatter: bool,
+    max_gradients: int,
+) -> Iterator[tuple[int, Matrices, dict[str, tuple[float, float]]]]:
+    """Yield each step with the mean of the weights there, and every data set's loss and accuracy."""
+    batching, sigma = Batching(batch_size, training_size(task)), as_activation(activation)
+    rng = np.random.default_rng(seed)
+    population = single_precision(count_population(task, draw_tables(task, rng)))
+    start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
+    noise = rng.spawn(1)[0] if scatter else None
+    training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance, noise, max_gradients)
+    for now in training.follow(start, steps):
+        each = [scores(population, seen, sigma) for seen in now.seen]
+        mean = {name: np.mean([at[name] for at in each], axis=0) for name in each[0]}
+        yield now.step, now.mean, {name: (float(loss), float(hit)) for name, (loss, hit) in mean.items()}
 
 
 def training_size(task: Task) -> int:

@@ -32,7 +32,7 @@ Left out: that a step has a finite size, and Adam's first moment, which lags by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -86,12 +86,14 @@ class Moment(NamedTuple):
 
     Attributes
     ----------
+    step : int
     mean : Matrices
         The mean of the weights.
     seen : tuple of Matrices
         Weights that a run may have there, on average the mean: at these it is evaluated.
     """
 
+    step: int
     mean: Matrices
     seen: tuple[Matrices, ...]
 
@@ -127,7 +129,7 @@ class MeanTraining:
     rng: np.random.Generator | None = None
     max_gradients: int = MOST_GRADIENTS
 
-    def follow(self, initial: EmbMLPParameters, steps: Sequence[int]) -> Iterator[Moment]:
+    def follow(self, initial: EmbMLPParameters, steps: Iterable[int]) -> Iterator[Moment]:
         """Yield the weights after each number of steps, in the population's precision.
 
         Raises
@@ -141,7 +143,7 @@ class MeanTraining:
             if step > course.done:
                 course.go_on(step, self._felt(scatter, course.done))
                 scatter = self._scatter(course) if scatters else None
-            yield self._moment(course.weights, scatter)
+            yield self._moment(step, course.weights, scatter)
 
     def _scatter(self, course: Course) -> WeightScatter:
         factors = curvature_factors(self.population, course.weights, self.activation)
@@ -153,12 +155,12 @@ class MeanTraining:
             return None
         return scatter.independent(done * self.settings.rate, self.rng).packed().astype(np.float64)
 
-    def _moment(self, mean: Matrices, scatter: WeightScatter | None) -> Moment:
+    def _moment(self, step: int, mean: Matrices, scatter: WeightScatter | None) -> Moment:
         if scatter is None or self.rng is None:
-            return Moment(mean, (mean,))
+            return Moment(step, mean, (mean,))
         away = scatter.reshuffled(self.rng)
         both = (Matrices(*(m + sign * z for m, z in zip(mean, away, strict=True))) for sign in (1, -1))
-        return Moment(mean, tuple(both))
+        return Moment(step, mean, tuple(both))
 
 
 class Point(NamedTuple):

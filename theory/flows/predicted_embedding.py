@@ -1,0 +1,147 @@
+"""The embedding that training will have made by the time a data set is learned to some accuracy.
+
+P^s − u says in which order cosines come; the mean course of AdamW (``MeanTraining``) says how large they are
+when a network answers a tenth or a half of its training set.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from theory.arrays import Float64, FloatArray
+from theory.checked import Between, Positive, Rate, Size, checked
+from theory.display import Shown
+from theory.errors import InputError
+from theory.flows.activation import ActivationLike
+from theory.flows.learning_curves import follow_training, recorded_steps, training_size
+from theory.flows.mean_training import MOST_GRADIENTS, SGDSettings
+from theory.integrate.adam import AdamSettings
+from theory.task.task import Task
+
+_GROWTH = 1.15
+"""Between two points that many steps apart the embedding and the accuracy are taken to be linear."""
+Accuracy = Annotated[float, Between(0, 1)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedEmbedding(Shown):
+    """The mean of W_emb over runs at some points of their course.
+
+    Attributes
+    ----------
+    steps : ndarray, shape (n,)
+        After how many steps, in parts of one where an accuracy was asked for; infinite where it is never
+        reached.
+    accuracy : ndarray, shape (n,)
+        Of the data set, at these points.
+    W_emb : ndarray, shape (n, d, d_m)
+        NaN where the point is never reached.
+    data_set : str
+        The data set whose accuracy is meant.
+    """
+
+    steps: Float64[FloatArray, " n"]
+    accuracy: Float64[FloatArray, " n"]
+    W_emb: Float64[FloatArray, "n d d_m"]
+    data_set: str
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = [[f"{s:.4g}", f"{a:.3f}"] for s, a in zip(self.steps, self.accuracy, strict=True)]
+        return f"{len(rows)} points of training", ["steps", f"accuracy, {self.data_set}"], rows
+
+
+@checked
+def predicted_embedding(
+    task: Task,
+    settings: AdamSettings | SGDSettings,
+    *,
+    init_rate: Rate,
+    accuracies: Sequence[Accuracy] = (0.1, 0.3, 0.5),
+    steps: Sequence[Size] | None = None,
+    data_set: str | None = None,
+    max_epochs: Size = 1000,
+    d_m: Size = 200,
+    d_f: Size = 512,
+    batch_size: Size = 100,
+    clip_norm: Annotated[float, Between(0)] = 1.0,
+    activation: ActivationLike = "tanh",
+    seed: Annotated[int, Between(0)] = 0,
+    tolerance: Positive = 1e-2,
+    scatter: bool = True,
+    max_gradients: Size = MOST_GRADIENTS,
+) -> PredictedEmbedding:
+    """Return the embedding that an Emb-MLP will have at some training accuracies, or after some steps.
+
+    Parameters
+    ----------
+    task, settings, init_rate, d_m, d_f, batch_size, clip_norm, activation, tolerance, scatter, max_gradients
+        As in ``predict_learning``.
+    accuracies : sequence of float, optional
+        Increasing: where the accuracy first reaches each of them.
+    steps : sequence of int, optional
+        Increasing numbers of steps to use in place of the accuracies.
+    data_set : str, optional
+        Whose accuracy: by default what a rule trains on, or a table in a task without rules.
+    max_epochs : int, optional
+        Where to stop if an accuracy is not reached.
+    seed : int, optional
+        Draws weights and memory tables.
+
+    Raises
+    ------
+    InputError
+        If the task is too large to enumerate, there is no such data set, a batch is larger than the training
+        set, or accuracies or steps do not increase.
+    IntegrationError
+        If the integrator fails or would need more than ``max_gradients``.
+    """
+    wanted = list(accuracies if steps is None else steps)
+    name = "accuracies" if steps is None else "steps"
+    if not wanted or any(a >= b for a, b in itertools.pairwise(wanted)):
+        raise InputError(name, wanted, "not increasing", "give increasing numbers, one or more")
+    last = max_epochs * -(-training_size(task) // batch_size) if steps is None else int(wanted[-1])
+    grid = sorted({*recorded_steps(last, _GROWTH), *(() if steps is None else steps)})
+    options: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
+    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance}
+    options |= {"scatter": scatter, "max_gradients": max_gradients}
+    points: list[_Point] = []
+    learned = data_set or learned_set(task)
+    for step, now, found in follow_training(task, settings, grid, seed, **options):
+        if learned not in found:
+            raise InputError("data_set", learned, "no such data set", f"choose from {', '.join(found)}")
+        points.append(_Point(step, found[learned][1], now.W_emb.astype(np.float64)))
+        if steps is None and points[-1].accuracy >= wanted[-1]:
+            break
+    chosen = [_reached(points, value, by_accuracy=steps is None) for value in wanted]
+    numbers, hits, embeddings = (np.array(part) for part in zip(*chosen, strict=True))
+    return PredictedEmbedding(numbers, hits, embeddings, learned)
+
+
+def learned_set(task: Task) -> str:
+    """Return the name of the first rule's training set, or of the first mapping's where all are tables."""
+    mapping = next((m for m in task.mappings if not m.is_table), task.mappings[0])
+    return f"{mapping.name} train" if mapping.held_out else mapping.name
+
+
+class _Point(NamedTuple):
+    step: float
+    accuracy: float
+    W_emb: FloatArray
+
+
+def _reached(points: Sequence[_Point], value: float, *, by_accuracy: bool) -> _Point:
+    """Return the first point at a step or an accuracy, interpolated between two; NaN where there is none."""
+    kind = _Point._fields.index("accuracy" if by_accuracy else "step")
+    k = next((k for k, point in enumerate(points) if point[kind] >= value), None)
+    if k is None:
+        return _Point(np.inf, np.nan, np.full_like(points[0].W_emb, np.nan))
+    if k == 0:
+        return points[0]
+    before, after = points[k - 1], points[k]
+    share = (value - before[kind]) / (after[kind] - before[kind])
+    return _Point(*(a + share * (b - a) for a, b in zip(before, after, strict=True)))
