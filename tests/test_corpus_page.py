@@ -58,16 +58,6 @@ def test_every_command_runs_from_an_empty_folder(
     assert len(said[5].splitlines()) == 6
 
 
-@pytest.mark.long
-@pytest.mark.shared
-@pytest.mark.skipif(not DATA.exists(), reason=f"needs {DATA}")
-def test_the_numbers_are_those_of_the_data() -> None:
-    pytest.importorskip("tokenizers")
-    page = (ROOT / "docs" / "results" / "text.md").read_text()
-    table = page.split("<!-- corpus numbers: begin -->\n")[1].split("\n<!--")[0]
-    assert load_script("corpus_numbers").main(DATA) == table.splitlines()
-
-
 def test_matched_stories_have_the_questions_numbers() -> None:
     """As many distinct tokens, the same lengths, and every kept word where it was."""
     questions = [" a b c d e f", " a b c d e f a b", " a b c d e f" * 2]

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from theory.corpus.counts import pair_counts as pair_counts
     from theory.corpus.geometry import CorpusGeometry as CorpusGeometry
     from theory.corpus.geometry import corpus_geometry as corpus_geometry
-    from theory.corpus.mean_cosine import corpus_mean_cosine as corpus_mean_cosine
-    from theory.corpus.neighbours import nearest_tokens as nearest_tokens
+    from theory.corpus.geometry import nearest_tokens as nearest_tokens
+    from theory.corpus.motion import LanguageParameters as LanguageParameters
+    from theory.corpus.motion import language_drive as language_drive
+    from theory.corpus.motion import language_flow as language_flow
+    from theory.corpus.motion import language_gram as language_gram
+    from theory.corpus.motion import normed_drive as normed_drive
     from theory.corpus.operators import as_matrix as as_matrix
     from theory.corpus.operators import bigram_operator as bigram_operator
     from theory.corpus.operators import context_cooccurrence_operator as context_cooccurrence_operator
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from theory.corpus.operators import top_eigen as top_eigen
     from theory.corpus.operators import top_singular as top_singular
     from theory.corpus.rows import corpus_gram as corpus_gram
+    from theory.corpus.rows import corpus_mean_cosine as corpus_mean_cosine
     from theory.errors import InputError as InputError
     from theory.errors import IntegrationError as IntegrationError
     from theory.errors import TooManyEntriesError as TooManyEntriesError
@@ -104,13 +109,6 @@ if TYPE_CHECKING:
     from theory.labels.sampled_labels import SampledLabels as SampledLabels
     from theory.labels.sampled_labels import SampledValue as SampledValue
     from theory.labels.sampled_labels import sample_labels as sample_labels
-    from theory.language.adam import AdamEmbedding as AdamEmbedding
-    from theory.language.adam import signed_cosine as signed_cosine
-    from theory.language.drives import LanguageParameters as LanguageParameters
-    from theory.language.drives import language_drive as language_drive
-    from theory.language.drives import normed_drive as normed_drive
-    from theory.language.flows import language_flow as language_flow
-    from theory.language.flows import language_gram as language_gram
     from theory.shapes.cosines import PrincipalComponents as PrincipalComponents
     from theory.shapes.cosines import cosine_matrix as cosine_matrix
     from theory.shapes.cosines import off_diagonal as off_diagonal

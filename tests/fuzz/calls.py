@@ -383,16 +383,7 @@ def _language() -> dict[str, dict[str, Any]]:
         "normed_drive": {"C": C, "parameters": model, "epsilon": 0.1},
         "language_flow": {"C": C, "initial": model, "time": 1.0},
         "language_gram": {"C": C, "time": 1.0, "tied": False},
-        "signed_cosine": {"cosine": [0.1, -0.5]},
         "AdamSettings": {"rate": 0.1, "betas": (0.9, 0.99), "epsilon": 1e-8, "weight_decay": 0.1},
-        "AdamEmbedding": {
-            "initial": rows,
-            "settings": theory.AdamSettings(0.1),
-            "absent": rows[0],
-            "n_absent": 2,
-            "norm_epsilon": 0.1,
-            "softmax": "live",
-        },
     }
 
 

@@ -76,14 +76,6 @@ def moved() -> Iterator[tuple[str, Any]]:
         yield f"flow, {name}", theory.language_flow(C, parameters, 3.0)
         yield f"gram, {name}", theory.language_gram(C, 3.0, tied=name == "tied")
     yield "leading query-key matrix", leading_query_key()
-    yield "signed cosine", theory.signed_cosine([-1, -0.3, 0.2, np.nan])
-    for softmax in ("uniform", "live"):
-        model = theory.AdamEmbedding(
-            W_E, theory.AdamSettings(0.1), np.ones(d), 5, norm_epsilon=1e-3, softmax=softmax
-        )
-        for sequence in sequences[:3]:
-            model.step(theory.corpus_counts([sequence], V))
-        yield f"AdamW, {softmax}", model.rows
 
 
 def leading_query_key() -> Any:

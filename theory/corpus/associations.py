@@ -34,7 +34,7 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import Positive, Size, checked
 from theory.corpus.counts import corpus_counts
 from theory.corpus.operators import as_matrix, bigram_operator, context_operator
-from theory.corpus.sequences import Tokens, as_lists
+from theory.corpus.sequences import as_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,31 +80,20 @@ def corpus_associations(sequences: Any, vocab_size: Size) -> Associations:
         Token sequences of any lengths.
     vocab_size : int
         V, at most 4096: these are dense matrices.
-
-    Raises
-    ------
-    InputError
-        If no token follows another, one is outside the vocabulary, or V is larger.
     """
-    found = as_lists(sequences, vocab_size)
-    C = as_matrix(bigram_operator(corpus_counts(found, vocab_size)))
-    value = as_matrix(context_operator(found, vocab_size)).T @ C.T
+    documents = as_lists(sequences, vocab_size)
+    C = as_matrix(bigram_operator(corpus_counts(documents, vocab_size)))
+    value = as_matrix(context_operator(documents, vocab_size)).T @ C.T
     gains, attention = value @ C, np.zeros((vocab_size, vocab_size))
-    position = np.zeros(max(map(len, found)) - 1)
-    n_pairs = sum(len(sequence) - 1 for sequence in found)
-    for sequence in found:
-        slopes = _slopes(sequence, gains)
-        inputs = sequence[:-1]
+    position = np.zeros(max(map(len, documents)) - 1)
+    n_pairs = sum(len(document) - 1 for document in documents)
+    for document in documents:
+        inputs, labels = document[:-1], document[1:]
+        # (q_km − q̄_k)/k for m ≤ k and 0 elsewhere, shape (T, T).
+        share = np.tri(len(inputs)) / np.arange(1, len(inputs) + 1)[:, None]
+        q = gains[inputs][:, labels].T
+        slopes = share * (q - (share * q).sum(axis=1, keepdims=True))
         np.add.at(attention, (inputs[:, None], inputs), slopes)
         for r in range(len(inputs)):
             position[r] += np.diagonal(slopes, -r).sum()
     return Associations(C, value, attention / n_pairs, position / n_pairs)
-
-
-def _slopes(sequence: Tokens, gains: FloatArray) -> FloatArray:
-    """Return (q_km − q̄_k)/k for m ≤ k and 0 elsewhere, shape (T, T)."""
-    inputs, labels = sequence[:-1], sequence[1:]
-    seen = np.tri(len(inputs))
-    share = seen / np.arange(1, len(inputs) + 1)[:, None]
-    q = gains[inputs][:, labels].T
-    return np.asarray(share * (q - (share * q).sum(axis=1, keepdims=True)))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, FloatArray, Integer
+from theory.arrays import ArrayLike, Integer
 from theory.checked import Between, Size, check_tokens, checked
 from theory.corpus.sequences import Tokens, as_lists
 from theory.errors import InputError
@@ -26,14 +26,10 @@ def shuffled_tokens(
     sequences : iterable of array_like of int
     vocab_size : int
     rng : numpy.random.Generator
-
-    Raises
-    ------
-    InputError
-        If there is no token, or one is not an integer or outside the vocabulary.
     """
-    found = as_lists(sequences, vocab_size)
-    return np.split(rng.permutation(np.concatenate(found)), np.cumsum([len(s) for s in found])[:-1])
+    documents = as_lists(sequences, vocab_size)
+    ends = np.cumsum([len(document) for document in documents])
+    return np.split(rng.permutation(np.concatenate(documents)), ends[:-1])
 
 
 @checked
@@ -52,20 +48,20 @@ def limited_corpus(
         The number of distinct tokens to keep; of equally frequent ones, those with the lower number.
     n_tokens : int, optional
         Stop after this many tokens, to match a length as well.
-
-    Raises
-    ------
-    InputError
-        If the corpus has fewer distinct tokens or fewer tokens left than asked for.
     """
-    found = as_lists(sequences, vocab_size)
-    counts = np.bincount(np.concatenate(found), minlength=vocab_size)
+    documents = as_lists(sequences, vocab_size)
+    counts = np.bincount(np.concatenate(documents), minlength=vocab_size)
     if n_distinct > np.count_nonzero(counts):
         problem = f"the corpus has {np.count_nonzero(counts)} distinct tokens"
         raise InputError("n_distinct", n_distinct, problem, "ask for fewer")
     kept = np.zeros(vocab_size, np.bool_)
     kept[np.argsort(-counts, kind="stable")[:n_distinct]] = True
-    pieces = [piece for sequence in found for piece in _runs(sequence, kept[sequence])]
+    pieces = []
+    for document in documents:
+        # Stretches of kept tokens: where the mask rises, and where it falls.
+        mask = np.concatenate([[False], kept[document], [False]]).astype(np.int8)
+        edges = np.flatnonzero(np.diff(mask)).reshape(-1, 2)
+        pieces += [document[first:end] for first, end in edges]
     if n_tokens is None:
         return pieces
     lengths = np.cumsum([len(piece) for piece in pieces])
@@ -74,12 +70,6 @@ def limited_corpus(
     last = int(np.searchsorted(lengths, n_tokens))
     pieces[last] = pieces[last][: len(pieces[last]) - int(lengths[last] - n_tokens)]
     return pieces[: last + 1]
-
-
-def _runs(sequence: Tokens, kept: npt.NDArray[np.bool_]) -> list[Integer[Tokens, " _"]]:
-    """Return the longest stretches of kept tokens."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(np.int8)))
-    return [sequence[first:end] for first, end in edges.reshape(-1, 2)]
 
 
 @checked
@@ -102,37 +92,29 @@ def frequency_matched(
         Tokens of the first corpus.
     factor : float, optional
         The largest ratio of two shares, at least 1.
-
-    Raises
-    ------
-    InputError
-        If a corpus is empty or a token lies outside the vocabulary.
     """
-    own, theirs = (_shares(name, values) for name, values in (("counts", counts), ("other", other)))
-    return nearest_in_ratio(own, theirs, check_tokens("tokens", tokens, len(own)), factor)
+    shares = []
+    for argument, values in (("counts", counts), ("other", other)):
+        number = np.asarray(values)
+        if number.ndim != 1 or not number.size or number.min() < 0 or not number.any():
+            remedy = "give one count per token, not all of them 0"
+            raise InputError(argument, values, "not counts of a corpus", remedy)
+        shares.append(number / number.sum(dtype=np.float64))
+    return nearest_in_ratio(*shares, check_tokens("tokens", tokens, len(shares[0])), factor)
 
 
 def nearest_in_ratio(
-    own: npt.NDArray[Any], theirs: npt.NDArray[Any], tokens: npt.NDArray[np.int64], factor: float
+    frequencies: npt.NDArray[Any], others: npt.NDArray[Any], tokens: npt.NDArray[np.int64], factor: float
 ) -> list[tuple[int, int]]:
     """Return ``frequency_matched`` for frequencies of one unit, whatever they add up to."""
-    free = np.flatnonzero(theirs > 0)
-    found = []
-    for token in tokens[np.argsort(-own[tokens], kind="stable")]:
-        if not own[token] or not free.size:
+    free = np.flatnonzero(others > 0)
+    pairs = []
+    for token in tokens[np.argsort(-frequencies[tokens], kind="stable")]:
+        if not frequencies[token] or not free.size:
             continue
-        distance = np.abs(np.log(theirs[free] / own[token]))
+        distance = np.abs(np.log(others[free] / frequencies[token]))
         best = int(distance.argmin())
         if distance[best] <= np.log(factor) + 1e-12:
-            found.append((int(token), int(free[best])))
+            pairs.append((int(token), int(free[best])))
             free = np.delete(free, best)
-    return found
-
-
-def _shares(argument: str, values: ArrayLike) -> FloatArray:
-    counts = np.asarray(values)
-    if counts.ndim != 1 or not counts.size or counts.min() < 0 or not counts.any():
-        raise InputError(
-            argument, values, "not counts of a corpus", "give one count per token, not all of them 0"
-        )
-    return np.asarray(counts / counts.sum(dtype=np.float64), np.float64)
+    return pairs

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.checked import Size, check_tokens, checked
-from theory.corpus.sequences import Block, no_pairs, read_blocks
+from theory.corpus.sequences import NO_PAIRS, read_blocks
 from theory.errors import InputError
 from theory.memory import check_memory
 
@@ -86,21 +86,12 @@ class CorpusCounts:
         return self.pairs * (1.0 / self.n_pairs)
 
     def label_distribution(self, token: int) -> Float64[FloatArray, " V"]:
-        """Return P^s, shape (V,).
-
-        Raises
-        ------
-        InputError
-            If the token lies outside the vocabulary, or nothing follows it.
-        """
-        if not isinstance(token, (int, np.integer)) or not 0 <= token < self.vocab_size:
-            problem = f"outside the vocabulary 0..{self.vocab_size - 1}"
-            raise InputError("token", token, problem, "give a token of the corpus")
-        if not self.inputs[token]:
-            raise InputError(
-                "token", token, "no token follows it", "choose one that occurs within a sequence"
-            )
-        return np.asarray(self.pairs[[token]].toarray()[0] / self.inputs[token])
+        """Return P^s, shape (V,), of a token that another one follows."""
+        (s,) = check_tokens("token", token, self.vocab_size)
+        if not self.inputs[s]:
+            problem = "no token follows it"
+            raise InputError("token", token, problem, "choose one that occurs within a sequence")
+        return np.asarray(self.pairs[[s]].toarray()[0] / self.inputs[s])
 
 
 @checked
@@ -113,26 +104,24 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
         Token sequences of any lengths. No pair is counted across two of them.
     vocab_size : int
         V; tokens are 0..V−1.
-
-    Raises
-    ------
-    InputError
-        If no token follows another, or one is not an integer or outside the vocabulary.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
     # Each entry has less than half the pairs of the one before: together they hold at most twice the whole's.
     held: list[sparse.csr_array] = []
     unigrams, n_sequences = np.zeros(vocab_size, np.int64), 0
     for block in read_blocks(sequences, vocab_size, _BLOCK):
-        held.append(_pairs_of(block, vocab_size))
+        # Narrow integers: a block has fewer than 2^31 pairs, and the sort by rows moves all three arrays.
+        # That counting sort is faster than sorting pairs or grouping them in a hash table.
+        ones = np.ones(len(block.inputs), np.int32)
+        pairs = sparse.coo_array((ones, (block.inputs, block.labels)), shape=(vocab_size, vocab_size))
+        held.append(pairs.tocsr().astype(np.int64))
         while len(held) > 1 and held[-2].nnz <= 2 * held[-1].nnz:
             held[-2:] = [held[-2] + held[-1]]
         unigrams += np.bincount(block.tokens, minlength=vocab_size)
         n_sequences += len(block.lengths)
-    pairs = sum(held[1:], start=held[0]) if held else None
-    if pairs is None or not pairs.nnz:
-        raise no_pairs()
-    return CorpusCounts(pairs, unigrams, n_sequences)
+    if not any(part.nnz for part in held):
+        raise InputError("sequences", "empty", *NO_PAIRS)
+    return CorpusCounts(sum(held[1:], start=held[0]), unigrams, n_sequences)
 
 
 @checked
@@ -148,11 +137,6 @@ def pair_counts(
     labels : array_like of int, shape (n,)
     vocab_size : int
         V; tokens and labels are 0..V−1.
-
-    Raises
-    ------
-    InputError
-        If the numbers of rows differ, there is none, or an entry is outside the vocabulary.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
     rows, y = np.asarray(tokens), np.asarray(labels)
@@ -165,11 +149,3 @@ def pair_counts(
     pairs = sparse.coo_array((ones, (first, second)), shape=(vocab_size, vocab_size)).tocsr()
     unigrams = np.bincount(np.concatenate([first, y]), minlength=vocab_size)
     return CorpusCounts(pairs, unigrams, len(y))
-
-
-def _pairs_of(block: Block, vocab_size: int) -> sparse.csr_array:
-    # Narrow integers: a block has fewer than 2^31 pairs, and the sort by rows moves all three arrays.
-    ones = np.ones(len(block.inputs), np.int32)
-    # Counting sort by rows is faster than sorting pairs or grouping them in a hash table.
-    found = sparse.coo_array((ones, (block.inputs, block.labels)), shape=(vocab_size, vocab_size)).tocsr()
-    return found.astype(np.int64)

@@ -10,11 +10,9 @@ displacements are those of the rows:
   fitted.
 - ``tied``: row s of C + Cᵀ. With W_U = W_Eᵀ, dW_E/dt = (C + Cᵀ) W_E at leading order, which is linear.
 - ``readout``: column s of C: the drive of the token's read-out vector, and the part that the read-out adds to
-  a
-  tied embedding. A rare token's column is nearly −r/V, the same for all of them.
+  a tied embedding. A rare token's column is nearly −r/V, the same for all of them.
 - ``context``: row s of E cᵀ(y − u), c the average of the tokens so far: the part of the drive that comes
-  through
-  averaged attention (Φ̄ᵀ, Lemma 1), in place of the token's own residual.
+  through averaged attention (Φ̄ᵀ, Lemma 1), in place of the token's own residual.
 
 All are sums over documents, and all rows are taken without the part of their inner products that a document's
 products with itself make (``theory.corpus.moments``). Standard errors are those of the jackknife over 20 sets
@@ -23,18 +21,16 @@ of documents, which are taken as independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
-from theory.corpus.sequences import Block, Tokens, no_pairs
+from theory.corpus.sequences import NO_PAIRS, Block, Tokens
 from theory.display import Shown, spread
 from theory.errors import InputError
 from theory.labels.sampled_labels import N_BLOCKS, SampledValue
@@ -131,57 +127,74 @@ def corpus_geometry(
     Parameters
     ----------
     sequences : iterable of array_like of int
-        The documents, which are taken as independent.
+        The documents, which are taken as independent; at least 40.
     vocab_size : int
         V; tokens are 0..V−1.
     tokens : array_like of int, shape (n,)
         The tokens to predict, none twice.
     predictor : {"bigram", "marginal", "tied", "readout", "context"}, optional
         Which rows are compared; see the module.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than 40 documents, a token is named twice or does not occur.
     """
     wanted = check_tokens("tokens", tokens, vocab_size)
     whole, *without = (
         _geometry(predictor, products, wanted)
-        for products in _inner_products(sequences, vocab_size, wanted, predictor, N_BLOCKS)
+        for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS)
     )
     cosine, growth, apart = (_sampled(value, parts) for value, *parts in zip(whole, *without, strict=True))
     mean = _sampled(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
+    # Estimated cosines may lie beyond ±1.
+    shown = np.asarray(np.clip(cosine.value, -1.0, 1.0))
     return CorpusGeometry(
         tuple(wanted.tolist()),
         predictor,
-        SampledValue(_cut(cosine.value), cosine.standard_error),
-        SampledValue(_mean_of_pairs(_cut(cosine.value)), mean.standard_error),
+        SampledValue(shown, cosine.standard_error),
+        SampledValue(_mean_of_pairs(shown), mean.standard_error),
         growth,
         apart,
     )
 
 
-def corpus_cosines(
-    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor = "bigram"
-) -> FloatArray:
-    """Return the cosines of ``corpus_geometry`` alone, without errors: for hundreds of tokens."""
-    (found,) = _inner_products(sequences, vocab_size, tokens, predictor, 1)
-    return _cut(_geometry(predictor, found, tokens)[0])
+@checked
+def nearest_tokens(
+    sequences: Any,
+    vocab_size: Size,
+    token: int,
+    candidates: Integer[ArrayLike, " k"],
+    n: Size = 10,
+    predictor: CorpusPredictor = "bigram",
+) -> CorpusGeometry:
+    """Return the geometry of a token and the n candidates of the largest predicted cosine with it.
+
+    Two passes over the corpus: the first ranks the candidates, the second computes the errors of those kept.
+    The largest of many uncertain cosines are on average larger than they would be in another corpus like it.
+
+    Parameters
+    ----------
+    sequences, vocab_size, predictor
+        As in ``corpus_geometry``; sequences that can be read twice.
+    token : int
+    candidates : array_like of int
+        Those of them whose cosine is defined are ranked; the token itself is passed over.
+    n : int, optional
+
+    Returns
+    -------
+    CorpusGeometry
+        Of the token, which is first, and its neighbours by falling cosine.
+    """
+    (wanted,) = check_tokens("token", token, vocab_size)
+    others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
+    tokens = np.concatenate([[wanted], others])
+    (products,) = _products(sequences, vocab_size, tokens, predictor, 1)
+    cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
+    order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
+    if not order.size:
+        problem = "too rare to compare with any other"
+        raise InputError("token", int(wanted), problem, "choose a more frequent one")
+    return corpus_geometry(sequences, vocab_size, [wanted, *others[order]], predictor)
 
 
-def _cut(cosines: FloatArray) -> FloatArray:
-    """Return what is shown of estimated cosines, which may lie beyond ±1."""
-    return np.asarray(np.clip(cosines, -1.0, 1.0))
-
-
-def _mean_of_pairs(cosines: FloatArray) -> FloatArray:
-    """Return the mean over pairs of what is no NaN, shape ()."""
-    pairs = off_diagonal(cosines)
-    defined = pairs[np.isfinite(pairs)]
-    return np.asarray(defined.mean() if defined.size else np.nan)
-
-
-def _inner_products(
+def _products(
     sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int
 ) -> list[InnerProducts]:
     """Return inner products of the tokens' rows, and of the reference's, which is last."""
@@ -190,74 +203,68 @@ def _inner_products(
     if len(np.unique(tokens)) < len(tokens):
         raise InputError("tokens", tokens.tolist(), "a token twice", "name each once")
     n = len(tokens) + 1
-    check_memory(
-        "tokens", len(tokens), 48 * n_parts * n * (n + vocab_size // 8), "predicting", "ask for fewer"
-    )
+    needed = 48 * n_parts * n * (n + vocab_size // 8)
+    check_memory("tokens", len(tokens), needed, "predicting", "ask for fewer")
     n_documents = 0
 
     def entries(block: Block) -> Entries:
         nonlocal n_documents
         n_documents += len(block.lengths)
-        return _ENTRIES[predictor](block, row_of, n, vocab_size)
+        if predictor == "context":
+            return _context_entries(block, row_of, n, vocab_size)
+        return _pair_entries(block, row_of, n, vocab_size, predictor)
 
     parts = document_moments(sequences, vocab_size, n, entries, n_parts)
     if n_documents < FEWEST_DOCUMENTS:
         problem = "too few documents to tell how sure a cosine is"
-        raise InputError(
-            "sequences", n_documents, problem, f"give {FEWEST_DOCUMENTS} or more, or split long ones"
-        )
+        remedy = f"give {FEWEST_DOCUMENTS} or more, or split long ones"
+        raise InputError("sequences", n_documents, problem, remedy)
     if not any(part.mass[-1] for part in parts):
-        raise no_pairs()
+        raise InputError("sequences", "empty", *NO_PAIRS)
     return inner_products(parts)
+
+
+def _mean_of_pairs(cosines: FloatArray) -> FloatArray:
+    """Return the mean over the pairs that are defined, shape ()."""
+    pairs = off_diagonal(cosines)
+    defined = pairs[np.isfinite(pairs)]
+    return np.asarray(defined.mean() if defined.size else np.nan)
 
 
 def _sampled(value: FloatArray, replicates: list[FloatArray]) -> SampledValue:
     """Return a value with the standard error that its values without each set of documents give it."""
-    found = np.array(replicates)
-    spread = ((found - found.mean(axis=0)) ** 2).sum(axis=0)
-    error = np.asarray(np.sqrt(spread * (len(found) - 1) / len(found)))
+    without = np.array(replicates)
+    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    error = np.asarray(np.sqrt(squares * (len(without) - 1) / len(without)))
     # What does not depend on the documents differs between the sets by rounding alone.
-    scale = np.abs(found).max(axis=0)
+    scale = np.abs(without).max(axis=0)
     return SampledValue(value, np.where(error <= 1e-13 * scale, 0.0, error))
 
 
-def _places(block: Block, values: Tokens, vocab_size: int) -> npt.NDArray[np.int64]:
-    return block.sequence_of_pair * vocab_size + values
+def _pair_entries(
+    block: Block, row_of: Tokens, n: int, vocab_size: int, predictor: CorpusPredictor
+) -> Entries:
+    """Return each pair as an entry of the rows of its tokens, and of the reference row, which is last.
 
-
-def _bigram_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
-    """Return each pair as an entry of its first token's row; the reference row counts all labels."""
-    rows = row_of[block.inputs]
-    places, known = _places(block, block.labels, vocab_size), rows >= 0
-    return (
-        np.concatenate([places[known], places]),
-        np.concatenate([rows[known], np.full(len(places), n - 1)]),
-        np.ones(int(known.sum()) + len(places)),
-    )
-
-
-def _tied_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
-    """Return each pair as an entry of both its tokens' rows; the reference row counts all inputs."""
-    before, behind = row_of[block.inputs], row_of[block.labels]
-    inputs, labels = (_places(block, values, vocab_size) for values in (block.inputs, block.labels))
-    places = np.concatenate([labels[before >= 0], inputs[behind >= 0], inputs])
-    rows = np.concatenate([before[before >= 0], behind[behind >= 0], np.full(len(inputs), n - 1)])
-    return places, rows, np.ones(len(rows))
-
-
-def _readout_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
-    """Return each pair as an entry of its second token's row; the reference row counts all inputs."""
-    rows, places = row_of[block.labels], _places(block, block.inputs, vocab_size)
-    return (
-        np.concatenate([places[rows >= 0], places]),
-        np.concatenate([rows[rows >= 0], np.full(len(places), n - 1)]),
-        np.ones(int((rows >= 0).sum()) + len(places)),
-    )
+    A token's row counts the labels behind it, or as a read-out the inputs before it, or both if it is tied.
+    """
+    inputs, labels = block.inputs, block.labels
+    first = block.sequence_of_pair * vocab_size
+    sides = {"tied": [(inputs, labels), (labels, inputs)], "readout": [(labels, inputs)]}
+    places, rows = [], []
+    for tokens, entries in sides.get(predictor, [(inputs, labels)]):
+        known = row_of[tokens] >= 0
+        places.append((first + entries)[known])
+        rows.append(row_of[tokens][known])
+    places.append(first + (inputs if predictor in sides else labels))
+    rows.append(np.full(len(inputs), n - 1))
+    return np.concatenate(places), np.concatenate(rows), np.ones(sum(map(len, rows)))
 
 
 def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
     """Return the share of each token in each averaged context, at the entry of the label behind it."""
-    places, labels = np.unique(_places(block, block.labels, vocab_size), return_inverse=True)
+    first = block.sequence_of_pair * vocab_size
+    places, labels = np.unique(first + block.labels, return_inverse=True)
     sums = np.zeros((len(places), n))
     sums[:, -1] = np.bincount(labels, minlength=len(places))
     rows = row_of[block.inputs]
@@ -268,15 +275,6 @@ def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> E
     return places[place], row, sums[place, row]
 
 
-_ENTRIES: dict[CorpusPredictor, Callable[[Block, Tokens, int, int], Entries]] = {
-    "bigram": _bigram_entries,
-    "marginal": _bigram_entries,
-    "tied": _tied_entries,
-    "readout": _readout_entries,
-    "context": _context_entries,
-}
-
-
 def _geometry(
     predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -285,31 +283,21 @@ def _geometry(
     A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
     All of p_s, u and the reference p̄ sum to 1, so that every inner product with u is 1/V.
     """
-    inner, mass, n_pairs = found.inner, found.mass[:-1], found.mass[-1]
+    inner, mass, n_pairs, V = found.inner, found.mass[:-1], found.mass[-1], len(found.last)
     with np.errstate(invalid="ignore", divide="ignore"):
-        alpha, beta = _centring(predictor, found, tokens)
+        alpha, beta = np.ones(len(mass)), np.zeros(len(mass))
+        if predictor == "marginal":
+            alpha, beta = beta, alpha
+        elif predictor in ("readout", "tied"):
+            # Of its mass, a tied row has found.last[s] from the row of C and the rest from the column.
+            alpha = found.last[tokens] / mass if predictor == "tied" else beta
+            beta = n_pairs / (V * mass)
         crossed = np.outer(inner[:-1, -1], beta)
         products = inner[:-1, :-1] - crossed - crossed.T + np.outer(beta, beta) * inner[-1, -1]
         uniform = np.outer(alpha, 1 - beta)
-        products -= (uniform + uniform.T - np.outer(alpha, alpha)) / len(found.last)
+        products -= (uniform + uniform.T - np.outer(alpha, alpha)) / V
         products *= np.outer(mass, mass) / n_pairs**2
         squares = np.diagonal(products)
         lengths = np.sqrt(squares)
         cosines = products / np.outer(lengths, lengths)
     return cosines, lengths, squares[:, None] + squares - 2 * products
-
-
-def _centring(
-    predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
-) -> tuple[FloatArray, FloatArray]:
-    """Return α and β of each row."""
-    mass, n_pairs = found.mass[:-1], found.mass[-1]
-    one, zero = np.ones(len(mass)), np.zeros(len(mass))
-    if predictor == "marginal":
-        return zero, one
-    if predictor == "readout":
-        return zero, n_pairs / (len(found.last) * mass)
-    if predictor == "tied":
-        # Of its mass, a row has found.last[s] from the row of C and the rest from the column.
-        return found.last[tokens] / mass, n_pairs / (len(found.last) * mass)
-    return one, zero

@@ -48,6 +48,12 @@ class Part:
     within: FloatArray
     mass_within: FloatArray
 
+    @classmethod
+    def empty(cls, n: int, vocab_size: int) -> Part:
+        """Return the sums over no document."""
+        rows = sparse.csr_array((n, vocab_size), dtype=np.float64)
+        return cls(rows, np.zeros(n), np.zeros((n, n)), np.zeros((n, n)))
+
     def add(self, entries: Entries, vocab_size: int) -> None:
         """Add documents, given by their entries."""
         places, rows, values = entries
@@ -67,40 +73,25 @@ class Part:
 def document_moments(
     sequences: Sequences, vocab_size: int, n: int, entries_of: Callable[[Block], Entries], n_parts: int
 ) -> list[Part]:
-    """Return the sums over n_parts sets of documents: document i is in the set i mod n_parts.
+    """Return the sums for n rows over n_parts sets of documents: document i is in the set i mod n_parts.
 
-    Parameters
-    ----------
-    sequences : iterable of array_like of int
-        The documents.
-    vocab_size : int
-        V.
-    n : int
-        The number of rows.
-    entries_of : callable
-        From a block of documents to its entries, documents counted within the block.
-    n_parts : int
+    ``entries_of`` makes of a block of documents its entries, documents counted within the block.
     """
-    found = []
-    for _ in range(n_parts):
-        empty = sparse.csr_array((n, vocab_size), dtype=np.float64)
-        found.append(Part(empty, np.zeros(n), np.zeros((n, n)), np.zeros((n, n))))
+    parts = [Part.empty(n, vocab_size) for _ in range(n_parts)]
     for number, block in _dealt(sequences, vocab_size, n_parts):
-        found[number].add(entries_of(block), vocab_size)
-    return found
+        parts[number].add(entries_of(block), vocab_size)
+    return parts
 
 
 def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tuple[int, Block]]:
-    """Deal documents out in turn, and return blocks of about ``_TOKENS`` tokens with their set's number."""
-    hands: list[list[Tokens]] = [[] for _ in range(n_parts)]
+    """Deal documents out in turn, and yield blocks of about ``_TOKENS`` tokens with their set's number."""
     dealt = 0
     for block in read_blocks(sequences, vocab_size, _TOKENS * n_parts):
-        for document in np.split(block.tokens, block.starts[1:]):
-            hands[dealt % n_parts].append(document)
-            dealt += 1
-        for number, hand in enumerate(hands):
+        documents = block.split()
+        for number in range(n_parts):
+            hand = documents[(number - dealt) % n_parts :: n_parts]
             yield from ((number, part) for part in read_blocks(hand, vocab_size, _TOKENS))
-            hand.clear()
+        dealt += len(documents)
 
 
 @dataclass(frozen=True)
@@ -110,7 +101,7 @@ class InnerProducts:
     Attributes
     ----------
     inner : ndarray, shape (n, n)
-        NaN where fewer than two documents tell of a pair.
+        NaN for a pair of which fewer than two documents tell.
     mass : ndarray, shape (n,)
         Σ_d m_{s,d}.
     last : ndarray, shape (V,)
@@ -129,14 +120,14 @@ def inner_products(parts: list[Part]) -> list[InnerProducts]:
         np.sum([getattr(part, name) for part in parts], axis=0) for name in ("mass", "within", "mass_within")
     )
     gram, last = _gram(rows, rows), rows[[-1]].toarray()[0]
-    found = [InnerProducts(_ratio(gram - within, mass, mass_within), mass, last)]
+    results = [InnerProducts(_ratio(gram - within, mass, mass_within), mass, last)]
     for part in parts if len(parts) > 1 else ():
         crossed = _gram(rows, part.rows)
         products = gram - crossed - crossed.T + _gram(part.rows, part.rows)
         rest = mass - part.mass
         inner = _ratio(products - (within - part.within), rest, mass_within - part.mass_within)
-        found.append(InnerProducts(inner, rest, last - part.rows[[-1]].toarray()[0]))
-    return found
+        results.append(InnerProducts(inner, rest, last - part.rows[[-1]].toarray()[0]))
+    return results
 
 
 def _ratio(products: FloatArray, mass: FloatArray, mass_within: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, svds
 from theory.arrays import Float64, FloatArray
 from theory.checked import Size, checked
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import Block, Sequences, Tokens, no_pairs, read_blocks
+from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, read_blocks
 from theory.errors import InputError
 
 LARGEST_MATRIX = 4096
@@ -48,7 +48,7 @@ def bigram_operator(counts: CorpusCounts) -> LinearOperator:
 def interchangeability_operator(counts: CorpusCounts) -> LinearOperator:
     """Return Σ = CᵀC, shape (V, V): large where two tokens follow the same ones (Im et al.)."""
     C = bigram_operator(counts)
-    return _symmetric(counts.vocab_size, lambda v: C.rmatmat(C.matmat(v)))
+    return _operator(counts.vocab_size, lambda v: C.rmatmat(C.matmat(v)))
 
 
 @checked
@@ -63,19 +63,18 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
         Token sequences, read once for every product: a list, or anything that can be read again.
     vocab_size : int
         V.
-
-    Raises
-    ------
-    InputError
-        If no token follows another, a token is outside the vocabulary, or the sequences can be read only
-        once.
     """
     corpus = _Passes(sequences, vocab_size)
-    return _operator(
-        vocab_size,
-        lambda v: _centred(corpus.sum(v, lambda block, v: _to_labels(block, _averages(block, v)))),
-        lambda v: corpus.sum(_centred(v), lambda block, v: _to_contexts(block, v[block.labels])),
-    )
+
+    def product(v: FloatArray) -> FloatArray:
+        rows = corpus.sum(v, lambda block, v: (block.labels, _averages(block, v)))
+        return np.asarray(rows - rows.mean(axis=0))
+
+    def adjoint(v: FloatArray) -> FloatArray:
+        centred = np.asarray(v - v.mean(axis=0))
+        return corpus.sum(centred, lambda block, v: _to_contexts(block, v[block.labels]))
+
+    return _operator(vocab_size, product, adjoint)
 
 
 @checked
@@ -86,18 +85,12 @@ def context_cooccurrence_operator(sequences: Any, vocab_size: Size) -> LinearOpe
     def product(v: FloatArray) -> FloatArray:
         return corpus.sum(v, lambda block, v: _to_contexts(block, _averages(block, v)))
 
-    return _symmetric(vocab_size, product)
+    return _operator(vocab_size, product)
 
 
 @checked
 def as_matrix(operator: LinearOperator) -> Float64[FloatArray, "{operator.shape[0]} {operator.shape[1]}"]:
-    """Return an operator as a dense matrix.
-
-    Raises
-    ------
-    InputError
-        If a side is longer than ``LARGEST_MATRIX`` = 4096.
-    """
+    """Return an operator as a dense matrix, of at most 4096 rows and columns."""
     if max(operator.shape) > LARGEST_MATRIX:
         problem = f"a dense matrix for more than {LARGEST_MATRIX} tokens"
         raise InputError("operator", operator.shape, problem, "multiply it with the vectors you need")
@@ -112,13 +105,7 @@ def top_singular(
     Float64[FloatArray, " {n}"],
     Float64[FloatArray, "{n} {operator.shape[1]}"],
 ]:
-    """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns).
-
-    Raises
-    ------
-    InputError
-        If there are not more than n rows and columns.
-    """
+    """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns)."""
     _check_rank(operator, n)
     left, values, right = svds(operator, k=n, v0=_start(min(operator.shape)))
     order = np.argsort(values)[::-1]
@@ -132,11 +119,6 @@ def top_eigen(
     """Return the n eigenvalues of a symmetric operator that are largest in size, falling, and their vectors.
 
     The vectors are the columns of the second array, shape (V, n).
-
-    Raises
-    ------
-    InputError
-        If there are not more than n rows, or the operator is not square.
     """
     _check_rank(operator, n)
     if operator.shape[0] != operator.shape[1]:
@@ -163,28 +145,24 @@ class _Passes:
 
     def __init__(self, sequences: Sequences, vocab_size: int) -> None:
         if isinstance(sequences, Iterator):
-            problem = "can be read only once"
-            raise InputError(
-                "sequences", sequences, problem, "give a list, or an object that can be read again"
-            )
+            remedy = "give a list, or an object that can be read again"
+            raise InputError("sequences", sequences, "can be read only once", remedy)
         self.sequences, self.vocab_size = sequences, vocab_size
-        self.n_pairs = sum(len(block.inputs) for block in self._blocks())
+        self.n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
         if not self.n_pairs:
-            raise no_pairs()
-
-    def _blocks(self) -> Iterator[Block]:
-        return read_blocks(self.sequences, self.vocab_size, _BLOCK)
+            raise InputError("sequences", "empty", *NO_PAIRS)
 
     def sum(self, vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
         """Return the rows of ``part`` summed by token, over n; shape (V, k), a few columns at a time."""
-        found = np.zeros((self.vocab_size, vectors.shape[1]))
-        for block in self._blocks():
+        total = np.zeros((self.vocab_size, vectors.shape[1]))
+        for block in read_blocks(self.sequences, self.vocab_size, _BLOCK):
             width = max(1, _ENTRIES // max(len(block.tokens), 1))
             for first in range(0, vectors.shape[1], width):
                 columns = slice(first, first + width)
-                labels, rows = part(block, vectors[:, columns])
-                found[:, columns] += _scatter(labels, rows, self.vocab_size)
-        return found / self.n_pairs
+                tokens, rows = part(block, vectors[:, columns])
+                place = (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1))
+                total[:, columns] += sparse.csc_array(place, shape=(self.vocab_size, len(tokens))) @ rows
+        return total / self.n_pairs
 
 
 def _averages(block: Block, vectors: FloatArray) -> FloatArray:
@@ -192,41 +170,23 @@ def _averages(block: Block, vectors: FloatArray) -> FloatArray:
     return block.running_sum(vectors[block.inputs]) / block.positions[:, None]
 
 
-def _to_labels(block: Block, rows: FloatArray) -> Labelled:
-    return block.labels, rows
-
-
 def _to_contexts(block: Block, rows: FloatArray) -> Labelled:
     """Spread a value at every position over the tokens up to it: Σ_k c_kᵀ h_k."""
     return block.inputs, block.running_sum(rows / block.positions[:, None], backwards=True)
 
 
-def _scatter(tokens: Tokens, rows: FloatArray, vocab_size: int) -> FloatArray:
-    """Return the sum of the rows of each token, shape (V, k)."""
-    one_hot = sparse.csc_array(
-        (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1)), shape=(vocab_size, len(tokens))
-    )
-    return np.asarray(one_hot @ rows)
-
-
-def _centred(rows: FloatArray) -> FloatArray:
-    return np.asarray(rows - rows.mean(axis=0))
-
-
 def _operator(
     size: int,
     product: Callable[[FloatArray], FloatArray],
-    adjoint: Callable[[FloatArray], FloatArray],
+    adjoint: Callable[[FloatArray], FloatArray] | None = None,
 ) -> LinearOperator:
+    """Return a square operator; without an adjoint it is symmetric."""
+    back = adjoint or product
     return LinearOperator(
         shape=(size, size),
         dtype=np.float64,
         matmat=product,
-        rmatmat=adjoint,
+        rmatmat=back,
         matvec=lambda v: product(v.reshape(-1, 1))[:, 0],
-        rmatvec=lambda v: adjoint(v.reshape(-1, 1))[:, 0],
+        rmatvec=lambda v: back(v.reshape(-1, 1))[:, 0],
     )
-
-
-def _symmetric(size: int, product: Callable[[FloatArray], FloatArray]) -> LinearOperator:
-    return _operator(size, product, product)

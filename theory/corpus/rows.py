@@ -12,6 +12,7 @@ from scipy import sparse
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.checked import check_tokens, checked
 from theory.corpus.counts import CorpusCounts
+from theory.errors import InputError
 from theory.memory import check_memory
 
 CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
@@ -34,43 +35,44 @@ class PredictedRows:
     weights: FloatArray
     references: FloatArray
 
+    @classmethod
+    def of(
+        cls, counts: CorpusCounts, tokens: npt.NDArray[np.int64], predictor: CountPredictor
+    ) -> PredictedRows:
+        """Return the rows of some tokens."""
+        joint, r = counts.joint, counts.ratios
+        if predictor == "marginal":
+            return cls(joint[tokens], r[tokens, None], (counts.labels / counts.n_pairs)[None])
+        # C is the joint distribution less r_s u in row s; its transpose, less r/V in each row.
+        uniform, column = np.full(counts.vocab_size, 1 / counts.vocab_size), r / counts.vocab_size
+        share, ones = r[tokens, None], np.ones((len(tokens), 1))
+        if predictor == "bigram":
+            return cls(joint[tokens], share, uniform[None])
+        if predictor == "readout":
+            return cls(joint.T.tocsr()[tokens], ones, column[None])
+        both = np.stack([uniform, column])
+        return cls((joint + joint.T).tocsr()[tokens], np.concatenate([share, ones], axis=1), both)
+
     def sum(self, scale: FloatArray) -> FloatArray:
         """Return Σ_s scale_s D_s, shape (V,)."""
         return np.asarray(self.counted.T @ scale - (scale @ self.weights) @ self.references)
 
     def squares(self) -> FloatArray:
         """Return |D_s|², shape (n,); 0 where nothing but rounding is left of a row."""
-        found = self.counted.multiply(self.counted).sum(axis=1)
-        found = found - 2 * np.sum((self.counted @ self.references.T) * self.weights, axis=1)
-        found = found + np.sum((self.weights @ (self.references @ self.references.T)) * self.weights, axis=1)
+        squares = self.counted.multiply(self.counted).sum(axis=1)
+        squares = squares - 2 * np.sum((self.counted @ self.references.T) * self.weights, axis=1)
+        gram = self.references @ self.references.T
+        squares = squares + np.sum((self.weights @ gram) * self.weights, axis=1)
         # SciPy before 1.15 returns a column here.
         counted = self.counted.max(axis=1).toarray().ravel()
         largest = np.maximum(counted, self.weights @ self.references.max(axis=1, initial=0.0))
-        return np.where(found > 1e-20 * largest**2, found, 0.0)
+        return np.where(squares > 1e-20 * largest**2, squares, 0.0)
 
     def gram(self) -> FloatArray:
         """Return all inner products D_s · D_t, shape (n, n)."""
         crossed = (self.counted @ self.references.T) @ self.weights.T
         inner = self.weights @ (self.references @ self.references.T) @ self.weights.T
         return np.asarray((self.counted @ self.counted.T).toarray() - crossed - crossed.T + inner)
-
-
-def predicted_rows(
-    counts: CorpusCounts, tokens: npt.NDArray[np.int64], predictor: CountPredictor
-) -> PredictedRows:
-    """Return the rows of some tokens."""
-    joint, r = counts.joint, counts.ratios
-    if predictor == "marginal":
-        return PredictedRows(joint[tokens], r[tokens, None], (counts.labels / counts.n_pairs)[None])
-    # C is the joint distribution less r_s u in row s; its transpose, less r/V in each row.
-    uniform, column = np.full(counts.vocab_size, 1 / counts.vocab_size), r / counts.vocab_size
-    own, ones = r[tokens, None], np.ones((len(tokens), 1))
-    if predictor == "bigram":
-        return PredictedRows(joint[tokens], own, uniform[None])
-    if predictor == "readout":
-        return PredictedRows(joint.T.tocsr()[tokens], ones, column[None])
-    both = np.stack([uniform, column])
-    return PredictedRows((joint + joint.T).tocsr()[tokens], np.concatenate([own, ones], axis=1), both)
 
 
 @checked
@@ -88,15 +90,41 @@ def corpus_gram(
     tokens : array_like of int, shape (n,)
     predictor : {"bigram", "marginal", "tied", "readout"}, optional
         As in ``corpus_geometry``.
+    """
+    wanted = check_tokens("tokens", tokens, counts.vocab_size)
+    check_memory("tokens", len(wanted), 32 * len(wanted) ** 2, "inner products", "ask for fewer")
+    rows = PredictedRows.of(counts, wanted, predictor)
+    gram = rows.gram()
+    np.fill_diagonal(gram, rows.squares())
+    return gram
+
+
+@checked
+def corpus_mean_cosine(
+    counts: CorpusCounts, tokens: Integer[ArrayLike, " n"], predictor: CountPredictor = "bigram"
+) -> float:
+    r"""Return the mean cosine of all pairs of some tokens, whose rows are those of ``corpus_gram``.
+
+    With unit rows x_s it is :math:`(|\sum_s x_s|^2 - n)/(n(n - 1))`, which needs no pair of tokens, so that
+    there may be any number of them.
+
+    Parameters
+    ----------
+    counts, predictor
+        As in ``corpus_gram``.
+    tokens : array_like of int, shape (n,)
+        Those whose row is 0 are left out.
 
     Raises
     ------
     InputError
-        If a token is outside the vocabulary, or there are too many for this machine's memory.
+        If fewer than two tokens have a row.
     """
-    wanted = check_tokens("tokens", tokens, counts.vocab_size)
-    check_memory("tokens", len(wanted), 32 * len(wanted) ** 2, "inner products", "ask for fewer")
-    rows = predicted_rows(counts, wanted, predictor)
-    found = rows.gram()
-    np.fill_diagonal(found, rows.squares())
-    return found
+    wanted = np.unique(check_tokens("tokens", tokens, counts.vocab_size))
+    rows = PredictedRows.of(counts, wanted, predictor)
+    squares = rows.squares()
+    n = int(np.count_nonzero(squares))
+    if n < 2:
+        raise InputError("tokens", wanted.tolist(), "fewer than two of them have a row", "name more tokens")
+    total = rows.sum(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0))
+    return float((total @ total - n) / (n * (n - 1)))

@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import AnyIntArray, FloatArray
+from theory.checked import check_tokens
 from theory.errors import InputError
-from theory.labels.sample import check_vocabulary
 
 Tokens = AnyIntArray
 """Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""
 Sequences = Iterable[npt.ArrayLike]
-"""Token sequences of any lengths; what takes more than one pass needs a list, or what can be read again."""
+"""Token sequences of any lengths; several passes need a list, or an object that can be read again."""
+NO_PAIRS = "no token follows another", "give sequences of two tokens or more"
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some whole sequences, one after another.
+    """Some whole sequences, one after another; lengths are 1 or more.
 
     Attributes
     ----------
     tokens : ndarray of int, shape (n,)
     lengths : ndarray of int, shape (n_sequences,)
-        None is 0.
     """
 
     tokens: Tokens
@@ -42,9 +41,9 @@ class Block:
     @cached_property
     def has_next(self) -> npt.NDArray[np.bool_]:
         """Whether a token has a next one in its own sequence, shape (n,)."""
-        found = np.ones(len(self.tokens), np.bool_)
-        found[self.starts + self.lengths - 1] = False
-        return found
+        mask = np.ones(len(self.tokens), np.bool_)
+        mask[self.starts + self.lengths - 1] = False
+        return mask
 
     @cached_property
     def inputs(self) -> Tokens:
@@ -53,7 +52,7 @@ class Block:
 
     @cached_property
     def labels(self) -> Tokens:
-        """The token that follows it."""
+        """The second token of each pair."""
         return self.tokens[1:][self.has_next[:-1]]
 
     @cached_property
@@ -69,26 +68,30 @@ class Block:
 
     def running_sum(self, rows: FloatArray, *, backwards: bool = False) -> FloatArray:
         """Return cumulative sums over the pairs of each sequence, rows of shape (n_pairs, k)."""
-        if backwards:
-            rows = rows[::-1]
-        sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
-        lengths = (self.lengths - 1)[:: -1 if backwards else 1]
+        order = -1 if backwards else 1
+        sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows[::order], axis=0)])
+        lengths = (self.lengths - 1)[::order]
         before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        found = sums[1:] - sums[before]
-        return np.asarray(found[::-1] if backwards else found, np.float64)
+        return np.asarray((sums[1:] - sums[before])[::order], np.float64)
+
+    def split(self) -> list[Tokens]:
+        """Return each sequence's tokens."""
+        return np.split(self.tokens, self.starts[1:])
 
 
 def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Block]:
-    """Return the sequences in blocks of about ``size`` tokens, checked; empty sequences are passed over.
+    """Yield the sequences in blocks of about ``size`` tokens; empty sequences are passed over.
 
     Raises
     ------
     InputError
         If a sequence is not a list of integers in 0..vocab_size−1.
     """
+    if isinstance(sequences, (str, bytes, dict)) or not np.iterable(sequences):
+        raise InputError("sequences", sequences, "not token sequences", "give a list of lists of tokens")
     held: list[Tokens] = []
     n_held = 0
-    for sequence in _iterated(sequences):
+    for sequence in sequences:
         tokens = np.asarray(sequence)
         if tokens.ndim != 1 or (tokens.size and tokens.dtype.kind not in "iu"):
             raise InputError("sequences", sequence, "not a list of tokens", "give lists of whole numbers")
@@ -102,45 +105,16 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
         yield _block(held, vocab_size)
 
 
-def _iterated(sequences: Sequences) -> Iterator[Any]:
-    if isinstance(sequences, (str, bytes, dict)) or not isinstance(sequences, Iterable):
-        raise InputError("sequences", sequences, "not token sequences", "give a list of lists of tokens")
-    try:
-        yield from sequences
-    except TypeError:
-        # An array without axes calls itself iterable.
-        raise InputError(
-            "sequences", sequences, "not token sequences", "give a list of lists of tokens"
-        ) from None
-
-
 def _block(held: list[Tokens], vocab_size: int) -> Block:
     tokens = np.concatenate(held)
     if tokens.min() < 0 or tokens.max() >= vocab_size:
-        check_vocabulary("sequences", tokens, vocab_size)
-    return Block(tokens, np.array([len(tokens) for tokens in held], np.int64))
+        check_tokens("sequences", tokens, vocab_size)
+    return Block(tokens, np.array([len(part) for part in held], np.int64))
 
 
 def as_lists(sequences: Sequences, vocab_size: int) -> list[Tokens]:
-    """Return the sequences that hold a token as arrays.
-
-    Raises
-    ------
-    InputError
-        If there is none, or one is not a list of integers in 0..vocab_size−1.
-    """
-    found = [
-        part
-        for block in read_blocks(sequences, vocab_size, 2**20)
-        for part in np.split(block.tokens, block.starts[1:])
-    ]
-    if not found:
-        raise no_pairs()
-    return found
-
-
-def no_pairs() -> InputError:
-    """Refuse a corpus in which no token follows another."""
-    return InputError(
-        "sequences", "empty", "no token follows another", "give sequences of two tokens or more"
-    )
+    """Return the sequences that hold a token as arrays, or refuse a corpus without any."""
+    parts = [part for block in read_blocks(sequences, vocab_size, 2**20) for part in block.split()]
+    if not parts:
+        raise InputError("sequences", "empty", *NO_PAIRS)
+    return parts

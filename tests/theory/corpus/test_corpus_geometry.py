@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import sparse
 
 from tests.theory.corpus.plain import markov, plain
 from theory import (
@@ -94,16 +93,6 @@ def test_the_mean_over_all_tokens_is_that_of_the_plain_rows(predictor: CorpusPre
     assert found == pytest.approx(off_diagonal(cosine_matrix(D)).mean(), abs=1e-12)
 
 
-def test_rare_tokens_share_the_read_outs_direction() -> None:
-    """A token with one pair in a large vocabulary has the column −r/V except for one entry."""
-    frequent = markov(np.random.default_rng(7), TRANSITIONS, 4000, 9)
-    rare = [np.array([0, V + i]) for i in range(30)]
-    counts = corpus_counts([*frequent, *rare], 200)
-    among = range(V, V + 30)
-    assert corpus_mean_cosine(counts, among, "readout") > 0.95
-    assert corpus_mean_cosine(counts, range(V), "readout") < 0.5
-
-
 @cache
 def small_corpora(n: int, length: int) -> list[list[npt.NDArray[np.int64]]]:
     """Return n corpora of 400 chains, which every predictor reads."""
@@ -127,17 +116,6 @@ def test_small_corpora_have_no_bias_and_their_errors_are_true(predictor: CorpusP
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(np.sqrt(found.var(axis=0).mean()), rel=0.3)
     growth = np.mean([g.growth.value**2 for g in geometries], axis=0)
     assert growth == pytest.approx((D**2).sum(axis=1), rel=0.25)
-
-
-def test_plain_cosines_of_small_corpora_are_too_small() -> None:
-    """What the correction is for: tokens 0 and 1 have nearly one label distribution."""
-    rng, truth = np.random.default_rng(2), cosine_matrix(true_rows("bigram", 6))[0, 1]
-    corpora = [markov(rng, TRANSITIONS, 120, 6) for _ in range(20)]
-    found = [corpus_geometry(documents, V, TOKENS).cosine.value[0, 1] for documents in corpora]
-    naive = [cosine_matrix(rows(documents, "bigram"))[0, 1] for documents in corpora]
-    error = np.std(found, ddof=1) / np.sqrt(len(found))
-    assert truth - np.mean(naive) > 5 * error
-    assert abs(np.mean(found) - truth) < 2.5 * error
 
 
 def test_tokens_leave_and_part_in_the_predicted_order() -> None:
@@ -167,14 +145,6 @@ def test_a_cosine_that_is_cut_to_one_keeps_its_standard_error() -> None:
     assert all(g.mean_cosine.value == g.cosine.value[0, 1] for g in found)
 
 
-def test_what_occurs_in_one_document_has_no_cosine() -> None:
-    documents = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
-    found = corpus_geometry(documents, 5, [0, 1, 3]).cosine
-    assert np.isnan(found.value[2]).all()
-    assert np.isfinite(found.value[:2, :2]).all()
-    assert np.isfinite(found.standard_error[:2, :2]).all()
-
-
 def test_neighbours_are_the_largest_cosines() -> None:
     documents = markov(np.random.default_rng(5), TRANSITIONS, 3000, 9)
     found = nearest_tokens(documents, V, 0, np.arange(V), 4)
@@ -184,33 +154,12 @@ def test_neighbours_are_the_largest_cosines() -> None:
     assert found.cosine.value[0, 1:] == pytest.approx(np.sort(every[1:])[::-1][:4])
 
 
-@pytest.mark.parametrize(
-    ("documents", "tokens", "message"),
-    [
-        ([[0, 1]] * 39, [0], "sequences = 39: too few documents"),
-        ([[0]] * 50, [0], "no token follows another"),
-        ([[0, 1]] * 50, [0, 0], "name each once"),
-        ([[0, 1]] * 50, [12], "outside the vocabulary"),
-    ],
-)
-def test_what_cannot_be_predicted_is_refused(
-    documents: list[list[int]], tokens: list[int], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        corpus_geometry(documents, V, tokens)
-
-
-def test_a_token_that_is_too_rare_has_no_neighbours() -> None:
-    with pytest.raises(InputError, match="too rare"):
-        nearest_tokens([[0, 1]] * 50 + [[2, 0]], V, 2, [0, 1])
-
-
 def test_without_a_part_everything_is_that_of_the_others() -> None:
     rng = np.random.default_rng(5)
     parts = []
     for _ in range(3):
         documents = rng.integers(0, 4, (6, 2, V)).astype(np.float64)
-        part = Part(sparse.csr_array((2, V)), np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2)))
+        part = Part.empty(2, V)
         document, row, entry = np.nonzero(documents)
         part.add((document * V + entry, row, documents[document, row, entry]), V)
         parts.append(part)
@@ -219,3 +168,20 @@ def test_without_a_part_everything_is_that_of_the_others() -> None:
         expected, *_ = inner_products([*parts[:left_out], *parts[left_out + 1 :]])
         for name in ("inner", "mass", "last"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+
+
+def test_tokens_without_two_documents_have_no_cosine_and_refusals_name_the_argument() -> None:
+    documents = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
+    cosine = corpus_geometry(documents, 5, [0, 1, 3]).cosine
+    assert np.isnan(cosine.value[2]).all()
+    assert np.isfinite(cosine.value[:2, :2]).all()
+    assert np.isfinite(cosine.standard_error[:2, :2]).all()
+    for argument, call in {
+        "token": lambda: nearest_tokens(documents, 5, 3, [0, 1]),
+        "sequences": lambda: corpus_geometry([[0, 1]] * 39, 5, [0]),
+        "tokens": lambda: corpus_geometry(documents, 5, [0, 0]),
+    }.items():
+        with pytest.raises(InputError, match=f"^{argument} = .*; "):
+            call()
+    with pytest.raises(InputError, match="no token follows another"):
+        corpus_geometry([[0]] * 50, 5, [0])

@@ -10,6 +10,14 @@ At p ≈ u, C = E eᵀ(y − u) and Φ̄ = E (y − u)ᵀc of the corpus give th
 .. math:: \dot W_E = C B + \bar\Phi^\top B W_{VO}^\top, \qquad B = W_U^\top (I + W_f)^\top,
 
 and, if it is the read-out too, :math:`(C^\top W_E + \bar\Phi W_E W_{VO})(I + W_f)` beside it. [derived]
+
+Without norms and branches that flow is linear: tied, :math:`\dot W_E = (C + C^\top) W_E`; untied,
+:math:`\dot W_E = C W_U^\top` and :math:`\dot W_U^\top = C^\top W_E`. From independent entries of variance σ²
+the expected inner products of the embeddings are :math:`\sigma^2 d` times
+
+.. math:: K(t) = e^{2t(C + C^\top)}, \qquad K(t) = \cosh\bigl(2t\sqrt{CC^\top}\bigr).
+
+Growth continues at the rate of the largest eigenvalue, until the logits are of order one. [derived]
 """
 
 from __future__ import annotations
@@ -23,6 +31,10 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Between, check_shape, checked, checked_fields
 from theory.errors import InputError
 from theory.layer_norm import layer_norm, norm_slope
+
+Time = Annotated[float, Between(0)]
+_LARGEST = 300.0
+"""The largest exponent whose exponential, squared, is still a float."""
 
 
 @checked_fields
@@ -52,19 +64,19 @@ class LanguageParameters:
         return self.W_U is None
 
     def matrices(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return W_E, W_Uᵀ, W_VO and I + W_f, checked.
-
-        Raises
-        ------
-        InputError
-            If shapes disagree.
-        """
+        """Return W_E, W_Uᵀ, W_VO and I + W_f, and refuse shapes that disagree."""
         W_E = check_shape("W_E", self.W_E, (None, None))
         V, d = W_E.shape
         readout = W_E if self.W_U is None else check_shape("W_U", self.W_U, (d, V)).T
         W_VO = np.zeros((d, d)) if self.W_VO is None else check_shape("W_VO", self.W_VO, (d, d))
         W_f = np.zeros((d, d)) if self.W_f is None else check_shape("W_f", self.W_f, (d, d))
         return W_E, readout, W_VO, np.eye(d) + W_f
+
+    def without_branches(self) -> tuple[FloatArray, FloatArray]:
+        """Return W_E and W_Uᵀ, and refuse attention and a feed-forward layer."""
+        if self.W_VO is not None or self.W_f is not None:
+            raise InputError("parameters", self, "has branches", "leave W_VO and W_f out")
+        return self.matrices()[:2]
 
 
 @checked
@@ -73,9 +85,9 @@ def language_drive(
 ) -> Float64[FloatArray, "V d"]:
     """Return the leading flow of the embedding, shape (V, d): rungs 2 and 3.
 
-    The relative error falls as the square of the scale of embedding and read-out, for any W_VO and W_f; that
-    of a feed-forward layer with an activation as the square for tanh, linearly for GELU, and not at all for
-    ReLU, which has no slope at 0.
+    The relative error falls as the square of the scale of embedding and read-out, for any W_VO and W_f. With
+    an activation in the feed-forward layer it falls as the square for tanh, linearly for GELU, and not at all
+    for ReLU, which has no slope at 0.
 
     Parameters
     ----------
@@ -84,11 +96,6 @@ def language_drive(
     context : array_like, shape (V, V)
         Φ̄, ``as_matrix(context_operator(sequences, V))``.
     parameters : LanguageParameters
-
-    Raises
-    ------
-    InputError
-        If shapes disagree.
     """
     W_E, readout, W_VO, forward = parameters.matrices()
     bigrams, contexts = (check_shape(n, m, (len(W_E),) * 2) for n, m in (("C", C), ("context", context)))
@@ -123,18 +130,56 @@ def normed_drive(
     parameters : LanguageParameters
         Without W_VO and W_f.
     epsilon : float, optional
-        What stands under the root beside the variance.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree, there is a branch, or a row without variance meets ε = 0.
+        The ε under the root, beside the variance; above 0 if a row has no variance.
     """
-    if parameters.W_VO is not None or parameters.W_f is not None:
-        raise InputError("parameters", parameters, "has branches", "leave W_VO and W_f out")
-    W_E, readout, _, _ = parameters.matrices()
+    W_E, readout = parameters.without_branches()
     bigrams = check_shape("C", C, (len(W_E),) * 2)
     normed, scale = layer_norm(W_E, epsilon)
-    pulled = bigrams @ readout
-    drive = norm_slope(pulled, normed, scale)
+    drive = norm_slope(bigrams @ readout, normed, scale)
     return drive + bigrams.T @ normed if parameters.tied else drive
+
+
+@checked
+def language_flow(
+    C: Real[ArrayLike, "V V"], initial: LanguageParameters, time: Time
+) -> Float64[FloatArray, "V d"]:
+    """Return the embedding at a time of the linear flow, shape (V, d).
+
+    Parameters
+    ----------
+    C : array_like, shape (V, V)
+    initial : LanguageParameters
+        Without W_VO and W_f.
+    time : float
+        The sum of the learning rates, early enough that the flow is still a float.
+    """
+    W_E, readout = initial.without_branches()
+    bigrams = check_shape("C", C, (len(W_E),) * 2)
+    if initial.tied:
+        rates, vectors = np.linalg.eigh(bigrams + bigrams.T)
+        return np.asarray(vectors * _growth(np.exp, rates * time) @ (vectors.T @ W_E))
+    left, rates, right = np.linalg.svd(bigrams)
+    embedded = left * _growth(np.cosh, rates * time) @ (left.T @ W_E)
+    return np.asarray(embedded + left * _growth(np.sinh, rates * time) @ (right @ readout))
+
+
+@checked
+def language_gram(C: Real[ArrayLike, "V V"], time: Time, *, tied: bool = True) -> Float64[FloatArray, "V V"]:
+    """Return the expected inner products K(t) of the embeddings, over their initial σ²d, shape (V, V).
+
+    Untied, embedding and read-out start with the same variance.
+    """
+    bigrams = check_shape("C", C, (None, None))
+    if bigrams.shape[0] != bigrams.shape[1]:
+        raise InputError("C", bigrams, "not square", "give one row and one column per token")
+    if tied:
+        rates, vectors = np.linalg.eigh(bigrams + bigrams.T)
+        return np.asarray(vectors * _growth(np.exp, 2 * rates * time) @ vectors.T)
+    left, rates, _ = np.linalg.svd(bigrams)
+    return np.asarray(left * _growth(np.cosh, 2 * rates * time) @ left.T)
+
+
+def _growth(function: np.ufunc, exponents: FloatArray) -> FloatArray:
+    if np.abs(exponents).max(initial=0.0) > _LARGEST:
+        raise InputError("time", "late", "the linear flow has left every bound", "give an earlier time")
+    return np.asarray(function(exponents))

@@ -1,1 +1,0 @@
-"""Small language models on a corpus: what its counts say about the first motion of their matrices."""
