@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from sim import Run
-from tests.docs_script import load_script
 from theory import Task, label_distribution
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,13 +61,6 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
     predicted, observed = _printed(done.stdout)
     # The threshold of claim 6; the anchor itself, with its cosine of 1, says nothing.
     assert np.corrcoef(np.delete([predicted, observed], 4, axis=1))[0, 1] >= 0.7
-
-
-def test_the_table_is_the_one_that_the_demo_made() -> None:
-    module = load_script("update_readme")
-    kept = json.loads(module.KEPT.read_text())
-    assert module.replaced(README, module.TABLE, module.table(kept)) == README
-    assert module.PICTURE.exists()
 
 
 def test_every_file_that_it_links_to_exists() -> None:

@@ -15,14 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN_TEST = {
     "README.md": "tests/test_readme.py",
     "docs/corpus.md": "tests/test_corpus_page.py",
-    "docs/sweeps.md": "tests/test_sweeps_page.py",
     "docs/tutorial.md": "tests/docs/test_tutorial.py",
     "docs/howto/any_model.md": "tests/docs/test_any_model_page.py",
     "docs/howto/figure.md": "tests/validate/figures/test_registry.py",
     "docs/howto/model.md": "tests/docs/test_model_page.py",
     "docs/howto/rule.md": "tests/test_guide.py",
 }
-HERE = {"docs/engine.md", "docs/howto/processes.md", "docs/howto/table.md"}
+HERE = {"docs/engine.md", "docs/howto/table.md"}
 """Pages whose code needs runs; they are made below."""
 NOT_RUN = {"docs/studies.md"}
 """Pages whose code reads the run folders of a whole study, an hour of training: it is compiled alone."""
@@ -94,30 +93,12 @@ def test_runs_continue_as_the_page_says() -> None:
     assert main(shlex.split(command.removeprefix("$ anchorflow "))) == 0
 
 
-def test_a_run_is_shared_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process stands for the two of torchrun, and a small configuration for the default."""
-    small = sim.make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}})
-    monkeypatch.setattr(sim, "RunConfig", lambda: small)
-    execute("docs/howto/processes.md")
-    assert Path("runs/shared/gamma0.8_seed0/metrics.jsonl").exists()
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_printed_for_each_shell_of_the_guide(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (shown,) = blocks("docs/guide.md", shell)
-    (line,) = (line for line in shown.splitlines() if line.startswith("anchorflow"))
-    assert main(shlex.split(line.split(">")[0])[1:]) == 0
-    assert "anchorflow" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("page", sorted(NOT_RUN))
 def test_code_that_is_not_run_is_python(page: str) -> None:
     compile("\n".join(blocks(page, "python")), page, "exec")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("page", OTHERS)
 def test_the_code_of_every_other_page_runs(page: str) -> None:
     execute(page)
