@@ -131,18 +131,18 @@ if TYPE_CHECKING:
     from theory.symbolic import derivations as derivations
     from theory.symbolic import derivations_page as derivations_page
     from theory.symbolic import find_derivation as find_derivation
-    from theory.task.additive import Shift as Shift
-    from theory.task.additive import Sum as Sum
-    from theory.task.expression import Expression as Expression
-    from theory.task.function import Function as Function
-    from theory.task.function import Tabulated as Tabulated
     from theory.task.mapping import Mapping as Mapping
     from theory.task.population import Population as Population
     from theory.task.population import draw_tables as draw_tables
     from theory.task.population import enumerate_population as enumerate_population
     from theory.task.population import labels_of as labels_of
-    from theory.task.tables import Lookup as Lookup
-    from theory.task.tables import Window as Window
+    from theory.task.rules.additive import Shift as Shift
+    from theory.task.rules.additive import Sum as Sum
+    from theory.task.rules.expression import Expression as Expression
+    from theory.task.rules.function import Function as Function
+    from theory.task.rules.function import Tabulated as Tabulated
+    from theory.task.rules.tables import Lookup as Lookup
+    from theory.task.rules.tables import Window as Window
     from theory.task.task import Task as Task
     from theory.transformer.attention_init import attention_logit_std as attention_logit_std
     from theory.transformer.attention_init import average_attention_bound as average_attention_bound

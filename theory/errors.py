@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _LONGEST = 200
 """Characters of a value that a message shows."""
@@ -28,6 +29,18 @@ class InputError(ValueError):
 
 class TooManyEntriesError(InputError):
     """A label distribution has no closed form, and too many pairs of key and combination to count."""
+
+
+@contextmanager
+def in_file(path: object) -> Iterator[None]:
+    """Name the file in every ``InputError`` that is raised inside the block."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument == "file" or str(path) in error.argument:
+            raise
+        named = f"{path}: {error.argument}"
+        raise type(error)(named, error.value, error.problem, error.remedy) from error.__cause__
 
 
 def shown(value: object) -> str:

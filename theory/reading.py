@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator
@@ -95,9 +96,16 @@ def _decoded(argument: str, value: str, text: str, parse: Callable[[str], Any], 
         raise _too_deep(argument, value) from None
     except ValueError as error:
         # Syntax errors of both languages, and integers of more digits than Python reads.
-        raise InputError(
-            argument, value, f"not valid {language}: {error}", f"correct the {language}"
-        ) from None
+        remedy = _remedy(text, str(error)) or f"correct the {language}"
+        raise InputError(argument, value, f"not valid {language}: {error}", remedy) from None
+
+
+def _remedy(text: str, problem: str) -> str | None:
+    """Return the remedy for the commonest error in a task file: an expression without quotes."""
+    place = re.search(r"line (\d+)", problem)
+    lines = text.splitlines()
+    line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
+    return "put the expression in quotes" if re.match(r" *label *= *[^ \"']", line) else None
 
 
 def _shallow(argument: str, value: str, data: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sim.config.language import LanguageTask
 from theory import InputError, Task
-from theory.errors import nearest, unknown_key
+from theory.errors import in_file, nearest, unknown_key
 from theory.paths import is_file
 from theory.reading import load_json
 from theory.task.task import task_from_dict, task_to_dict
@@ -64,6 +64,9 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
         written = json.dumps(table)
     except (TypeError, ValueError, RecursionError):
         return task_from_dict(table)  # What JSON cannot hold is refused by its name.
+    if isinstance(value, str) and value not in PRESETS:
+        with in_file(value):
+            return _read_once(written)
     return _read_once(written)
 
 

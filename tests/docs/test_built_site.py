@@ -89,5 +89,5 @@ def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
     doses = page.evaluate("anchorflowExplorer.doses.doses['50'][7]")
     np.testing.assert_allclose([s["low"] for s in shown["times"]], min(doses) / drives[:5], rtol=1e-10)
     page.fill("input[name=rule0]", "key +")
-    assert "no task yet" in page.inner_text("#explorer-message")
+    assert "Not a valid task" in page.inner_text("#explorer-message")
     page.close()

@@ -33,7 +33,7 @@ from theory.flows.gradient import losses, scores
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import Denominator, MeanTraining, single_precision
 from theory.flows.parameters import Matrices
-from theory.task.tables import Lookup
+from theory.task.rules.tables import Lookup
 
 ORDERS = 2
 """Orders of the batches; their mean is what is predicted."""

@@ -1,100 +1,109 @@
-"""The protocol of rules: every rule answers every question, and a new rule is one class."""
+"""Every rule answers every question consistently; functions are rules; a new rule is one class."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.theory.any_rule import affine, task_of
+from tests.theory.any_rule import AFFINE, RULES, affine, task_of, tasks
+from tests.theory.brute_force import label_formula
 from theory import (
     Expression,
+    Function,
     InputError,
-    Lookup,
     Mapping,
     Population,
-    Shift,
     Sum,
+    Tabulated,
     Task,
-    Window,
     count_population,
     draw_tables,
     enumerate_population,
     finite_sample_spread,
     label_distribution,
     labels_of,
-    last_position_distribution,
-    marginal_distribution,
+    sample_label_distribution,
 )
 from theory.arrays import IntArray
-from theory.task.domain import Domain
+from theory.task.domain import Domain, Selection
+from theory.task.rule import RULES as KNOWN
 from theory.task.rule import Deterministic
-from theory.task.rules import RULES as RULES_BY_NAME
 
 
-def test_a_window_and_a_shift_are_unchanged_by_the_order_of_what_is_asked() -> None:
-    """Rules are asked through one protocol: every rule of a task answers every question."""
-    task = Task(
-        keys=range(40, 45),
-        n_anchors=2,
-        length=3,
-        vocab_size=90,
-        mappings=[
-            Mapping([1, 2], Sum(), "a"),
-            Mapping([3, 4], Shift({3: 5, 4: -1}), "b"),
-            Mapping([5], Lookup(), "c"),
-            Mapping([6], Window(), "d"),
-            Mapping([7], Expression("key // a1"), "e"),
-            Mapping([8], affine, "f"),
-        ],
-    )
-    rng = np.random.default_rng(0)
-    marginal = marginal_distribution(task)
-    total = np.zeros(90)
+@given(tasks(most_keys=4))
+def test_every_answer_of_a_rule_follows_from_the_labels_of_its_entries(task: Task) -> None:
+    """By name: the distributions of entries against the formulas, and all else against these."""
     for mapping in task.mappings:
-        domain = task.domain(mapping)
-        entries = mapping.rule.entry_distributions(domain)
-        assert entries.shape == (5, domain.n_combinations, 90)
-        total += entries.mean(axis=0).sum(axis=0)
-        labels = mapping.rule.draw_labels(
-            domain, np.full(200, 41), np.full((200, 2), mapping.anchors[0]), rng
-        )
-        assert (entries[1, 0, np.unique(labels)] > 0).all()
-        assert (mapping.rule.draw(domain, rng) is not None) == mapping.is_table
-    np.testing.assert_allclose(total / total.sum(), marginal, atol=1e-15)
+        domain, rule = task.domain(mapping), mapping.rule
+        combinations = list(itertools.product(mapping.anchors, repeat=task.n_anchors))
+        entries = np.zeros((len(task.keys), len(combinations), task.vocab_size))
+        for (i, key), (j, combination) in itertools.product(enumerate(task.keys), enumerate(combinations)):
+            for label, share in label_formula(task, mapping, key, combination).items():
+                entries[i, j, label] = float(share)
+        np.testing.assert_allclose(rule.entry_distributions(domain), entries, atol=1e-15)
+        assert np.isin(np.flatnonzero(entries.any(axis=(0, 1))), rule.label_range(domain)).all()
+        a, b = mapping.anchors[0], mapping.anchors[-1]
+        counts = np.array([[c.count(a), c.count(b), c[-1] == b] for c in combinations])
+        kept = np.array([c not in mapping.held_out for c in combinations])
+        for selection, times in (
+            (Selection(), np.ones(len(combinations))),
+            (Selection(a), counts[:, 0]),
+            (Selection(b, task.n_anchors - 1, held_out=mapping.held_out), counts[:, 2] * kept),
+            (Selection(b, held_out=mapping.held_out), counts[:, 1] * kept),
+        ):
+            mass = np.einsum("ijk,j->k", entries, times) / len(combinations) / len(task.keys)
+            for exact in (False, True):
+                found = rule.distribution(domain, selection, exact).dense(task.vocab_size)
+                np.testing.assert_allclose(found.astype(float), mass, atol=1e-15)
+        for k in (1.0, 5.0, np.inf):
+            mean = 1 - (entries.mean(axis=0) ** 2).sum(axis=1)
+            entry = 1 - (entries**2).sum(axis=2).mean(axis=0)
+            of_each = mean / k + (1 - 1 / k) * entry / len(task.keys)
+            expected = (counts[:, 0] * counts[:, 1] * of_each).mean()
+            assert rule.mean_variance(domain, a, b, k) == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("k", [1, 5])
-@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 3)])
-def test_the_variance_of_a_window_is_that_of_its_entries(a: int, b: int, k: float) -> None:
-    """Of every combination, from the distributions of its entries: within a key, and over all keys."""
-    domain = Domain("window", tuple(range(40, 45)), (1, 2, 3), 2, 60)
-    entries = Window().entry_distributions(domain)
-    expected = []
-    for combination, of_key in zip(domain.combinations().tolist(), entries.swapaxes(0, 1), strict=True):
-        mean = 1 - (of_key.mean(axis=0) ** 2).sum()
-        entry = 1 - (of_key**2).sum(axis=1).mean()
-        both = combination.count(a) * combination.count(b)
-        expected.append(both * (mean / k + (1 - 1 / k) * entry / len(domain.keys)))
-    assert Window().mean_variance(domain, a, b, k) == pytest.approx(np.mean(expected))
+@given(tasks(most_keys=3), st.integers(0, 99))
+def test_labels_of_sequences_follow_the_rule_or_the_drawn_table(task: Task, seed: int) -> None:
+    population = enumerate_population(task)
+    tables = draw_tables(task, np.random.default_rng(seed))
+    labels = labels_of(task, population, tables)
+    assert len({tuple(row) for row in population.sequences.tolist()}) <= len(population)
+    drawn: dict[Any, set[int]] = {}
+    for sequence, label, held_out in zip(
+        population.sequences.tolist(), labels.tolist(), population.held_out, strict=True
+    ):
+        first = next(i for i, token in enumerate(sequence) if task.mapping_of(token))
+        mapping = task.mapping_of(sequence[first])
+        entry = sequence[first - 1], tuple(sequence[first : first + task.n_anchors])
+        assert label_formula(task, mapping, *entry)[label] > 0
+        assert held_out == (entry[1] in mapping.held_out)
+        drawn.setdefault(entry, set()).add(label)
+    assert all(len(of_entry) == 1 for of_entry in drawn.values())
 
 
-def test_labels_of_another_tasks_population_are_refused() -> None:
+def test_the_population_of_another_task_is_refused() -> None:
     task, other = task_of(Sum()), task_of(Sum(), keys=(20, 21, 23, 31))
     tables = draw_tables(task, np.random.default_rng(0))
     mine = enumerate_population(task)
-    with pytest.raises(InputError, match="population"):
-        labels_of(task, enumerate_population(other), tables)
     moved = Population(mine.sequences, mine.mapping, mine.combination, (mine.key + 1) % 4, mine.held_out)
-    with pytest.raises(InputError, match="population"):
-        labels_of(task, moved, tables)
+    for foreign in (enumerate_population(other), moved):
+        with pytest.raises(InputError, match="population"):
+            labels_of(task, foreign, tables)
+    for wrong in (tables[:1], [None, None], [tables[1], None], [None, tables[1][:2]]):
+        with pytest.raises(InputError, match="tables"):
+            labels_of(task, mine, wrong)
 
 
 @dataclass(frozen=True)
 class Doubled(Deterministic):
-    """What a new rule takes: a name, a few words, and ``evaluate``."""
+    """A new rule takes a name, a few words, and ``evaluate``."""
 
     offset: int
     kind: ClassVar[str] = "doubled"
@@ -109,15 +118,79 @@ class Doubled(Deterministic):
         return {"offset": self.offset}
 
 
-def test_a_new_rule_is_one_class_and_one_entry_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_rule_is_one_class() -> None:
+    assert KNOWN["doubled"] is Doubled
     task = task_of(Doubled(3))
-    monkeypatch.setitem(RULES_BY_NAME, Doubled.kind, Doubled)
     assert Task.from_toml(task.to_toml()) == task
     assert task.label_range(task.mappings[0]) == range(43, 64)
     wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
     np.testing.assert_allclose(label_distribution(task, 1), wanted, atol=1e-15)
-    last = last_position_distribution(task, 1, held_out=True)
-    np.testing.assert_allclose(last, wanted, atol=1e-15)
-    assert enumerate_population(task).held_out.any()
     assert finite_sample_spread(task, 1) >= 0
     assert count_population(task).label_distributions.shape[2] == 130
+
+
+def test_functions_of_integers_are_kept_as_their_labels() -> None:
+    table = [[affine(k, c) for c in itertools.product((1, 2, 5), repeat=2)] for k in (20, 21, 23, 30)]
+    for rule in (affine, Function(affine), lambda k, a: np.int64(affine(k, a)), Tabulated(table)):
+        task = task_of(rule)
+        assert task.mappings[0].rule == Tabulated(table)
+        assert hash(task) == hash(task_of(affine))
+    wide = task_of(lambda key, anchors: 7 ** (key * anchors[0]) % 97)
+    assert label_distribution(wide, 5)[pow(7, 150, 97)] > 0
+
+
+def large(rule: Any, q: int = 2) -> Task:
+    """120 000 pairs of key and combination or more: too many for a task to keep a function's labels."""
+    mapping = Mapping(range(10), rule)
+    return Task(keys=range(400, 1600), n_anchors=q, length=q + 1, vocab_size=2000, mappings=[mapping])
+
+
+def test_a_function_of_many_labels_is_counted_or_sampled_and_not_written() -> None:
+    task = large(affine)
+    wanted = label_distribution(large(Expression(AFFINE)), 3, exact=True)
+    assert label_distribution(task, 3, exact=True) == wanted
+    with pytest.raises(InputError, match="write it as an expression"):
+        task.to_toml()
+    larger = large(lambda key, anchors: int(key * anchors[0] + anchors[3]) % 97, q=4)
+    assert larger.label_range(larger.mappings[0]) == range(2000)
+    with pytest.raises(InputError, match="sample_label_distribution"):
+        label_distribution(larger, 3)
+    found = sample_label_distribution(larger, 3, np.random.default_rng(0), n_samples=2000)
+    assert found.shares[:97].sum() == pytest.approx(1)
+
+
+COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [
+        (lambda k, a: k / 2, "returns 10.0"),
+        (lambda k, a: k > 2, "returns True"),
+        (lambda k, a: None, "returns None"),
+        (lambda k, a: np.array([k, k]), "not an integer"),
+        (lambda k: k, "TypeError"),
+        (lambda k, a: {20: 3}[k], r"KeyError \(21\) for key 21 and anchors \(1, 1\)"),
+        (lambda k, a: 10**30, "too large"),
+        (lambda k, a: 200, "at least 201"),
+        (lambda k, a: -1, "below 0"),
+        (lambda k, a: next(COUNT) % 100, "not deterministic"),
+        (Tabulated([[1, 2]]), "labels"),
+        (Tabulated([[1] * 9, [1] * 9, [1] * 9, [1] * 8]), "labels"),
+    ],
+)
+def test_a_function_or_a_table_that_is_no_rule_is_refused(function: Any, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        task_of(function)
+
+
+@pytest.mark.parametrize("labels", [[[1.0] * 9] * 4, 3, [3] * 4])
+def test_a_table_of_other_values_is_refused(labels: Any) -> None:
+    with pytest.raises(InputError, match="labels"):
+        Tabulated(labels)
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_any_rule_goes_through_toml(name: str) -> None:
+    task = task_of(RULES[name])
+    assert Task.from_toml(task.to_toml()) == task

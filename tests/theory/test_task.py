@@ -1,15 +1,17 @@
-"""Tasks: equality, TOML, and what is refused."""
+"""Tasks: equality, TOML, and every refusal by the name of its argument."""
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.theory.any_rule import tasks
 from theory import InputError, Lookup, Mapping, Shift, Sum, Task, Window
+from theory.checked import MOST_ITEMS
 
 PAPER: dict[str, Any] = {
     "keys": range(21, 121),
@@ -20,71 +22,34 @@ PAPER: dict[str, Any] = {
     "vocab_size": 200,
     "held_out": {(11, 13), (13, 11)},
 }
+HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]\nanchors = [1, 2]\n"
 
 
 def test_the_papers_task() -> None:
     assert Task.paper() == Task(**PAPER)
     assert hash(Task.paper()) == hash(Task(**PAPER))
     assert Task.paper(length=3) != Task.paper()
-    assert Task.paper(length=3).length == 3
     assert Task.paper().held_out == {(11, 13), (13, 11)}
-
-
-def test_order_of_mappings_and_tokens_makes_no_difference() -> None:
-    one = Task(
-        keys=[5, 6, 7],
-        n_anchors=1,
-        length=2,
-        vocab_size=20,
-        mappings=[Mapping([1, 2], Sum(), "a"), Mapping([3], Lookup(), "b")],
-    )
-    other = Task(
-        keys=[7, 6, 5],
-        n_anchors=1,
-        length=2,
-        vocab_size=20,
-        mappings=[Mapping([3], Lookup(), "b"), Mapping([2, 1], Sum(), "a")],
-    )
-    assert one == other
-    assert hash(one) == hash(other)
-
-
-@st.composite
-def tasks(draw: st.DrawFn) -> Task:
-    """Draw tasks of every rule, with gaps among keys, shift tables of both signs and held-out sets."""
-    q = draw(st.integers(1, 3))
-    keys = draw(st.sets(st.integers(40, 60), min_size=1, max_size=6))
-    n_mappings = draw(st.integers(1, 3))
-    mappings = []
-    for index in range(n_mappings):
-        anchors = sorted(draw(st.sets(st.integers(8 * index, 8 * index + 7), min_size=1, max_size=3)))
-        rule = draw(
-            st.one_of(
-                st.just(Sum()),
-                st.just(Lookup()),
-                st.builds(lambda low, n: Lookup(low, low + n), st.integers(0, 50), st.integers(0, 9)),
-                st.just(Window()) if max(anchors) * q <= 40 else st.just(Sum()),
-                st.builds(
-                    lambda shifts, a=anchors: Shift(dict(zip(a, shifts, strict=False))),
-                    st.lists(st.integers(-10, 9), min_size=len(anchors), max_size=len(anchors)),
-                ),
-            )
-        )
-        combination = st.tuples(*[st.sampled_from(anchors)] * q)
-        held = set() if rule.is_table else draw(st.sets(combination, max_size=len(anchors) ** q - 1))  # type: ignore[attr-defined]
-        mappings.append(Mapping(anchors, rule, f"m{index}", held))
-    extra = draw(st.integers(0, 1))
-    return Task(keys=keys, n_anchors=q, length=q + 1 + extra, vocab_size=160, mappings=mappings)
+    assert (Task.paper(length=3).length, Task.paper().n_noise) == (3, 6)
+    reversed_keys = PAPER | {"keys": range(120, 20, -1)}
+    assert Task(**reversed_keys) == Task.paper()
 
 
 @given(tasks())
-def test_toml_round_trip(task: Task) -> None:
-    again = Task.from_toml(task.to_toml())
-    assert again == task
-    assert hash(again) == hash(task)
+def test_a_task_survives_toml_and_pickling_in_any_order_of_mappings(task: Task) -> None:
+    other = Task(
+        keys=task.keys[::-1],
+        n_anchors=task.n_anchors,
+        length=task.length,
+        vocab_size=task.vocab_size,
+        mappings=task.mappings[::-1],
+    )
+    for again in (Task.from_toml(task.to_toml()), pickle.loads(pickle.dumps(task)), other):
+        assert again == task
+        assert hash(again) == hash(task)
 
 
-def test_toml_short_form_and_file(tmp_path: Path) -> None:
+def test_toml_in_its_short_form_from_text_and_from_a_file(tmp_path: Path) -> None:
     text = """
     keys = "21..120"
     n_anchors = 2
@@ -96,105 +61,63 @@ def test_toml_short_form_and_file(tmp_path: Path) -> None:
     """
     file = tmp_path / "task.toml"
     file.write_text(text)
-    assert Task.from_toml(text) == Task.from_toml(file) == Task.paper()
+    assert Task.from_toml(text) == Task.from_toml(file) == Task.from_toml(str(file)) == Task.paper()
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "argument", "named"),
     [
-        ({"memory_anchors": range(10, 22)}, ["anchors = 11", "two mappings"]),
-        ({"reasoning_anchors": range(11, 22)}, ["anchors = 21", "key"]),
-        ({"vocab_size": 150}, ["vocab_size = 150", "at least 161"]),
-        ({"vocab_size": 100}, ["keys = 120", "vocabulary"]),
-        ({"n_anchors": 0}, ["n_anchors = 0", "q >= 1"]),
-        ({"n_anchors": 1.5}, ["n_anchors = 1.5", "integer"]),
-        ({"length": 2}, ["length = 2", "at least 3"]),
-        ({"keys": []}, ["keys = []", "empty"]),
-        ({"keys": [21, 21]}, ["keys = 21", "twice"]),
-        ({"keys": 7}, ["keys = 7", "range"]),
-        ({"held_out": {(11,)}}, ["held_out = (11,)", "n_anchors = 2"]),
-        ({"held_out": {(11, 5)}}, ["held_out = (11, 5)", "5 is not an anchor"]),
-        ({"held_out": [11]}, ["held_out = 11", "not a list", "tuple"]),
-        ({"reasoning_anchors": None, "held_out": {(1, 2)}}, ["held_out = (1, 2)", "generalise"]),
-        ({"reasoning_anchors": None, "memory_anchors": None, "held_out": ()}, ["no mapping"]),
-        ({"held_out": [(a, b) for a in range(11, 21) for b in range(11, 21)]}, ["every combination"]),
+        ({"memory_anchors": range(10, 22)}, "anchors", "11"),
+        ({"reasoning_anchors": range(11, 22)}, "anchors", "21"),
+        ({"vocab_size": 150}, "vocab_size", "161"),
+        ({"vocab_size": 100}, "keys", "120"),
+        ({"n_anchors": 0}, "n_anchors", "q >= 1"),
+        ({"n_anchors": 10**9, "length": 10**9 + 1}, "n_anchors", "at most"),
+        ({"n_anchors": 1.5}, "n_anchors", "integer"),
+        ({"length": 2}, "length", "at least 3"),
+        ({"length": 10**6}, "length", "at most"),
+        ({"keys": []}, "keys", "empty"),
+        ({"keys": [21, 21]}, "keys", "twice"),
+        ({"keys": 7}, "keys", "list"),
+        ({"held_out": {(11,)}}, "held_out", "n_anchors = 2"),
+        ({"held_out": {(11, 5)}}, "held_out", "5"),
+        ({"held_out": [11]}, "held_out", "tuple"),
+        ({"reasoning_anchors": None, "held_out": {(1, 2)}}, "held_out", "table"),
+        ({"reasoning_anchors": None, "memory_anchors": None, "held_out": ()}, "mappings", "no mapping"),
+        ({"held_out": [(a, b) for a in range(11, 21) for b in range(11, 21)]}, "held_out", "every"),
+        ({"mappings": [Mapping([1], Sum())]}, "mappings", "into the mappings"),
     ],
 )
-def test_nonsense_is_refused_by_name(change: dict[str, Any], words: list[str]) -> None:
-    with pytest.raises(InputError) as caught:
+def test_nonsense_is_refused_by_name(change: dict[str, Any], argument: str, named: str) -> None:
+    with pytest.raises(InputError, match=named) as caught:
         Task(**(PAPER | change))
-    assert all(word in str(caught.value) for word in words)
+    assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("rule", "argument"),
     [
-        (lambda: Shift({1: 5}), ["table = {1: 5}", "every anchor"]),
-        (lambda: Shift({}), ["not a shift table"]),
-        (lambda: Lookup(5, 4), ["(5, 4)", "empty"]),
-        (lambda: Lookup(low=5), ["only one end"]),
-        (lambda: Lookup(150, 250), ["labels up to 250"]),
-        (lambda: Shift({1: -100, 2: 0}), ["below 0"]),
-        (lambda: Window(), ["below 0"]),
+        (lambda: Shift({1: 5}), "table"),
+        (lambda: Shift({}), "table"),
+        (lambda: Lookup(5, 4), "low, high"),
+        (lambda: Lookup(low=5), "low, high"),
+        (lambda: Lookup(150, 250), "vocab_size"),
+        (lambda: Lookup(2.0, 5), "low"),
+        (lambda: Shift({1: -100, 2: 0}), "mappings"),
+        (lambda: Window(), "mappings"),
+        (lambda: Sum, "rule"),
+        (lambda: "sum", "rule"),
     ],
 )
-def test_rules_that_do_not_fit_are_refused(rule: Any, words: list[str]) -> None:
+def test_rules_that_do_not_fit_are_refused(rule: Any, argument: str) -> None:
     with pytest.raises(InputError) as caught:
         Task(keys=[3, 4], n_anchors=2, length=3, vocab_size=200, mappings=[Mapping([1, 2], rule(), "m")])
-    assert all(word in str(caught.value) for word in words)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("keys = = 3", ["not valid TOML", "line 1"]),
-        ('keyz = "21..120"', ["keyz", "did you mean 'keys'"]),
-        ('keys = "21-120"\nn_anchors=2\nlength=3\nvocab_size=200', ["21-120", "first..last"]),
-        ('keys = "5..9"\nn_anchors=1\nvocab_size=20', ["'length' is missing"]),
-        (
-            'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="som"',
-            ["som", "choose one of", "lookup"],
-        ),
-        (
-            'keys="5..9"\nn_anchors=1\nlength=2\nvocab_size=20\n[[mappings]]\nanchors=[1]\nrule="sum"\nlow=3',
-            ["low", "unknown key"],
-        ),
-    ],
-)
-def test_bad_toml_is_refused_by_name(text: str, words: list[str]) -> None:
-    with pytest.raises(InputError) as caught:
-        Task.from_toml(text)
-    assert all(word in str(caught.value) for word in words)
-
-
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(InputError, match=r"nowhere\.toml.*no such file"):
-        Task.from_toml(Path("nowhere.toml"))
+    assert caught.value.argument in (argument, "function")
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "mem",
-        "rsn_train",
-        "rsn_test",
-        "training",
-        "all anchors",
-        "../../victim",
-        "a/b",
-        "a\\b",
-        "/tmp/x",
-        "..",
-        ".hidden",
-        " padded",
-        "line\nbreak",
-        "nul\0",
-        "bell\a",
-        "turned\u202e",
-        "x" * 65,
-        3,
-        True,
-    ],
+    ["mem", "training", "a/b", "a\\b", "..", ".hidden", " padded", "line\nbreak", "nul\0", "x" * 65, 3],
 )
 def test_names_that_are_taken_or_no_part_of_a_file_name_are_refused(name: Any) -> None:
     with pytest.raises(InputError, match="name"):
@@ -208,63 +131,53 @@ def test_a_name_that_is_a_data_set_of_another_mapping_is_refused() -> None:
     Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings[1:])
 
 
-def test_a_misspelt_key_of_a_mapping_is_named_before_the_missing_one() -> None:
-    text = HEAD.replace("\nanchors", "\nanchor") + 'label = "key"'
-    with pytest.raises(InputError, match=r"'anchor': unknown key; did you mean 'anchors'"):
-        Task.from_toml(text)
-
-
-def test_a_range_the_wrong_way_round_is_named() -> None:
-    text = HEAD.replace("[9, 10]", '"26..20"') + 'rule = "sum"'
-    with pytest.raises(InputError, match=r"keys = '26..20': a range that ends before it .* \"20..26\""):
-        Task.from_toml(text)
-
-
-def test_one_table_of_mappings_is_told_how_a_list_of_them_is_written() -> None:
-    text = HEAD.replace("[[mappings]]", "[mappings]") + 'rule = "sum"'
-    with pytest.raises(InputError, match=r"mappings = .*: not a list; write \[\[mappings\]\], or"):
-        Task.from_toml(text)
-
-
-HEAD = "keys = [9, 10]\nn_anchors = 1\nlength = 2\nvocab_size = 30\n[[mappings]]\nanchors = [1, 2]\n"
-
-
 @pytest.mark.parametrize(
-    ("lines", "words"),
+    ("text", "named"),
     [
-        ('rule = "shift"\ntable = { "01" = 5, "1" = 6, "2" = 0 }', ["table = '01'", "not an integer"]),
-        ('rule = "shift"\ntable = { "+1" = 5, "2" = 0 }', ["'+1'"]),
-        ('rule = "shift"\ntable = { "1_0" = 5, "2" = 0 }', ["'1_0'"]),
-        ('rule = "shift"\ntable = { "1" = true, "2" = 0 }', ["table[1] = True", "not an integer"]),
-        ('rule = "shift"\ntable = { "1" = "4", "2" = 0 }', ["table[1] = '4'", "not an integer"]),
-        ('rule = "shift"\ntable = [1, 2]', ["table = [1, 2]", "not a shift table"]),
-        ('rule = "shift"', ["'table' is missing"]),
-        ('lable = "key"', ["'lable': unknown key", "did you mean 'label'"]),
-        ('rule = "shift"\ntabel = { "1" = 5, "2" = 0 }', ["'tabel': unknown key", "did you mean 'table'"]),
-        ('rule = "lookup"\nlow = true\nhigh = 5', ["low = True", "not an integer"]),
-        ('rule = "lookup"\nlow = "2"\nhigh = 5', ["low = '2'", "not an integer"]),
-        ('rule = "lookup"\nlow = 2.0\nhigh = 5', ["low = 2.0", "not an integer"]),
-        ('rule = "expression"', ["'label' is missing"]),
-        ('rule = "tabulated"', ["'labels' is missing"]),
-        ('rule = "function"', ["function", "unknown rule"]),
-        ('rule = "sum"\nlabel = "key"', ["'label'", "unknown key"]),
-        ("label = 3", ["label = 3", "not an expression"]),
-        ('label = "g(a1)"\ntable = { "01" = 4 }', ["table = '01'"]),
-        ('label = "key"\nlow = 3', ["'low'", "unknown key"]),
-        ('rule = "sum"\nname = 3', ["name = 3"]),
-        ('rule = "sum"\nheld_out = [[true]]', ["held_out = True", "not an integer"]),
-        ('rule = ["sum"]', ["rule = ['sum']", "unknown rule"]),
+        ("keys = = 3", "not valid TOML.*line 1"),
+        ('keyz = "21..120"', "did you mean 'keys'"),
+        (HEAD.replace("[9, 10]", '"9-10"'), "first..last"),
+        (HEAD.replace("[9, 10]", '"26..20"'), r"write \"20..26\""),
+        (HEAD.replace("[9, 10]", f'"1..{MOST_ITEMS + 1}"'), "too many"),
+        (HEAD.replace("length = 2\n", ""), "'length' is missing"),
+        (HEAD.replace("[[mappings]]", "[mappings]") + 'rule = "sum"', r"write \[\[mappings\]\]"),
+        (HEAD + "label = (key + a1) % 20", "put the expression in quotes"),
+        (HEAD + "label = 2 * key", "put the expression in quotes"),
+        (HEAD + 'label = "2^key"', r"use \*\* for powers"),
+        (HEAD + 'label = "key + a3"', "unknown name a3.*a1"),
+        (HEAD + 'rule = "som"', "choose one of.*lookup"),
+        (HEAD + 'rule = ["sum"]', "choose one of"),
+        (HEAD + 'rule = "function"', "choose one of"),
+        (HEAD + 'rule = "sum"\nlow = 3', "low.*unknown key"),
+        (HEAD + 'rule = "sum"\nlabel = "key"', "label.*unknown key"),
+        (HEAD + 'rule = "shift"\ntabel = { "1" = 5, "2" = 0 }', "did you mean 'table'"),
+        (HEAD.replace("\nanchors", "\nanchor") + 'label = "key"', "did you mean 'anchors'"),
+        (HEAD + 'lable = "key"', "did you mean 'label'"),
+        (HEAD + 'rule = "shift"', "'table' is missing"),
+        (HEAD + 'rule = "shift"\ntable = { "01" = 5, "2" = 0 }', "table = '01'"),
+        (HEAD + 'rule = "shift"\ntable = { "1" = true, "2" = 0 }', r"table\[1\]"),
+        (HEAD + 'rule = "shift"\ntable = [1, 2]', "table = "),
+        (HEAD + 'rule = "lookup"\nlow = true\nhigh = 5', "low = True"),
+        (HEAD + 'rule = "lookup"\nlow = 2.0\nhigh = 5', "low = 2.0"),
+        (HEAD + 'rule = "sum"\nname = 3', "name = 3"),
+        (HEAD + 'rule = "sum"\nheld_out = [[true]]', "held_out = True"),
+        (HEAD + 'rule = "tabulated"\nlabels = ["1 2 x"]', "labels = "),
+        (HEAD + 'rule = "tabulated"\nlabels = "1 2"', "labels = "),
+        (HEAD.replace("n_anchors = 1", "n_anchors = 1.0") + 'rule = "sum"', "n_anchors = 1.0"),
+        (HEAD.replace("length = 2", "length = true") + 'rule = "sum"', "length = True"),
     ],
 )
-def test_mappings_in_toml_are_read_strictly(lines: str, words: list[str]) -> None:
-    with pytest.raises(InputError) as caught:
-        Task.from_toml(HEAD + lines)
-    assert all(word in str(caught.value) for word in words), str(caught.value)
-
-
-@pytest.mark.parametrize("key", ["n_anchors", "length", "vocab_size"])
-@pytest.mark.parametrize("value", ["true", '"3"', "3.0", "[3]"])
-def test_sizes_in_toml_are_integers(key: str, value: str) -> None:
-    text = f"{HEAD}rule = 'sum'".replace(f"{key} = ", f"{key} = {value} # ")
-    with pytest.raises(InputError, match=f"{key} = .*not an integer"):
+def test_bad_toml_is_refused_by_name_and_names_its_file(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
         Task.from_toml(text)
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=rf"(?s)mine\.toml.*{named}"):
+        Task.from_toml(file)
+
+
+def test_a_missing_file_is_named_and_foreign_sources_are_refused() -> None:
+    with pytest.raises(InputError, match=r"nowhere\.toml.*no such file"):
+        Task.from_toml(Path("nowhere.toml"))
+    with pytest.raises(InputError, match="source = "):
+        Task.from_toml(b"keys = 1")

@@ -102,21 +102,21 @@ def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out) == found
 
 
-def test_a_function_of_no_arrays_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note names it, and not the one of rules that are evaluated on arrays."""
+def test_a_function_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note names it, and not the limit of expressions."""
 
     def largest(key: int, anchors: tuple[int, ...]) -> int:
         return key + max(anchors)
 
-    monkeypatch.setattr("theory.task.function.MAX_KEPT", 100)
-    monkeypatch.setattr("theory.task.function._MAX_CALLS", 1000)
+    monkeypatch.setattr("theory.task.rules.function.MAX_KEPT", 100)
+    monkeypatch.setattr("theory.task.rules.function.MAX_CALLS", 1000)
     mapping = Mapping(range(1, 8), largest, "largest")
     prediction = Prediction.of(
         Task(keys=range(20, 60), n_anchors=2, length=3, vocab_size=97, mappings=[mapping])
     )
     (why, *_), (eq_14, one_data_set) = prediction.notes(), prediction.left_out()
     assert "largest" in why
-    assert "takes no arrays, so it needs 1.96e+03 calls, one by one, and the limit is 1e+03 (1e+07 " in why
+    assert "more than 1000 calls" in why
     assert "Eq. 14" in eq_14
     assert "too many to count" in one_data_set
 

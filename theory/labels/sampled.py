@@ -10,7 +10,7 @@ from theory.arrays import Float64, FloatArray, IntArray
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.labels.distribution import Role, token_ratio
-from theory.task.domain import MAX_ENTRIES, Domain, Selection, times_counted
+from theory.task.domain import MAX_ENTRIES, Domain, Selection
 from theory.task.mapping import Mapping
 from theory.task.task import Task
 
@@ -118,7 +118,7 @@ class _Draw:
         # Where most of an anchor's combinations may be held out, rejecting them one by one would not end.
         scarce = 2 * len(held_out) > domain.n_combinations // len(domain.anchors)
         if held_out and (domain.n_combinations <= n or (scarce and domain.n_combinations <= MAX_ENTRIES)):
-            weights = times_counted(domain, Selection(anchor, held_out=held_out))
+            weights = domain.times(Selection(anchor, held_out=held_out))
             return domain.combinations()[self.rng.choice(len(weights), size=n, p=weights / weights.sum())]
         # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.
         drawn = self.rng.choice(np.array(domain.anchors), size=(n, domain.n_anchors))

@@ -10,7 +10,7 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Positive, Size, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.cosines import unit_rows
-from theory.task.additive import Sum
+from theory.task.rules.additive import Sum
 from theory.task.task import Task
 
 PAPER_WIDTH = 12.0

@@ -17,7 +17,7 @@ from theory.checked import Rate, Share, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.shapes.summand import Summand, total
-from theory.task.additive import Additive
+from theory.task.rules.additive import Additive
 from theory.task.task import Mapping, Task
 
 MAX_LOST_MASS = 0.01

@@ -1,1 +1,1 @@
-"""The task: keys, anchors, mappings and their rules; enumeration, drawing, TOML."""
+"""What a task is: tokens, mappings and their rules, held-out combinations, and all its sequences."""

@@ -1,18 +1,25 @@
-"""What a rule is applied to: keys and combinations of anchors, and which of them count."""
+r"""What a rule is applied to: keys and combinations of anchors, which of them count, and their totals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from theory.arrays import IntArray
 from theory.errors import InputError, TooManyEntriesError
+from theory.task.measure import Measure, total_of, uniform
 
 Combination = tuple[int, ...]
+Shifts = tuple[int, ...]
+"""What each anchor of a domain adds to a total T = Σ_j g(a_j): g of each, in order."""
 MAX_ENTRIES = 10_000_000
 """The most pairs of key and anchor combination for which a rule is evaluated exhaustively."""
+_SAMPLE = 500
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,11 @@ class Domain:
         """N_Z N_A^q, the number of pairs of key and combination."""
         return len(self.keys) * self.n_combinations
 
+    @property
+    def is_enumerable(self) -> bool:
+        """Whether a rule can be evaluated for every key and combination."""
+        return self.n_entries <= MAX_ENTRIES
+
     def combinations(self) -> IntArray:
         """Return all combinations, shape (N_A^q, q), the first anchor varying slowest."""
         digits, n = np.arange(self.n_combinations), len(self.anchors)
@@ -80,6 +92,29 @@ class Domain:
             combination = combination * len(self.anchors) + column
         return np.searchsorted(np.array(self.keys), keys), combination
 
+    def sample(self) -> tuple[IntArray, IntArray]:
+        """Return the extreme keys and combinations, where labels are extreme, and random ones beside them."""
+        rng = np.random.default_rng(0)
+        keys, single = np.array(self.keys), np.array(self.anchors)
+        ends = list(itertools.product((keys[0], keys[-1]), (single[0], single[-1])))
+        corners = np.array([[anchor] * self.n_anchors for _, anchor in ends])
+        drawn = rng.choice(single, size=(_SAMPLE, self.n_anchors))
+        chosen = np.concatenate([np.array([key for key, _ in ends]), rng.choice(keys, size=_SAMPLE)])
+        return chosen, np.concatenate([corners, drawn])
+
+    def times(self, selection: Selection) -> IntArray:
+        """Return how often each combination counts, shape (N_A^q,)."""
+        combinations = self.combinations()
+        if selection.anchor is None:
+            times = np.ones(len(combinations), np.int64)
+        elif selection.slot is not None:
+            times = (combinations[:, selection.slot] == selection.anchor).astype(np.int64)
+        else:
+            times = (combinations == selection.anchor).sum(axis=1)
+        for held_out in selection.held_out:
+            times[(combinations == np.array(held_out)).all(axis=1)] = 0
+        return times
+
     def frequency(self, selection: Selection) -> Fraction:
         """Return how often a combination counts on average, each having the weight N_A^-q."""
         share = Fraction(1)
@@ -87,53 +122,76 @@ class Domain:
             share = Fraction(1 if selection.slot is not None else self.n_anchors, len(self.anchors))
         return share - Fraction(sum(selection.times(c) for c in selection.held_out), self.n_combinations)
 
+    def totals(self, shifts: Shifts) -> IntArray:
+        """Return T of every combination, shape (N_A^q,)."""
+        totals = np.zeros(1, np.int64)
+        for _ in range(self.n_anchors):
+            totals = (totals[:, None] + np.array(shifts)).ravel()
+        return totals
 
-def times_counted(domain: Domain, selection: Selection) -> IntArray:
-    """Return how often each combination counts, shape (N_A^q,)."""
-    combinations = domain.combinations()
+    def total_distribution(self, shifts: Shifts, selection: Selection, exact: bool) -> Measure:
+        """Return the distribution of T over the combinations, each of weight N_A^-q times its count."""
+        return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None), exact)
+
+    def mean_over_pairs(self, shifts: Shifts, a: int, b: int, function: Callable[[int], float]) -> float:
+        """Return E[c_a c_b f(T)] over the combinations, c_a being how often one holds the anchor a."""
+        q, n = self.n_anchors, len(shifts)
+        single, shift_of = uniform(shifts, False), dict(zip(self.anchors, shifts, strict=True))
+
+        def mean(*fixed: int) -> float:
+            total = total_of(q - len(fixed), single).moved(sum(shift_of[x] for x in fixed))
+            values = [function(total.low + i) if w > 0 else 0.0 for i, w in enumerate(total.weights)]
+            return float(total.weights @ np.array(values))
+
+        both = q * (q - 1) / n**2 * mean(a, b) if q > 1 else 0.0
+        return both + q / n * mean(a) if a == b else both
+
+    def check_enumerable(self) -> None:
+        """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""
+        if not self.is_enumerable:
+            raise TooManyEntriesError(
+                "task",
+                f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}",
+                f"a rule without a closed form needs {_magnitude(self.n_entries)} evaluations, and the limit "
+                f"is {_magnitude(MAX_ENTRIES)}",
+                "use sample_label_distribution, or fewer keys or anchors",
+            )
+
+    def check_labels(self, low: int, high: int) -> None:
+        """Raise InputError unless labels from low to high lie in the vocabulary 0..d−1."""
+        if low < 0:
+            problem = f"its smallest label is {low}, below 0"
+            raise InputError("mappings", self.name, problem, "raise the smallest key, or change the rule")
+        if high >= self.vocab_size:
+            problem = f"mapping {self.name!r} has labels up to {high}"
+            raise InputError("vocab_size", self.vocab_size, problem, f"give at least {high + 1}")
+
+
+@functools.lru_cache(maxsize=512)
+def _total_distribution(
+    anchors: tuple[int, ...], q: int, shifts: Shifts, selection: Selection, exact: bool
+) -> Measure:
+    single = uniform(shifts, exact or bool(selection.held_out))
     if selection.anchor is None:
-        times = np.ones(len(combinations), np.int64)
-    elif selection.slot is not None:
-        times = (combinations[:, selection.slot] == selection.anchor).astype(np.int64)
+        distribution = total_of(q, single)
     else:
-        times = (combinations == selection.anchor).sum(axis=1)
-    for held_out in selection.held_out:
-        times[(combinations == np.array(held_out)).all(axis=1)] = 0
-    return times
+        own = shifts[anchors.index(selection.anchor)]
+        slots = q if selection.slot is None else 1
+        distribution = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
+    if not selection.held_out:
+        return distribution
+    # Taken away from integer counts: nothing cancels even where almost every combination is held out.
+    share = Fraction(1, len(anchors) ** q)
+    shift_of = dict(zip(anchors, shifts, strict=True))
+    weights = distribution.weights * (distribution.unit / share).numerator
+    for combination in selection.held_out:
+        times = selection.times(combination)
+        if times:
+            weights[sum(shift_of[a] for a in combination) - distribution.low] -= times
+    remaining = Measure(distribution.low, weights, share)
+    return remaining if exact else remaining.as_float()
 
 
-def magnitude(count: int) -> str:
+def _magnitude(count: int) -> str:
     """Return an integer to three digits; it may be larger than any float."""
-    if abs(count) < 10**300:
-        return f"{count:.3g}"
-    return f"{'-' if count < 0 else ''}10^{int(count.bit_length() * 0.30103)}"
-
-
-def check_enumerable(domain: Domain) -> None:
-    """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""
-    if domain.n_entries > MAX_ENTRIES:
-        raise TooManyEntriesError(
-            "task",
-            f"{len(domain.keys)} keys, {len(domain.anchors)} anchors, n_anchors {domain.n_anchors}",
-            f"a rule without a closed form needs {magnitude(domain.n_entries)} evaluations, and the limit is "
-            f"{magnitude(MAX_ENTRIES)}",
-            "use sample_label_distribution, or fewer keys or anchors",
-        )
-
-
-def check_labels(domain: Domain, low: int, high: int) -> None:
-    """Raise InputError unless labels from low to high lie in the vocabulary 0..d−1."""
-    if low < 0:
-        raise InputError(
-            "mappings",
-            domain.name,
-            f"its smallest label is {low}, below 0",
-            "raise the smallest key, or change the rule",
-        )
-    if high >= domain.vocab_size:
-        raise InputError(
-            "vocab_size",
-            domain.vocab_size,
-            f"mapping {domain.name!r} has labels up to {high}",
-            f"give at least {high + 1}",
-        )
+    return f"{count:.3g}" if count < 10**300 else f"10^{int(count.bit_length() * 0.30103)}"

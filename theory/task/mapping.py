@@ -1,4 +1,4 @@
-"""A mapping of a task: its anchors, its rule and what of it is held out."""
+"""A mapping of a task: its anchors, its rule and its held-out combinations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from theory.checked import as_integer, checked
 from theory.errors import InputError
-from theory.task.domain import Combination
+from theory.task.domain import Combination, Domain
 from theory.task.rule import Rule
-from theory.task.rules import as_rule
+from theory.task.rules.function import as_rule
 
 RESERVED = ("mem", "rsn_train", "rsn_test", "training", "all anchors")
 """Names of data sets and of groups of tokens, which a mapping may not take."""
@@ -53,23 +53,26 @@ class Mapping:
         name: str = "",
         held_out: Iterable[Iterable[int]] = (),
     ) -> None:
-        found = as_rule(rule)
+        known = as_rule(rule)
         object.__setattr__(self, "anchors", distinct_integers("anchors", anchors))
-        object.__setattr__(self, "rule", found)
-        object.__setattr__(self, "name", _checked_name(name) or found.kind)
-        object.__setattr__(
-            self, "held_out", frozenset(tuple(as_integer("held_out", a) for a in c) for c in held_out)
-        )
-        found.check(self.anchors)
-
-    def with_rule(self, rule: Rule) -> Mapping:
-        """Return the mapping with another rule."""
-        return Mapping(self.anchors, rule, self.name, self.held_out)
+        object.__setattr__(self, "rule", known)
+        object.__setattr__(self, "name", _checked_name(name) or known.kind)
+        combinations = (tuple(as_integer("held_out", a) for a in c) for c in held_out)
+        object.__setattr__(self, "held_out", frozenset(combinations))
+        known.check(self.anchors)
 
     @property
     def is_table(self) -> bool:
         """Whether labels are drawn into a table (memory) rather than computed (reasoning)."""
         return self.rule.is_table
+
+    def settled(self, domain: Domain) -> Mapping:
+        """Return the mapping as a task keeps it; refuse labels and held-out combinations that do not fit."""
+        _check_held_out(self, domain)
+        settled = self.rule.settled(domain)
+        labels = settled.label_range(domain)
+        domain.check_labels(labels[0], labels[-1])
+        return Mapping(self.anchors, settled, self.name, self.held_out)
 
 
 def distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
@@ -94,3 +97,22 @@ def _checked_name(name: str) -> str:
         remedy = "leave out slashes, and dots or spaces at either end"
         raise InputError("name", name, "cannot be part of a file's name", remedy)
     return name
+
+
+def _check_held_out(mapping: Mapping, domain: Domain) -> None:
+    """Refuse held-out combinations that the mapping does not have, or that leave nothing to train on."""
+    for combination in sorted(mapping.held_out):
+        if mapping.is_table:
+            problem = f"held out of {mapping.name!r}, a table that nothing could generalise"
+            remedy = "hold out combinations of a mapping whose labels follow from key and anchors"
+            raise InputError("held_out", combination, problem, remedy)
+        if len(combination) != domain.n_anchors:
+            problem = f"{len(combination)} anchors where n_anchors = {domain.n_anchors}"
+            raise InputError("held_out", combination, problem, f"give tuples of {domain.n_anchors}")
+        for token in combination:
+            if token not in mapping.anchors:
+                problem = f"{token} is not an anchor of {mapping.name!r}"
+                raise InputError("held_out", combination, problem, f"use its anchors {list(mapping.anchors)}")
+    if len(mapping.held_out) == domain.n_combinations:
+        problem = f"every combination of {mapping.name!r} is held out"
+        raise InputError("held_out", len(mapping.held_out), problem, "leave at least one for training")

@@ -2,9 +2,7 @@ r"""Distributions of sums of independent integers, in float64 or exactly.
 
 A ``Measure`` is a finite non-negative measure on consecutive integers. In float64, sums are direct
 convolutions, which only ever add non-negative numbers, so that every entry keeps its *relative*
-accuracy however many anchors are summed; exact arithmetic counts with integers. The closed form
-(``theory.labels.closed_form``) subtracts numbers far larger than its result and is kept as an independent
-route only.
+accuracy however many anchors are summed; exact arithmetic counts with integers.
 """
 
 from __future__ import annotations
@@ -95,30 +93,12 @@ def total_of(draws: int, single: Measure) -> Measure:
     return distribution
 
 
-def spread_over_window(half_width: Measure) -> Measure:
-    r"""Return the distribution of U, uniform on {−T, ..., T}, where T ≥ 0 has distribution ``half_width``.
-
-    The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: a sum from the right, nothing subtracted.
-    """
-    low, weights = half_width.low, half_width.weights
-    shares = np.zeros(low + len(weights), dtype=weights.dtype)
-    odd = range(2 * low + 1, 2 * len(shares), 2)
-    one = ONE if half_width.exact else 1.0
-    shares[low:] = [w * one / n for w, n in zip(weights, odd, strict=True)]
-    right = np.cumsum(shares[::-1])[::-1]
-    return Measure(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)
-
-
 def _exact_convolution(a: Array, b: Array) -> Array:
     """Convolve by way of the differences of one factor, the one that has fewer of them."""
-    jumps_a, jumps_b = _jumps(a), _jumps(b)
+    jumps_a, jumps_b = (np.diff(np.concatenate([[0], weights, [0]])) for weights in (a, b))
     if np.count_nonzero(jumps_a) < np.count_nonzero(jumps_b):
         a, jumps_b = b, jumps_a
     out = np.zeros(len(a) + len(jumps_b) - 1, dtype=object)
     for k in np.flatnonzero(jumps_b):
         out[k : k + len(a)] += a * jumps_b[k]
     return np.cumsum(out)[:-1]
-
-
-def _jumps(weights: Array) -> Array:
-    return np.diff(np.concatenate([[0], weights, [0]]))

@@ -46,9 +46,9 @@ class Population(Shown):
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         rows = [
-            [str(index), str(np.count_nonzero(own)), str(np.count_nonzero(own & self.held_out))]
+            [str(index), str(np.count_nonzero(inside)), str(np.count_nonzero(inside & self.held_out))]
             for index in np.unique(self.mapping).tolist()
-            for own in (self.mapping == index,)
+            for inside in (self.mapping == index,)
         ]
         n, length = self.sequences.shape
         title = f"{n} sequences of {length} tokens, {np.count_nonzero(self.held_out)} held out"
@@ -62,21 +62,11 @@ def population_size(task: Task) -> int:
 
 
 def check_population(task: Task) -> None:
-    """Refuse a task with more sequences than can be enumerated.
-
-    Raises
-    ------
-    InputError
-        If there are more than five million.
-    """
+    """Refuse a task with more than five million sequences."""
     size = population_size(task)
     if size > _MAX_SEQUENCES:
-        raise InputError(
-            "task",
-            f"length {task.length}",
-            f"its population has {size:.3g} sequences",
-            "draw a sample instead",
-        )
+        problem = f"its population has {size:.3g} sequences"
+        raise InputError("task", f"length {task.length}", problem, "draw a sample instead")
 
 
 @checked
@@ -90,64 +80,34 @@ def enumerate_population(task: Task) -> Population:
     """
     check_population(task)
     noise = np.array(list(itertools.product(range(len(task.keys)), repeat=task.n_noise)), np.int64)
-    parts = []
+    rows = []
     for index, mapping in enumerate(task.mappings):
-        for position in range(task.length - task.n_anchors):
-            combination, key, row = (
-                grid.ravel()
-                for grid in np.indices((task.n_combinations(mapping), len(task.keys), len(noise)))
-            )
-            n = len(key)
-            parts.append(
-                assemble(task, np.full(n, index), combination, key, np.full(n, position), noise[row])
-            )
-    return _concatenate(parts)
+        shape = (task.length - task.n_anchors, task.n_combinations(mapping), len(task.keys), len(noise))
+        grid = np.indices(shape).reshape(4, -1)
+        rows.append(np.concatenate([np.full((1, grid.shape[1]), index), grid]))
+    which, position, combination, key, row = np.concatenate(rows, axis=1)
+    return assemble(task, which, combination, key, position, noise[row])
 
 
 def assemble(
-    task: Task,
-    mapping: IntArray,
-    combination: IntArray,
-    key: IntArray,
-    position: IntArray,
-    noise: IntArray,
+    task: Task, mapping: IntArray, combination: IntArray, key: IntArray, position: IntArray, noise: IntArray
 ) -> Population:
     """Build sequences from indices; the key of row i stands at ``position[i]``, counted from 0.
 
     ``noise`` has shape (n, L − q − 1) and holds indices into the keys; the other arrays have shape (n,).
     """
-    n, q = len(key), task.n_anchors
-    keys = np.array(task.keys)
-    anchors = combination_anchors(task, mapping, combination)
+    n, q, keys = len(key), task.n_anchors, np.array(task.keys)
+    anchors = _anchors(task, mapping, combination)
     held_out = np.zeros(n, np.bool_)
     for index, m in enumerate(task.mappings):
-        rows = mapping == index
         for c in m.held_out:
-            held_out |= rows & (anchors == np.array(c)).all(axis=1)
+            held_out |= (mapping == index) & (anchors == np.array(c)).all(axis=1)
+    places = np.arange(task.length)
+    in_window = (places >= position[:, None]) & (places <= position[:, None] + q)
     sequences = np.empty((n, task.length), np.int64)
-    in_window = (np.arange(task.length) >= position[:, None]) & (
-        np.arange(task.length) <= position[:, None] + q
-    )
     sequences[in_window] = np.concatenate([keys[key][:, None], anchors], axis=1).ravel()
     sequences[~in_window] = keys[noise].ravel()
     return Population(sequences, mapping, combination, key, held_out)
-
-
-def combination_anchors(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
-    """Return each combination's anchors, shape (n, q)."""
-    digits = combination_digits(task, mapping, combination)
-    anchors = np.empty(digits.shape, np.int64)
-    for index, m in enumerate(task.mappings):
-        rows = mapping == index
-        anchors[rows] = np.array(m.anchors)[digits[rows]]
-    return anchors
-
-
-def combination_digits(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
-    """Return each combination's anchor indices, shape (n, q)."""
-    sizes = np.array([len(m.anchors) for m in task.mappings])[mapping]
-    powers = range(task.n_anchors - 1, -1, -1)
-    return np.stack([combination // sizes**k % sizes for k in powers], axis=1)
 
 
 @checked
@@ -167,31 +127,32 @@ def labels_of(
     InputError
         If the population or the tables are another task's.
     """
-    _check_population(task, population)
+    if not _is_of(task, population):
+        shape = population.sequences.shape
+        raise InputError("population", shape, "not of this task", "give a population of the task")
     check_tables(task, tables)
-    for mapping, table in zip(task.mappings, tables, strict=True):
-        if mapping.is_table and table is None:
-            raise InputError(
-                "tables", mapping.name, "no table for it", "draw them with draw_tables(task, rng)"
-            )
     labels = np.empty(len(population), np.int64)
     for index, (mapping, table) in enumerate(zip(task.mappings, tables, strict=True)):
         rows = population.mapping == index
         key, combination = population.key[rows], population.combination[rows]
         if table is not None:
             labels[rows] = table[key, combination]
-            continue
-        anchors = combination_anchors(task, population.mapping[rows], combination)
-        labels[rows] = mapping.rule.evaluate(task.domain(mapping), np.array(task.keys)[key], anchors)
+        elif mapping.is_table:
+            remedy = "draw them with draw_tables(task, rng)"
+            raise InputError("tables", mapping.name, "no table for it", remedy)
+        else:
+            anchors = _anchors(task, population.mapping[rows], combination)
+            labels[rows] = mapping.rule.evaluate(task.domain(mapping), np.array(task.keys)[key], anchors)
+            if rows.any():
+                task.domain(mapping).check_labels(int(labels[rows].min()), int(labels[rows].max()))
     return labels
 
 
 def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
     """Refuse tables that are not the task's: one of shape (N_Z, N_A^q) for each table mapping, or None."""
     if len(tables) != len(task.mappings):
-        raise InputError(
-            "tables", len(tables), "not one for each mapping", "give those of draw_tables(task, rng)"
-        )
+        remedy = "give those of draw_tables(task, rng)"
+        raise InputError("tables", len(tables), "not one for each mapping", remedy)
     for mapping, table in zip(task.mappings, tables, strict=True):
         if table is None:
             continue
@@ -202,38 +163,32 @@ def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
         check_tokens("tables", labels.ravel(), task.vocab_size)
 
 
-def _check_population(task: Task, population: Population) -> None:
-    """Refuse sequences whose key and anchors are not those that the population's indices say."""
+def _anchors(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
+    """Return each combination's anchors, shape (n, q)."""
+    sizes = np.array([len(m.anchors) for m in task.mappings])[mapping]
+    powers = range(task.n_anchors - 1, -1, -1)
+    anchors = np.stack([combination // sizes**k % sizes for k in powers], axis=1)
+    for index, m in enumerate(task.mappings):
+        rows = mapping == index
+        anchors[rows] = np.array(m.anchors)[anchors[rows]]
+    return anchors
+
+
+def _is_of(task: Task, population: Population) -> bool:
+    """Return whether each sequence holds the key and the anchors that the population's indices say."""
     p = population
     n_combinations = np.array([task.n_combinations(m) for m in task.mappings])
-    fits = (
+    in_range = (
         p.sequences.shape == (len(p), task.length)
         and all(a.shape == (len(p),) and (a >= 0).all() for a in (p.mapping, p.combination, p.key))
         and (p.mapping < len(task.mappings)).all()
         and (p.key < len(task.keys)).all()
         and (p.combination < n_combinations[p.mapping]).all()
-        and _says_its_origin(task, population)
     )
-    if not fits:
-        raise InputError("population", p.sequences.shape, "not of this task", "give a population of the task")
-
-
-def _says_its_origin(task: Task, population: Population) -> bool:
-    p = population
     is_anchor = np.isin(p.sequences, task.anchors)
-    if not (is_anchor.sum(axis=1) == task.n_anchors).all():
+    if not in_range or not (is_anchor.sum(axis=1) == task.n_anchors).all():
         return False
-    expected = combination_anchors(task, p.mapping, p.combination)
-    key_at = is_anchor.argmax(axis=1) - 1
-    keys = p.sequences[np.arange(len(p)), key_at]
-    anchors = p.sequences[is_anchor].reshape(expected.shape)
+    keys = p.sequences[np.arange(len(p)), is_anchor.argmax(axis=1) - 1]
+    anchors = p.sequences[is_anchor].reshape(len(p), task.n_anchors)
+    expected = _anchors(task, p.mapping, p.combination)
     return bool((anchors == expected).all() and (keys == np.array(task.keys)[p.key]).all())
-
-
-def _concatenate(parts: list[Population]) -> Population:
-    return Population(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("sequences", "mapping", "combination", "key", "held_out")
-        )
-    )

@@ -1,115 +1,100 @@
-r"""What a rule is: how a label follows from a key and a combination of anchors.
+r"""How a label follows from a key and a combination of anchors.
 
 A rule is *deterministic* (the label follows from key and anchors, so it can be generalised) or a
 *table* (one label drawn for each key and combination and then fixed, so it has to be memorised).
-``Deterministic`` answers every question by enumeration from ``evaluate`` alone; rules with more
-structure override what they can answer faster.
+A new deterministic rule derives from ``Deterministic``, has a ``kind`` and needs ``evaluate`` alone: all
+else is then counted. Rules with more structure override what they can answer faster.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import FloatArray, IntArray
-from theory.task.domain import Domain, Selection, check_enumerable, check_labels, times_counted
+from theory.task.domain import Domain, Selection
 from theory.task.measure import Measure
 
+RULES: dict[str, type[Rule]] = {}
+"""Every rule that a TOML file can name: a class with a ``kind`` enters itself."""
 
-@runtime_checkable
-class Rule(Protocol):
-    """What a task and its statistics ask of a rule.
 
-    A new rule derives from ``Deterministic`` (and needs ``evaluate``) or from ``Table``, and is named once
-    in ``theory.task.rules.RULES``.
-    """
+class Rule(ABC):
+    """Everything that a task and its label distributions ask of a rule."""
 
     kind: ClassVar[str]
     """Its name in TOML."""
     is_table: ClassVar[bool]
     """Whether labels are drawn into a table (memory) rather than computed (reasoning)."""
-    toml_keys: ClassVar[tuple[str, ...]]
-    """What a TOML file may say beyond the rule's name."""
-    required: ClassVar[tuple[str, ...]]
-    """Which of these it must say."""
+    toml_keys: ClassVar[tuple[str, ...]] = ()
+    """Its parameters in a TOML file."""
+    required: ClassVar[tuple[str, ...]] = ()
+    """The parameters without which a TOML file is refused."""
+    description: ClassVar[str]
+    """A few words for figures."""
 
-    @property
-    def description(self) -> str:
-        """A few words for figures."""
+    def __init_subclass__(cls, in_files: bool = True) -> None:
+        super().__init_subclass__()
+        if in_files and "kind" in vars(cls):
+            RULES[cls.kind] = cls
 
-    def check(self, anchors: tuple[int, ...]) -> None:
+    @classmethod
+    def from_toml(cls, parameters: dict[str, Any]) -> Any:
+        """Build the rule from its parameters in a TOML file."""
+        return cls(**parameters)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return its parameters as a TOML file has them."""
+        return {}
+
+    def check(self, anchors: tuple[int, ...]) -> None:  # noqa: B027 (most rules fit all anchors)
         """Raise InputError if the rule does not fit a mapping's anchors."""
 
     def settled(self, domain: Domain) -> Rule:
         """Return the rule as a task keeps it, or raise InputError if it cannot serve the domain."""
+        return self
 
-    def parameters(self) -> dict[str, Any]:
-        """Return what a TOML file has to say beyond the rule's name."""
-
-    @classmethod
-    def from_toml(cls, parameters: dict[str, Any]) -> Rule:
-        """Build the rule from the keys of a TOML file."""
-
+    @abstractmethod
     def label_range(self, domain: Domain) -> range:
         """Return a range that holds every label."""
 
+    @abstractmethod
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Return the labels' mass over the combinations, each of weight N_A^-q times its count."""
 
+    @abstractmethod
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
 
+    @abstractmethod
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F] over combinations, as ``finite_sample_cosine`` defines F for k sequences."""
 
-    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
-        """Draw a table of labels, shape (N_Z, N_A^q); None for a deterministic rule."""
-
+    @abstractmethod
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
         """Return the labels of keys (n,) with combinations (n, q); for deterministic rules."""
 
+    @abstractmethod
+    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
+        """Draw a table of labels, shape (N_Z, N_A^q); None for a deterministic rule."""
+
+    @abstractmethod
     def draw_labels(
         self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
     ) -> IntArray:
         """Return a label for each of keys (n,) with combinations (n, q), tables drawn anew for each row."""
 
 
-class RuleDefaults:
-    """What rules share that have no parameters and fit every mapping."""
-
-    toml_keys: ClassVar[tuple[str, ...]] = ()
-    required: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def from_toml(cls, parameters: dict[str, Any]) -> Any:
-        """Build the rule from the keys of a TOML file."""
-        return cls(**parameters)
-
-    def check(self, anchors: tuple[int, ...]) -> None:
-        """Accept all anchors."""
-
-    def settled(self, domain: Domain) -> Any:
-        """Return the rule itself."""
-        return self
-
-    def parameters(self) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-
-class Deterministic(RuleDefaults):
-    """A rule whose label follows from key and anchors; all else is found by enumerating ``evaluate``."""
+class Deterministic(Rule):
+    """A rule whose label follows from key and anchors; all else is counted from ``evaluate``."""
 
     is_table: ClassVar[bool] = False
-
-    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
-        """Return the labels of keys (n,) with combinations (n, q)."""
-        raise NotImplementedError
 
     def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
         """Return the label of every key and combination, shape (N_Z, N_A^q); read-only.
@@ -122,19 +107,21 @@ class Deterministic(RuleDefaults):
         return _labels(self, domain)
 
     def label_range(self, domain: Domain) -> range:
-        """Return the range from the smallest to the largest label."""
+        """Return the range of the labels; where they are too many to compute, the vocabulary."""
+        if not domain.is_enumerable:
+            self.draw_labels(domain, *domain.sample(), np.random.default_rng())
+            return range(domain.vocab_size)
         labels = self.labels(domain)
         return range(int(labels.min()), int(labels.max()) + 1)
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Count the labels of all keys and combinations."""
-        labels, times = self.labels(domain), times_counted(domain, selection)
+        labels, times = self.labels(domain), domain.times(selection)
         if selection.key is not None:
             labels = labels[domain.keys.index(selection.key)][None]
         counts = np.zeros(int(labels.max()) + 1, np.int64)
         for count in np.unique(times[times > 0]):
-            found = np.bincount(labels[:, times == count].ravel(), minlength=len(counts))
-            counts += found * count
+            counts += count * np.bincount(labels[:, times == count].ravel(), minlength=len(counts))
         total = len(labels) * domain.n_combinations
         if exact:
             return Measure(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
@@ -142,14 +129,11 @@ class Deterministic(RuleDefaults):
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""
-        labels = self.labels(domain).astype(np.int64)
-        found = np.zeros((*labels.shape, domain.vocab_size))
-        np.put_along_axis(found, labels[:, :, None], 1.0, axis=2)
-        return found
+        return one_hot(self.labels(domain).astype(np.int64), domain.vocab_size)
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F] with F = (1 − Σ_i (share of keys with label i)²) / k."""
-        check_enumerable(domain)
+        domain.check_enumerable()
         combinations = domain.combinations()
         both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
         return float((both @ (1 - _concentration(self, domain))) / len(both) / k)
@@ -161,25 +145,33 @@ class Deterministic(RuleDefaults):
     def draw_labels(
         self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
     ) -> IntArray:
-        """Return the labels; there is nothing to draw."""
-        return self.evaluate(domain, keys, anchors)
+        """Return the labels, or refuse those outside the vocabulary; there is nothing to draw."""
+        labels = self.evaluate(domain, keys, anchors)
+        domain.check_labels(int(labels.min(initial=0)), int(labels.max(initial=0)))
+        return labels
+
+
+def one_hot(labels: IntArray, size: int) -> FloatArray:
+    """Return one row of 0 and 1 for each label, in a last axis of this size."""
+    rows = np.zeros((*labels.shape, size))
+    np.put_along_axis(rows, labels[..., None], 1.0, axis=-1)
+    return rows
 
 
 @functools.lru_cache(maxsize=4)
 def _labels(rule: Deterministic, domain: Domain) -> npt.NDArray[np.int32]:
-    check_enumerable(domain)
+    domain.check_enumerable()
     combinations = domain.combinations()
-    rows = max(1, 2**18 // len(combinations))
-    found = np.empty((len(domain.keys), len(combinations)), np.int32)
-    for first in range(0, len(domain.keys), rows):
-        keys = np.array(domain.keys[first : first + rows])
-        labels = rule.evaluate(
-            domain, np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))
-        )
-        check_labels(domain, int(labels.min()), int(labels.max()))
-        found[first : first + rows] = labels.reshape(len(keys), -1)
-    found.setflags(write=False)
-    return found
+    n_rows = max(1, 2**18 // len(combinations))
+    labels = np.empty((len(domain.keys), len(combinations)), np.int32)
+    for first in range(0, len(domain.keys), n_rows):
+        keys = np.array(domain.keys[first : first + n_rows])
+        repeated = np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))
+        computed = rule.evaluate(domain, *repeated)
+        domain.check_labels(int(computed.min()), int(computed.max()))
+        labels[first : first + n_rows] = computed.reshape(len(keys), -1)
+    labels.setflags(write=False)
+    return labels
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,25 +1,28 @@
-"""The task: keys, anchors, mappings, and what of them is held out (Section 2.1)."""
+"""The task: keys, anchors, mappings and held-out combinations (Section 2.1)."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theory.checked import as_integer, checked
+from theory.checked import checked
 from theory.display import html_table, ranges
-from theory.errors import InputError
+from theory.errors import InputError, in_file
 from theory.paths import PathLike, as_path
-from theory.task.additive import Additive, Sum
-from theory.task.checks import check_held_out, check_lengths, check_tokens
-from theory.task.domain import Combination, Domain, check_labels
+from theory.task.domain import Combination, Domain
 from theory.task.mapping import Mapping, distinct_integers
-from theory.task.tables import Lookup
+from theory.task.rules.additive import Additive, Sum
+from theory.task.rules.tables import Lookup
 from theory.task.toml import dump_toml, mapping_to_dict, read_toml, task_arguments, tokens_to_toml
 
 __all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
+MOST_ANCHORS = 100_000
+"""The most anchors in a sequence: beyond it even the number of combinations takes long to compute."""
+MOST_TOKENS = 200_000
+"""Tokens in a sequence: the number of sequences has twice as many digits, and is counted exactly."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -81,24 +84,23 @@ class Task:
         memory_anchors: Iterable[int] | None = None,
         held_out: Iterable[Iterable[int]] = (),
     ) -> None:
-        short = _short_form(reasoning_anchors, memory_anchors, held_out)
         given = tuple(mappings)
-        if given and (short or held_out):
-            raise InputError(
-                "mappings",
-                [m.name for m in given],
-                "given together with reasoning_anchors, memory_anchors or held_out",
-                "put anchors and held_out into the mappings",
-            )
+        if not given:
+            given = _short_form(reasoning_anchors, memory_anchors, held_out)
+        elif reasoning_anchors is not None or memory_anchors is not None or held_out:
+            problem = "given together with reasoning_anchors, memory_anchors or held_out"
+            remedy = "put anchors and held_out into the mappings"
+            raise InputError("mappings", [m.name for m in given], problem, remedy)
+        _check_lengths(n_anchors, length)
         object.__setattr__(self, "keys", distinct_integers("keys", keys))
-        object.__setattr__(self, "n_anchors", as_integer("n_anchors", n_anchors))
-        object.__setattr__(self, "length", as_integer("length", length))
-        object.__setattr__(self, "vocab_size", as_integer("vocab_size", vocab_size))
-        check_lengths(self.n_anchors, self.length)
+        object.__setattr__(self, "n_anchors", n_anchors)
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "vocab_size", vocab_size)
         # In anchor order, so that the order in which mappings are listed makes no difference.
-        ordered = sorted(given or short, key=lambda m: m.anchors)
-        check_tokens(self.keys, ordered, self.vocab_size)
-        object.__setattr__(self, "mappings", tuple(self._settled(m) for m in ordered))
+        ordered = sorted(given, key=lambda m: m.anchors)
+        _check_names([m.name for m in ordered])
+        _check_tokens(self.keys, ordered, vocab_size)
+        object.__setattr__(self, "mappings", tuple(m.settled(self.domain(m)) for m in ordered))
 
     @classmethod
     @checked
@@ -118,43 +120,39 @@ class Task:
     def from_toml(cls, source: PathLike) -> Task:
         """Read a task from a TOML file (a path, or a string that ends in ".toml") or from TOML text."""
         # No line of TOML ends so outside of quotes.
-        named = isinstance(source, str) and source.endswith(".toml") and "\n" not in source
-        if named or isinstance(source, os.PathLike):
-            return task_from_dict(read_toml(as_path("source", source)))
-        return task_from_dict(read_toml(source))
-
-    def __repr__(self) -> str:
-        described = "; ".join(f"{name}: {what}" for name, what in self._described())
-        return f"Task({described})"
-
-    def _repr_html_(self) -> str:
-        return html_table("Task", [], self._described())
-
-    def _described(self) -> list[tuple[str, str]]:
-        """Return a name and a few words for all that makes the task."""
-        sizes = f"{self.length} with {self.n_anchors} anchors, {self.vocab_size} in the vocabulary"
-        found = [("keys", ranges(self.keys)), ("tokens", sizes)]
-        for m in self.mappings:
-            held_out = f", {len(m.held_out)} combinations held out" if m.held_out else ""
-            found.append((m.name, f"anchors {ranges(m.anchors)}, {m.rule.description}{held_out}"))
-        return found
+        is_name = isinstance(source, str) and source.endswith(".toml") and "\n" not in source
+        if not is_name and not isinstance(source, os.PathLike):
+            return task_from_dict(read_toml(source))
+        path = as_path("source", source)
+        with in_file(path):
+            return task_from_dict(read_toml(path))
 
     def to_toml(self) -> str:
         """Return the task as TOML text; ``Task.from_toml`` gives an equal task back."""
         return dump_toml(task_to_dict(self))
 
-    def _settled(self, mapping: Mapping) -> Mapping:
-        """Return a mapping with its rule as the task keeps it, or refuse what does not fit."""
-        domain = self.domain(mapping)
-        check_held_out(domain, mapping)
-        settled = mapping.with_rule(mapping.rule.settled(domain))
-        labels = settled.rule.label_range(domain)
-        check_labels(domain, labels[0], labels[-1])
-        return settled
+    def __repr__(self) -> str:
+        return f"Task({'; '.join(f'{name}: {text}' for name, text in self._described())})"
+
+    def _repr_html_(self) -> str:
+        return html_table("Task", [], self._described())
+
+    def _described(self) -> list[tuple[str, str]]:
+        """Return the name of each part of the task and a few words."""
+        sizes = f"{self.length} with {self.n_anchors} anchors, {self.vocab_size} in the vocabulary"
+        parts = [("keys", ranges(self.keys)), ("tokens", sizes)]
+        for m in self.mappings:
+            held_out = f", {len(m.held_out)} combinations held out" if m.held_out else ""
+            parts.append((m.name, f"anchors {ranges(m.anchors)}, {m.rule.description}{held_out}"))
+        return parts
 
     def domain(self, mapping: Mapping) -> Domain:
         """Return the keys and anchor combinations to which the rule of ``mapping`` applies."""
         return Domain(mapping.name, self.keys, mapping.anchors, self.n_anchors, self.vocab_size)
+
+    def label_range(self, mapping: Mapping) -> range:
+        """Return the range that holds every label of ``mapping`` (labels inside may be unused)."""
+        return mapping.rule.label_range(self.domain(mapping))
 
     @functools.cached_property
     def _mapping_of(self) -> dict[int, Mapping]:
@@ -202,29 +200,9 @@ class Task:
         """Return N_A^q, or fewer with the held-out combinations (the set M) removed."""
         return int(len(mapping.anchors) ** self.n_anchors) - held_out * len(mapping.held_out)
 
-    def label_range(self, mapping: Mapping) -> range:
-        """Return the range that holds every label of ``mapping`` (labels inside may be unused)."""
-        return mapping.rule.label_range(self.domain(mapping))
-
-
-def _short_form(
-    reasoning: Iterable[int] | None,
-    memory: Iterable[int] | None,
-    held_out: Iterable[Iterable[int]],
-) -> tuple[Mapping, ...]:
-    """Return the paper's two mappings, whichever of them has anchors."""
-    made = []
-    if memory is not None:
-        made.append(Mapping(memory, Lookup(), "memory"))
-    if reasoning is not None:
-        made.append(Mapping(reasoning, Sum(), "reasoning", held_out))
-    elif held_out and memory is not None:
-        made[0] = Mapping(made[0].anchors, Lookup(), "memory", held_out)
-    return tuple(made)
-
 
 def task_from_dict(data: dict[str, Any]) -> Task:
-    """Build a task from what a TOML file holds; unknown keys are refused by name."""
+    """Build a task from the contents of a TOML file; unknown keys are refused by name."""
     return Task(**task_arguments(data))
 
 
@@ -233,3 +211,57 @@ def task_to_dict(task: Task) -> dict[str, Any]:
     scalars = {key: getattr(task, key) for key in ("n_anchors", "length", "vocab_size")}
     mappings = [mapping_to_dict(m) for m in task.mappings]
     return {"keys": tokens_to_toml(task.keys), **scalars, "mappings": mappings}
+
+
+def _short_form(
+    reasoning: Iterable[int] | None, memory: Iterable[int] | None, held_out: Iterable[Iterable[int]]
+) -> tuple[Mapping, ...]:
+    """Return the paper's two mappings, whichever of them has anchors."""
+    if reasoning is None:
+        return () if memory is None else (Mapping(memory, Lookup(), "memory", held_out),)
+    rule = Mapping(reasoning, Sum(), "reasoning", held_out)
+    return (rule,) if memory is None else (Mapping(memory, Lookup(), "memory"), rule)
+
+
+def _check_lengths(n_anchors: int, length: int) -> None:
+    """Refuse a task without anchors, or one whose sequences do not hold key and anchors."""
+    if not 1 <= n_anchors <= MOST_ANCHORS:
+        remedy = f"give q >= 1, at most {MOST_ANCHORS}"
+        raise InputError("n_anchors", n_anchors, "not a number of anchors", remedy)
+    if length < n_anchors + 1:
+        problem = f"too short for a key and n_anchors = {n_anchors} anchors"
+        raise InputError("length", length, problem, f"give at least {n_anchors + 1}")
+    if length > MOST_TOKENS:
+        raise InputError("length", length, "too many positions", f"give at most {MOST_TOKENS}")
+
+
+def _check_names(names: list[str]) -> None:
+    """Refuse no mapping at all, and names that stand for two mappings or for a data set of another."""
+    if not names:
+        remedy = "give mappings, or reasoning or memory anchors"
+        raise InputError("mappings", [], "the task has no mapping", remedy)
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise InputError("name", name, "two mappings have it", "name each differently")
+        base = name.removesuffix(" train").removesuffix(" test")
+        if base != name and base in names:
+            raise InputError("name", name, f"the name of a data set of {base!r}", "name it differently")
+
+
+def _check_tokens(keys: tuple[int, ...], mappings: Sequence[Mapping], vocab_size: int) -> None:
+    """Refuse tokens that stand for two things, and tokens outside the vocabulary."""
+    owner: dict[int, str] = {}
+    for mapping in mappings:
+        for anchor in mapping.anchors:
+            if anchor in owner:
+                problem = f"in two mappings, {owner[anchor]!r} and {mapping.name!r}"
+                raise InputError("anchors", anchor, problem, "give every anchor to one mapping")
+            owner[anchor] = mapping.name
+    for token in sorted(set(keys) & set(owner)):
+        raise InputError("anchors", token, "both an anchor and a key", "keep anchors and keys disjoint")
+    for argument, tokens in (("keys", keys), ("anchors", tuple(sorted(owner)))):
+        for token in (tokens[0], tokens[-1]):
+            if not 0 <= token < vocab_size:
+                problem = f"outside the vocabulary 0..{vocab_size - 1}"
+                remedy = "give tokens from 0 up and a vocab_size above the largest"
+                raise InputError(argument, token, problem, remedy)

@@ -13,11 +13,12 @@ from theory.errors import InputError, unknown_key
 from theory.reading import load_toml as load_toml
 from theory.reading import parse_toml
 from theory.task.mapping import Mapping
-from theory.task.rules import MAPPING_KEYS, RULES, make_rule, rule_keys
+from theory.task.rule import RULES, Rule
 
 _SCALARS = ("n_anchors", "length", "vocab_size")
 _SHORT = ("reasoning_anchors", "memory_anchors")
 TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
+MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
 _RANGE = re.compile(r" *(-?[0-9]{1,18}) *\.\. *(-?[0-9]{1,18}) *")
 
 
@@ -30,17 +31,19 @@ def read_toml(source: str | Path) -> dict[str, Any]:
     raise InputError("source", source, "neither a path nor text", "give a Path, or a task as TOML text")
 
 
+def dump_toml(data: dict[str, Any]) -> str:
+    """Return plain data as TOML text."""
+    return tomli_w.dumps(data)
+
+
 def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``Task`` for what a TOML file holds; unknown keys are refused by name."""
+    """Return the arguments of ``Task`` from the contents of a TOML file; unknown keys are refused by name."""
     for key in data:
         if key not in TASK_KEYS:
             raise unknown_key("key of a task", key, TASK_KEYS)
-    for key in ("keys", *_SCALARS):
-        if key not in data:
-            raise InputError("task", sorted(data), f"the key {key!r} is missing", f"add {key} = ...")
+    _check_present("task", data, ("keys", *_SCALARS))
     arguments: dict[str, Any] = {key: data[key] for key in _SCALARS}
-    arguments["keys"] = tokens_of("keys", data["keys"])
-    for key in _SHORT:
+    for key in ("keys", *_SHORT):
         if key in data:
             arguments[key] = tokens_of(key, data[key])
     if "held_out" in data:
@@ -51,47 +54,17 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _mapping(data: object) -> Mapping:
-    if not isinstance(data, dict):
-        raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
-    # An expression says what kind of rule it is.
-    data = {"rule": "expression"} | data if "label" in data else data
-    _check_mapping_keys(data)
-    for key in ("anchors", "rule"):
-        if key not in data:
-            raise InputError("mappings", data, f"the key {key!r} is missing", f"add {key} = ...")
-    parameters = {k: v for k, v in data.items() if k not in MAPPING_KEYS}
-    return Mapping(
-        anchors=tokens_of("anchors", data["anchors"]),
-        rule=make_rule(data["rule"], parameters),
-        name=data.get("name", ""),
-        held_out=_combinations(data.get("held_out", [])),
-    )
-
-
-def _check_mapping_keys(data: dict[str, Any]) -> None:
-    """Refuse a key that no mapping has, before any is missed: it may be the missing one, misspelt.
-
-    An unknown rule, and the keys of another one, are refused with the rule.
-    """
-    known = {*MAPPING_KEYS, *(key for rule in RULES.values() for key in rule.toml_keys)}
-    for key in data:
-        if key in known:
-            continue
-        if "rule" not in data:
-            raise unknown_key("key of a mapping", key, (*MAPPING_KEYS, "label"))
-        if data["rule"] in [*RULES]:
-            raise unknown_key(f"key of a mapping with rule {data['rule']!r}", key, rule_keys(data["rule"]))
-
-
-def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(argument, value, "not a list", remedy)
-    return value
-
-
-def _combinations(value: object) -> list[list[int]]:
-    return [_list("held_out", combination) for combination in _list("held_out", value)]
+def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
+    """Return a mapping as plain data, as a [[mappings]] block holds it."""
+    entry: dict[str, Any] = {
+        "name": mapping.name,
+        "anchors": tokens_to_toml(mapping.anchors),
+        "rule": mapping.rule.kind,
+    }
+    entry |= mapping.rule.parameters()
+    if mapping.held_out:
+        entry["held_out"] = [list(c) for c in sorted(mapping.held_out)]
+    return entry
 
 
 def tokens_of(argument: str, value: object) -> list[int]:
@@ -116,19 +89,53 @@ def tokens_to_toml(tokens: tuple[int, ...]) -> str | list[int]:
     return f"{first}..{last}" if last - first + 1 == len(tokens) else list(tokens)
 
 
-def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
-    """Return a mapping as plain data, as a [[mappings]] block holds it."""
-    entry: dict[str, Any] = {
-        "name": mapping.name,
-        "anchors": tokens_to_toml(mapping.anchors),
-        "rule": mapping.rule.kind,
-    }
-    entry |= mapping.rule.parameters()
-    if mapping.held_out:
-        entry["held_out"] = [list(c) for c in sorted(mapping.held_out)]
-    return entry
+def _mapping(data: object) -> Mapping:
+    if not isinstance(data, dict):
+        raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
+    # An expression says that the rule is one.
+    data = {"rule": "expression"} | data if "label" in data else data
+    # Before a key is missed: it may be there, misspelt.
+    known = {*MAPPING_KEYS, *(key for rule in RULES.values() for key in rule.toml_keys)}
+    for key in data:
+        if key not in known and "rule" not in data:
+            raise unknown_key("key of a mapping", key, (*MAPPING_KEYS, "label"))
+    _check_present("mappings", data, ("rule",))
+    rule = _rule(data)
+    _check_present("mappings", data, ("anchors",))
+    return Mapping(
+        anchors=tokens_of("anchors", data["anchors"]),
+        rule=rule,
+        name=data.get("name", ""),
+        held_out=_combinations(data.get("held_out", [])),
+    )
 
 
-def dump_toml(data: dict[str, Any]) -> str:
-    """Return plain data as TOML text."""
-    return tomli_w.dumps(data)
+def _rule(data: dict[str, Any]) -> Rule:
+    """Build a rule from its name and parameters."""
+    kind = data["rule"]
+    if not isinstance(kind, str) or kind not in RULES:
+        remedy = f"choose one of {', '.join(sorted(RULES))}, or write label = '(key + a1) % 97'"
+        raise InputError("rule", kind, "unknown rule", remedy)
+    rule = RULES[kind]
+    parameters = {key: value for key, value in data.items() if key not in MAPPING_KEYS}
+    for key in parameters:
+        if key not in rule.toml_keys:
+            raise unknown_key(f"key of a mapping with rule {kind!r}", key, (*rule.toml_keys, *MAPPING_KEYS))
+    _check_present(f"rule {kind!r}", parameters, rule.required)
+    return rule.from_toml(parameters)  # type: ignore[no-any-return]
+
+
+def _check_present(argument: str, data: dict[str, Any], keys: tuple[str, ...]) -> None:
+    for key in keys:
+        if key not in data:
+            raise InputError(argument, sorted(data), f"the key {key!r} is missing", f"add {key} = ...")
+
+
+def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(argument, value, "not a list", remedy)
+    return value
+
+
+def _combinations(value: object) -> list[list[int]]:
+    return [_list("held_out", combination) for combination in _list("held_out", value)]

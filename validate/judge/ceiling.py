@@ -13,9 +13,8 @@ import numpy as np
 from sim.config.run import MemberConfig
 from theory import InputError, Lookup, Mapping, Task, TooManyEntriesError, Window
 from theory.arrays import IntArray
-from theory.task.domain import Selection, times_counted
+from theory.task.domain import Selection
 from theory.task.rule import Deterministic
-from theory.task.totals import total_shifts
 
 
 def order_blind_ceiling(task: Task) -> float | None:
@@ -99,7 +98,7 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
         labels = rule.labels(domain)
     except TooManyEntriesError:
         return None
-    trained = times_counted(domain, Selection(held_out=mapping.held_out)) > 0
+    trained = domain.times(Selection(held_out=mapping.held_out)) > 0
     bags = _bags(domain.combinations()[trained])
     of_keys = np.arange(len(domain.keys))[:, None] * len(bags) + bags
     return _commonest(of_keys.ravel(), labels[:, trained].ravel().astype(np.int64))
@@ -154,7 +153,7 @@ def _label_counts(task: Task, mapping: Mapping) -> list[int]:
     if isinstance(mapping.rule, Lookup):
         n = len(mapping.rule.labels(domain))
         return [n] * domain.n_combinations
-    return [int(2 * width + 1) for width in total_shifts(domain, domain.anchors)]
+    return [int(2 * width + 1) for width in domain.totals(domain.anchors)]
 
 
 @cache

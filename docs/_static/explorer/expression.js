@@ -146,7 +146,7 @@
         return () => value;
       }
       if (token in FUNCTIONS) return this.call(FUNCTIONS[token]);
-      if (!this.names.includes(token)) throw new Error(`unknown: ${token ?? "the text ends too early"}`);
+      if (!this.names.includes(token)) throw new Error(token ? `unknown name ${token}` : "the text ends too early");
       return (given) => given[token];
     }
 

@@ -98,7 +98,7 @@
       showObserved(task);
     } catch (error) {
       explorer.current = { task, error: error.message };
-      document.getElementById("explorer-message").textContent = `This is no task yet: ${error.message}.`;
+      document.getElementById("explorer-message").textContent = `Not a valid task: ${error.message}.`;
     }
   }
 

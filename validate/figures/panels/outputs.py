@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from theory import Lookup, Mapping, Task, Window, label_distribution
 from theory.arrays import FloatArray
-from theory.task.totals import total_shifts
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import PALETTE, shade
 from validate.judge.groups import Setting
@@ -77,7 +76,7 @@ def label_words(task: Task, mapping: Mapping) -> str:
     """Return a memory mapping's labels in words: "labels 30 to 49", "labels within 40 of the key"."""
     rule, domain = mapping.rule, task.domain(mapping)
     if isinstance(rule, Window):
-        widths = total_shifts(domain, domain.anchors)
+        widths = domain.totals(domain.anchors)
         nearest, furthest = int(widths.min()), int(widths.max())
         within = f"{nearest} to {furthest}" if nearest < furthest else f"{furthest}"
         return f"labels within {within} of the key"

@@ -9,17 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theory.arrays import FloatArray, IntArray
-from theory.checked import as_integer
+from theory.checked import checked_fields
 from theory.errors import InputError
-from theory.task.domain import Domain, Selection, magnitude
-from theory.task.measure import Measure, spread_over_window, uniform
-from theory.task.rule import RuleDefaults
-from theory.task.totals import mean_over_pairs, total_distribution, total_shifts
+from theory.task.domain import Domain, Selection
+from theory.task.measure import ONE, Measure, uniform
+from theory.task.rule import Rule
 
 _MAX_TABLE = 100_000_000
 
 
-class Table(RuleDefaults):
+class Table(Rule):
     """A rule whose labels are drawn once and fixed for good."""
 
     is_table: ClassVar[bool] = True
@@ -28,7 +27,18 @@ class Table(RuleDefaults):
         """Refuse: a table's labels are drawn, see ``draw``."""
         raise InputError("rule", type(self).__name__, "its labels are drawn", "use draw_tables and labels_of")
 
+    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
+        """Draw a label for every key and combination, shape (N_Z, N_A^q)."""
+        if domain.n_entries > _MAX_TABLE:
+            problem = f"its table would have more than {_MAX_TABLE} entries"
+            raise InputError("mappings", domain.name, problem, "use fewer anchors per sequence or fewer keys")
+        return self._draw(domain, rng)
 
+    def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
+        raise NotImplementedError
+
+
+@checked_fields
 @dataclass(frozen=True)
 class Lookup(Table):
     """A table whose labels are uniform on a range of their own: the paper's memory mapping.
@@ -47,18 +57,11 @@ class Lookup(Table):
     description: ClassVar[str] = "a label drawn once for each key and anchors"
 
     def __post_init__(self) -> None:
+        ends = (self.low, self.high)
         if (self.low is None) != (self.high is None):
-            raise InputError(
-                "low, high", (self.low, self.high), "only one end of the label range", "give both"
-            )
-        if self.low is None or self.high is None:
-            return
-        object.__setattr__(self, "low", as_integer("low", self.low))
-        object.__setattr__(self, "high", as_integer("high", self.high))
-        if self.low > self.high:
-            raise InputError(
-                "low, high", (self.low, self.high), "the label range is empty", "give low <= high"
-            )
+            raise InputError("low, high", ends, "only one end of the label range", "give both")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise InputError("low, high", ends, "the label range is empty", "give low <= high")
 
     def parameters(self) -> dict[str, Any]:
         """Return the range, if there is one."""
@@ -80,20 +83,18 @@ class Lookup(Table):
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
         labels = np.array(self.labels(domain))
-        found = np.zeros((len(domain.keys), domain.n_combinations, domain.vocab_size))
-        found[:, :, labels] = 1 / len(labels)
-        return found
+        entries = np.zeros((len(domain.keys), domain.n_combinations, domain.vocab_size))
+        entries[:, :, labels] = 1 / len(labels)
+        return entries
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F]: F is the same for every combination."""
-        own = 1 - 1 / len(self.labels(domain))
-        value = own / k + (1 - 1 / k) * own / len(domain.keys)
+        entry = 1 - 1 / len(self.labels(domain))
+        value = entry / k + (1 - 1 / k) * entry / len(domain.keys)
         q, n = domain.n_anchors, len(domain.anchors)
         return value * float(Fraction(q * (q - 1), n**2) + (a == b) * Fraction(q, n))
 
-    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
-        """Draw a label for every key and combination, shape (N_Z, N_A^q)."""
-        check_table_size(domain)
+    def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
         return rng.choice(np.array(self.labels(domain)), size=(len(domain.keys), domain.n_combinations))
 
     def draw_labels(
@@ -116,18 +117,16 @@ class Window(Table):
         return range(domain.keys[0] - widest, domain.keys[-1] + widest + 1)
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
-        """Spread the key uniformly over a window as wide as the total of the anchors says."""
-        offsets = spread_over_window(total_distribution(domain, domain.anchors, selection, exact))
-        return (
-            offsets.plus(uniform(domain.keys, exact))
-            if selection.key is None
-            else offsets.moved(selection.key)
-        )
+        """Spread the key uniformly over a window whose half-width is the total of the anchors."""
+        offsets = _spread(domain.total_distribution(domain.anchors, selection, exact))
+        if selection.key is not None:
+            return offsets.moved(selection.key)
+        return offsets.plus(uniform(domain.keys, exact))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
         distance = np.abs(np.arange(domain.vocab_size) - np.array(domain.keys)[:, None])
-        widths = total_shifts(domain, domain.anchors)
+        widths = domain.totals(domain.anchors)
         return np.asarray((distance[:, None] <= widths[:, None]) / (2.0 * widths[:, None] + 1))
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
@@ -139,12 +138,10 @@ class Window(Table):
             mean = 1 - float(smeared.weights @ smeared.weights)
             return mean / k + (1 - 1 / k) * entry / len(domain.keys)
 
-        return mean_over_pairs(domain, domain.anchors, a, b, variance)
+        return domain.mean_over_pairs(domain.anchors, a, b, variance)
 
-    def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
-        """Draw a label for every key and combination, shape (N_Z, N_A^q)."""
-        check_table_size(domain)
-        widths = total_shifts(domain, domain.anchors)
+    def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
+        widths = domain.totals(domain.anchors)
         size = (len(domain.keys), len(widths))
         return np.array(domain.keys)[:, None] + rng.integers(-widths, widths, size=size, endpoint=True)
 
@@ -156,12 +153,15 @@ class Window(Table):
         return np.asarray(keys + rng.integers(-widths, widths, endpoint=True))
 
 
-def check_table_size(domain: Domain) -> None:
-    """Raise InputError if a table of labels would be too large to draw."""
-    if domain.n_entries > _MAX_TABLE:
-        raise InputError(
-            "mappings",
-            domain.name,
-            f"its table would have {magnitude(domain.n_entries)} entries",
-            "use fewer anchors per sequence or fewer keys",
-        )
+def _spread(half_width: Measure) -> Measure:
+    r"""Return the distribution of U, uniform on {−T, ..., T}, where T ≥ 0 has distribution ``half_width``.
+
+    The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: a sum from the right, nothing subtracted.
+    """
+    low, weights = half_width.low, half_width.weights
+    shares = np.zeros(low + len(weights), dtype=weights.dtype)
+    odd = range(2 * low + 1, 2 * len(shares), 2)
+    one = ONE if half_width.exact else 1.0
+    shares[low:] = [w * one / n for w, n in zip(weights, odd, strict=True)]
+    right = np.cumsum(shares[::-1])[::-1]
+    return Measure(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)

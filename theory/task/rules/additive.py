@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping as MappingABC
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +16,9 @@ from theory.errors import InputError
 from theory.task.domain import Domain, Selection
 from theory.task.measure import Measure, uniform
 from theory.task.rule import Deterministic
-from theory.task.totals import mean_over_pairs, total_distribution
 
+Table = tuple[tuple[int, int], ...]
+"""g as sorted pairs of an anchor and its shift."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -26,7 +27,7 @@ class Additive(Deterministic):
 
     @abstractmethod
     def shift(self, anchor: int) -> int:
-        """Return g(anchor), what an anchor adds to the key."""
+        """Return g(anchor), the shift that an anchor adds to the key."""
 
     def shifts(self, domain: Domain) -> tuple[int, ...]:
         """Return g of each anchor of the domain, in order."""
@@ -44,14 +45,14 @@ class Additive(Deterministic):
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Convolve the distribution of the total shift with that of the key."""
-        totals = total_distribution(domain, self.shifts(domain), selection, exact)
-        return (
-            totals.plus(uniform(domain.keys, exact)) if selection.key is None else totals.moved(selection.key)
-        )
+        totals = domain.total_distribution(self.shifts(domain), selection, exact)
+        if selection.key is not None:
+            return totals.moved(selection.key)
+        return totals.plus(uniform(domain.keys, exact))
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F]: F is (1 − 1/N_Z)/k, because different keys give different labels."""
-        return mean_over_pairs(domain, self.shifts(domain), a, b, lambda _: (1 - 1 / len(domain.keys)) / k)
+        return domain.mean_over_pairs(self.shifts(domain), a, b, lambda _: (1 - 1 / len(domain.keys)) / k)
 
 
 @dataclass(frozen=True)
@@ -73,22 +74,26 @@ class Shift(Additive):
     Parameters
     ----------
     table : mapping of int to int
-        g: what each anchor adds to the key; ``Shift({a: a for a in anchors})`` equals ``Sum()`` in effect.
+        g, the shift of each anchor; ``Shift({a: a for a in anchors})`` equals ``Sum()`` in effect.
     """
 
-    table: tuple[tuple[int, int], ...]
+    table: Table
     kind: ClassVar[str] = "shift"
     toml_keys: ClassVar[tuple[str, ...]] = ("table",)
     required: ClassVar[tuple[str, ...]] = ("table",)
     description: ClassVar[str] = "label = key + sum of g(anchor)"
 
-    def __init__(self, table: MappingABC[int, int]) -> None:
+    def __init__(self, table: Mapping[int, int]) -> None:
         object.__setattr__(self, "table", shift_table(table))
 
     @classmethod
     def from_toml(cls, parameters: dict[str, Any]) -> Shift:
         """Build the rule from a table whose keys are strings."""
         return cls(integer_keys(parameters["table"]))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the table, with strings for keys as TOML has them."""
+        return {"table": string_keys(self.table)}
 
     def shift(self, anchor: int) -> int:
         """Return g(anchor)."""
@@ -97,16 +102,16 @@ class Shift(Additive):
     def check(self, anchors: tuple[int, ...]) -> None:
         """Refuse a table whose keys are not exactly the mapping's anchors."""
         if {a for a, _ in self.table} != set(anchors):
-            raise InputError(
-                "table",
-                dict(self.table),
-                f"its keys are not the mapping's anchors {list(anchors)}",
-                "give one shift for every anchor and no other",
-            )
+            problem = f"its keys are not the mapping's anchors {list(anchors)}"
+            remedy = "give one shift for every anchor and no other"
+            raise InputError("table", dict(self.table), problem, remedy)
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the table, with strings for keys as TOML has them."""
-        return {"table": {str(a): g for a, g in self.table}}
+
+def shift_table(table: object) -> Table:
+    """Return a table of shifts as sorted pairs, or raise InputError."""
+    if not isinstance(table, Mapping) or not table:
+        raise InputError("table", table, "not a shift table", "give {anchor: shift, ...}")
+    return tuple(sorted((as_integer("table key", a), as_integer(f"table[{a}]", g)) for a, g in table.items()))
 
 
 def integer_keys(table: object) -> dict[int, int]:
@@ -119,9 +124,6 @@ def integer_keys(table: object) -> dict[int, int]:
     return {int(key): shift for key, shift in table.items()}
 
 
-def shift_table(table: object) -> tuple[tuple[int, int], ...]:
-    """Return a table of shifts as sorted pairs, or raise InputError."""
-    if not isinstance(table, MappingABC) or not table:
-        raise InputError("table", table, "not a shift table", "give {anchor: shift, ...}")
-    pairs = [(as_integer("table key", a), as_integer(f"table[{a}]", g)) for a, g in table.items()]
-    return tuple(sorted(pairs))
+def string_keys(table: Table) -> dict[str, int]:
+    """Return a table as TOML has it; ``integer_keys`` reads it back."""
+    return {str(anchor): shift for anchor, shift in table}

@@ -1,0 +1,122 @@
+r"""A rule written as an expression: ``(key * a1 + a2) % 97``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from theory.arrays import IntArray
+from theory.errors import InputError
+from theory.task.arithmetic import value_of
+from theory.task.domain import MAX_ENTRIES, Domain, Selection
+from theory.task.grammar import ANCHOR, parse
+from theory.task.measure import Measure
+from theory.task.rule import Deterministic
+from theory.task.rules.additive import Table, integer_keys, shift_table, string_keys
+
+
+@dataclass(frozen=True, init=False)
+class Expression(Deterministic):
+    r"""The label is the value of an expression of key and anchors.
+
+    It may hold integers, ``key``, ``a1`` to ``aq`` (the anchors in their order), ``total`` (their sum),
+    ``+ - * // % **``, parentheses, ``min``, ``max``, ``abs``, ``x if condition else y`` with comparisons,
+    ``and``, ``or`` and ``not``, and ``g(x)``, which looks x up in ``table``. ``//`` and ``%`` round down as
+    in Python. The arithmetic is exact: nothing wraps around at 64 bits, and a number of more than 4096
+    bits on the way is refused. The text is parsed, never run.
+
+    Parameters
+    ----------
+    text : str
+        The expression, at most 1000 characters.
+    table : mapping of int to int, optional
+        g, for ``g(x)`` in the expression.
+
+    Raises
+    ------
+    InputError
+        With the column, if the text is outside the grammar.
+
+    Examples
+    --------
+    >>> from theory import Mapping, Task
+    >>> rule = Expression("(key * a1 + a2) % 97")
+    >>> task = Task(keys=range(5, 97), n_anchors=2, length=3, vocab_size=97,
+    ...     mappings=[Mapping([1, 2, 3], rule, "affine")])
+    """
+
+    text: str
+    table: Table
+    kind: ClassVar[str] = "expression"
+    toml_keys: ClassVar[tuple[str, ...]] = ("label", "table")
+    required: ClassVar[tuple[str, ...]] = ("label",)
+    _root: ast.expr = field(compare=False, repr=False)
+    _names: frozenset[str] = field(compare=False, repr=False)
+
+    def __init__(self, text: str, table: Mapping[int, int] | None = None) -> None:
+        if not isinstance(text, str):
+            raise InputError("label", text, "not an expression", "give text such as '(key + a1) % 97'")
+        pairs = () if table is None else shift_table(table)
+        root, names = parse(text, has_table=bool(pairs))
+        object.__setattr__(self, "text", ast.unparse(root))
+        object.__setattr__(self, "table", pairs)
+        object.__setattr__(self, "_root", root)
+        object.__setattr__(self, "_names", names)
+
+    @classmethod
+    def from_toml(cls, parameters: dict[str, Any]) -> Expression:
+        """Build the rule from ``label`` and perhaps ``table``, whose keys are strings."""
+        table = parameters.get("table")
+        return cls(parameters["label"], None if table is None else integer_keys(table))
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """The expression."""
+        return f"label = {self.text}"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the expression, and the table if there is one."""
+        return {"label": self.text} | ({"table": string_keys(self.table)} if self.table else {})
+
+    def settled(self, domain: Domain) -> Expression:
+        """Return the rule, or refuse an anchor that the sequences do not have."""
+        q = domain.n_anchors
+        for name in sorted(self._names):
+            if ANCHOR.fullmatch(name) and int(name[1:]) > q:
+                problem = f"unknown name {name}: a sequence has {q} anchor{'s' * (q > 1)}"
+                remedy = f"use {'a1' if q == 1 else f'a1 to a{q}'}, or raise n_anchors"
+                raise InputError("label", self.text, problem, remedy)
+        return self
+
+    def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
+        """Return the labels of keys (n,) with combinations (n, q), computed without overflow."""
+        names = {name: anchors[:, int(name[1:]) - 1] for name in self._names if ANCHOR.fullmatch(name)}
+        if "total" in self._names:
+            names["total"] = anchors.sum(axis=1)
+        return self._values({"key": keys} | dict(sorted(names.items())))
+
+    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+        """Count labels; where the anchors enter through ``total`` alone, by way of its distribution."""
+        width = domain.n_anchors * (domain.anchors[-1] - domain.anchors[0]) + 1
+        if not self._names <= {"key", "total"} or len(domain.keys) * width > MAX_ENTRIES:
+            return super().distribution(domain, selection, exact)
+        totals = domain.total_distribution(domain.anchors, selection, exact)
+        keys = np.array(domain.keys if selection.key is None else [selection.key])
+        counts = np.zeros(domain.vocab_size, totals.weights.dtype)
+        for offset in np.flatnonzero(totals.weights):
+            values = self._values({"key": keys, "total": np.full(len(keys), totals.low + offset)})
+            labels, times = np.unique(values, return_counts=True)
+            domain.check_labels(int(labels[0]), int(labels[-1]))
+            counts[labels] += times * totals.weights[offset]
+        return Measure(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
+
+    def _values(self, names: dict[str, IntArray]) -> IntArray:
+        values = value_of(self._root, names, dict(self.table))
+        if values.dtype == object:
+            raise InputError("label", self.text, "a label of more than 62 bits", "end it with % n")
+        return np.asarray(values, np.int64)
