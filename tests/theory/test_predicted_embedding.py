@@ -11,6 +11,7 @@ from theory import (
     TANH,
     AdamSettings,
     InputError,
+    Lookup,
     Mapping,
     SGDSettings,
     Shift,
@@ -23,7 +24,6 @@ from theory import (
 )
 from theory.flows.gradient import scores
 from theory.flows.predicted_embedding import learned_set
-from theory.task.tables import Lookup
 
 SETTINGS, TRAINED = AdamSettings(3e-3), "reasoning train"
 OPTIONS = {"init_rate": 0.5, "d_m": 12, "d_f": 24, "batch_size": BATCH, "clip_norm": CLIP}
