@@ -31,7 +31,6 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy docs/*.py docs/theory docs/extending docs/gallery
 
 docs: $(VENV)/.docs docs/node_modules
-	$(BIN)/python -m pytest tests/docs/test_gallery.py
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 mutants: $(VENV)/.dev

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
 import tomllib
-from collections import OrderedDict
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
 
 from tests.oldest import LEFT_OUT, requirements
-from tests.scheduling import LONGEST, SHARED, SharingScheduling, scope_of
 
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory", "sim", "validate"}}
@@ -69,16 +64,6 @@ def test_public_names_exist(package: str) -> None:
     assert all(getattr(module, name) is not None for name in module.__all__)
 
 
-@pytest.mark.parametrize("package", ["theory", "sim", "validate"])
-def test_public_functions_that_refuse_say_when(package: str) -> None:
-    """In a section "Raises" of their own."""
-    module = __import__(package)
-    found = (inspect.unwrap(getattr(module, name)) for name in module.__all__)
-    refusing = [f for f in found if inspect.isfunction(f) and "raise InputError" in inspect.getsource(f)]
-    assert len(refusing) > 3
-    assert [f.__name__ for f in refusing if "Raises" not in (f.__doc__ or "")] == []
-
-
 @pytest.mark.slow
 def test_help_and_refusals_wait_for_no_library_and_torch_is_for_training_alone() -> None:
     code = """
@@ -122,48 +107,6 @@ def test_the_oldest_versions_are_those_that_are_declared() -> None:
     assert {entry.split(">=")[0] for entry in left} == {"torch"}
 
 
-def test_what_needs_sphinx_is_run_by_make_docs() -> None:
-    """The default suite skips it, since ``make test`` does not install Sphinx."""
-    skipped = [
-        str(file.relative_to(ROOT))
-        for file in sorted((ROOT / "tests").rglob("test_*.py"))
-        if re.search(r"^pytest\.importorskip\(.sphinx", file.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs:")[2].partition("\n\n")[0]
-    assert skipped == ["tests/docs/test_gallery.py"]
-    assert all(file in recipe for file in skipped)
-
-
-def test_the_page_of_the_engine_is_short() -> None:
-    """What few users need is on the page about what happens inside a step."""
-    assert len((ROOT / "docs" / "engine.md").read_text(encoding="utf-8").split()) <= 800
-
-
-def test_what_tests_share_is_made_in_one_process() -> None:
-    for begin in (*SHARED, *LONGEST):
-        assert (ROOT / begin).exists()
-    figures = {
-        scope_of(f"tests/validate/figures/{name}.py::test_it") for name in ("test_paper", "test_layout")
-    }
-    assert figures == {"drawn figures"}
-    assert scope_of("tests/sim/test_batches.py::test_it[1]") == "tests/sim/test_batches.py"
-
-
-def test_long_files_are_begun_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = []
-    scheduling = SharingScheduling.__new__(SharingScheduling)
-    scheduling.workqueue = OrderedDict({name: {} for name in ("a.py", *LONGEST, "b.py")})
-    monkeypatch.setattr(
-        LoadFileScheduling,
-        "_assign_work_unit",
-        lambda self, _: begun.append(self.workqueue.popitem(last=False)[0]),
-    )
-    for _ in range(2 + len(LONGEST)):
-        scheduling._assign_work_unit(SimpleNamespace())
-    assert {*begun[:-2]} == {*LONGEST}
-    assert begun[-2:] == ["a.py", "b.py"]
-
-
 def test_tests_run_on_one_thread() -> None:
     """With threads of their own, the tests' small products take three times the processor time."""
     import numpy as np
@@ -173,38 +116,6 @@ def test_tests_run_on_one_thread() -> None:
     pools = threadpoolctl.threadpool_info()
     assert pools
     assert {pool["num_threads"] for pool in pools} == {1}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "script", sorted(path.name for path in (ROOT / "docs" / "theory").glob("*_numbers.py"))
-)
-def test_scripts_that_print_numbers_end_quietly_when_their_reader_goes_away(script: str) -> None:
-    command = [sys.executable, str(ROOT / "docs" / "theory" / script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.close()
-        assert running.stderr.read() == ""
-
-
-def test_names_of_the_first_version_still_work() -> None:
-    import theory
-
-    for old, new in {
-        "last_place_distribution": "last_position_distribution",
-        "last_place_matrix": "last_position_matrix",
-        "last_place_ratio": "last_position_ratio",
-        "last_place_share": "last_position_share",
-        "sample_last_place_matrix": "sample_last_position_matrix",
-        "label_law_embedding": "label_distribution_embedding",
-        "reasoning_anchor_law": "reasoning_anchor_distribution",
-    }.items():
-        assert getattr(theory, old) is getattr(theory, new)
-        assert old not in theory.__all__
-    population = theory.count_population(theory.Task.paper(length=3))
-    assert population.label_laws is population.label_distributions
-    assert theory.find_derivation("key law") is theory.find_derivation("key distribution")
 
 
 def test_nothing_in_the_repository_is_large() -> None:
