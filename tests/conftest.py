@@ -102,11 +102,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def forked() -> Any:
     """Processes forked from one that has loaded the libraries: that takes each some seconds."""
-    from sim.training.workers import signals_blocked
+    from sim.training.engines.local import signals_blocked
 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
-    # As in a process that ``_Pool.start`` spawns: what arrives before there is a handler waits.
+    # As in a process that ``_Worker.submit`` starts: what arrives before there is a handler waits.
     resource_tracker.ensure_running()
     with signals_blocked():
         forkserver.ensure_running()

@@ -233,7 +233,8 @@ def _instance(wanted: type, argument: str, value: Any) -> Any:
 
 
 def _each(check: Check, argument: str, value: Any) -> Any:
-    if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
+    is_scalar = isinstance(value, np.ndarray) and not value.ndim
+    if is_scalar or not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
         raise InputError(argument, value, "not a list", "give a list, a tuple or a range")
     if isinstance(value, Sized) and len(value) > MOST_ITEMS:
         raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")

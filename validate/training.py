@@ -12,7 +12,6 @@ from sim.runs.run import Run
 from sim.training.cost import Remaining, cost_of_runs
 from sim.training.execution import Execution, Options
 from sim.training.launch import check_machine, epochs_left, pending_runs, train_members
-from sim.training.ranks import under_torchrun
 from sim.training.session import Report
 from theory import InputError
 from theory.paths import PathLike, as_path
@@ -42,9 +41,6 @@ def announced(
     """Say what training these members will cost, and show how far it is inside the block."""
     if execution.resume and execution.overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
-    if under_torchrun():
-        problem = "the command line trains in processes of its own"
-        raise InputError("torchrun", "several processes", problem, "call sim.train in a script of yours")
     check_machine(execution)
     # Asked here too, so that a folder in the way is refused before the estimate takes its time.
     left = pending_runs(members, paths, execution)

@@ -12,7 +12,7 @@ from theory import InputError
 from theory.errors import unknown_key
 
 MANY = 1_000_000_000
-"""The largest count of anything: what exceeds memory is refused with an estimate (``sim.training.size``)."""
+"""The largest count of anything; what exceeds memory is refused with an estimate (``check_size``)."""
 Item = TypeVar("Item")
 Several = Annotated[tuple[Item, ...], Strict(False)]
 """A tuple, or the list that a TOML file has instead; its items are as strict as any value."""

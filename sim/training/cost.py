@@ -14,15 +14,24 @@ import torch
 from sim.config.run import Kernels, MemberConfig, RunConfig, steps_in_epoch
 from sim.data.dataset import build_dataset
 from sim.fast.matmul import matmul_route
-from sim.fast.memory import keep_freed_memory
 from sim.runs.provenance import peak_memory_mib
 from sim.training.device_steps import BLOCK
 from sim.training.execution import Execution
-from sim.training.kernels import choose_kernels
-from sim.training.start import choose_member_route
-from sim.training.together import groups_of_members
+from sim.training.jobs import one_thread
+from sim.training.kernels import choose_kernels, member_route
+from sim.training.members import groups_of_members
 from sim.training.trainer import Trainer
 from theory.checked import Size, checked
+
+Remaining = tuple[MemberConfig, int]
+"""A run and the epochs that it still needs."""
+_FREE = (
+    {"epochs", "patience", "weight_decay", "snapshot_epochs", "checkpoint_every"}
+    | {"learning_rate", "final_learning_rate", "warmup_epochs", "warmup_factor"}
+    | {"schedule", "schedule_every", "schedule_epochs"}
+)
+"""Settings of training that change the time of an epoch by nothing that shows."""
+_COSTS_NOTHING: Any = {"init_rate": True, "seed": True, "training": _FREE}
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Cost:
     seconds : float
         Wall time.
     memory_mib : float
-        Resident memory of one process, measured on throw-away state in this one.
+        Resident memory of one process, measured on throw-away state in this one; on a GPU, the device's.
     processes : int
         Processes side by side.
     """
@@ -42,10 +51,6 @@ class Cost:
     seconds: float
     memory_mib: float
     processes: int
-
-
-Remaining = tuple[MemberConfig, int]
-"""A run and the epochs that it still needs."""
 
 
 @checked
@@ -66,24 +71,21 @@ def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Ker
 
 
 def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
-    """Return what training will cost, from a few steps on throw-away state on this machine.
-
-    Runs that differ only in what costs nothing, as γ, seed and the learning rate's schedule do, are timed
-    once. On a GPU the members train together; the memory is then the device's.
+    """Return what training will cost; runs that differ only in what costs nothing are timed once.
 
     Parameters
     ----------
     runs : sequence of (MemberConfig, int)
         Each run with the epochs that it still needs.
     execution : Execution
-        How they will be trained.
+        How they will be trained; on a GPU the members train together.
     """
     if execution.device != "cpu":
         return _cost_on_device(runs, execution.device)
     timed: dict[str, float] = {}
     loads = [0.0] * max(min(execution.workers, len(runs)), 1)
     for member, epochs in runs:
-        key = _cost_key(member)
+        key = json.dumps(member.model_dump(mode="json", exclude=_COSTS_NOTHING), sort_keys=True)
         if key not in timed:
             timed[key] = seconds_per_epoch(member, kernels=execution.kernels)
         # Each run goes to the process that is free first, as in the pool.
@@ -103,65 +105,38 @@ def steps_of_runs(runs: Sequence[Remaining]) -> int:
     return n_steps
 
 
-_FREE = (
-    {"epochs", "patience", "weight_decay", "snapshot_epochs", "checkpoint_every"}
-    | {"learning_rate", "final_learning_rate", "warmup_epochs", "warmup_factor"}
-    | {"schedule", "schedule_every", "schedule_epochs"}
-)
-"""Settings of training that change the time of an epoch by nothing that shows."""
-
-
-def _cost_key(member: MemberConfig) -> str:
-    without: Any = {"init_rate": True, "seed": True, "training": _FREE}
-    return json.dumps(member.model_dump(mode="json", exclude=without), sort_keys=True)
-
-
 def _cost_on_device(runs: Sequence[Remaining], device: str) -> Cost:
     seconds = 0.0
     for group in groups_of_members([member for member, _ in runs]):
         trainer = Trainer([runs[i][0] for i in group], device)
-        seconds += _seconds_on_device(trainer) * max(runs[i][1] for i in group)
+        steps = min(3 * BLOCK, trainer.steps_per_epoch)
+        trainer.advance(steps // 2)  # The first blocks are recorded.
+        start = time.perf_counter()
+        trainer.advance(steps)
+        step = (time.perf_counter() - start) / (steps - steps // 2)
+        epoch = step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
+        seconds += epoch * max(runs[i][1] for i in group)
     return Cost(seconds, torch.cuda.max_memory_reserved(device) / 2**20, 1)
-
-
-def _seconds_on_device(trainer: Trainer) -> float:
-    """Return the time of an epoch of members together, once the first blocks are recorded."""
-    steps = min(3 * BLOCK, trainer.steps_per_epoch)
-    trainer.advance(steps // 2)
-    start = time.perf_counter()
-    trainer.advance(steps)
-    seconds = (time.perf_counter() - start) / (steps - steps // 2) * trainer.steps_per_epoch
-    return seconds + _evaluation_seconds(trainer)
 
 
 @checked
 def seconds_per_epoch(member: MemberConfig, steps: Size = 30, kernels: Kernels = "auto") -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
-    keep_freed_memory()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread("cpu"):
         trainer = Trainer([member])
-        with matmul_route(choose_member_route(member).route):
+        with matmul_route(member_route(member).route):
             choose_kernels(trainer, kernels)  # Compiled here, they are ready for the runs.
-            seconds = _seconds_per_epoch(trainer, steps)
+            steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
+            batch = trainer.batches.at(0)
+            trainer.step(*batch)
+            start = time.perf_counter()
+            for _ in range(steps):
+                trainer.step(*batch)
+            step = (time.perf_counter() - start) / steps
+            seconds = step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
             # What a checkpoint takes is part of the peak: every tensor and moment, twice.
             safetensors.numpy.save(trainer.checkpoint(0)[0])
             return seconds
-    finally:
-        torch.set_num_threads(before)
-
-
-def _seconds_per_epoch(trainer: Trainer, steps: int) -> float:
-    """Return the time of an epoch with its share of evaluation."""
-    batch = trainer.batches.at(0)
-    steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
-    trainer.step(*batch)
-    start = time.perf_counter()
-    for _ in range(steps):
-        trainer.step(*batch)
-    step = (time.perf_counter() - start) / steps
-    return step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
 
 
 def _evaluation_seconds(trainer: Trainer) -> float:

@@ -7,11 +7,16 @@ On a CPU the same code runs step by step, which is how it is tested.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from sim.training.optimizer import clip_divisors
-from sim.training.state import TrainingState
+from sim.training.optimizer import by_member, clip_divisors
+
+if TYPE_CHECKING:
+    from sim.training.trainer import Trainer
 
 BLOCK = 20
 """Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
@@ -20,15 +25,9 @@ _WARM_UP = 3
 
 
 class DeviceLoop:
-    """Takes a trainer's steps on its device.
+    """Takes a trainer's steps on its device, where parameters, data and optimiser are."""
 
-    Parameters
-    ----------
-    trainer : TrainingState
-        Its parameters, data and optimiser are on one device.
-    """
-
-    def __init__(self, trainer: TrainingState) -> None:
+    def __init__(self, trainer: Trainer) -> None:
         self.trainer, device = trainer, trainer.device
         n = len(trainer.members)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
@@ -52,39 +51,40 @@ class DeviceLoop:
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
         self.step.fill_(float(start))
-        full = trainer.n_train // trainer.batch
-        count = min(most, full - position, BLOCK)
+        count = min(most, trainer.n_train // trainer.batch - position, BLOCK)
         if count > 0:
             self._play(count)
         else:
             count = 1
             self.one_step(trainer.batches.rows(position))
         trainer.optimizer.step += count
-        self._record_on_host(start, count)
+        failures = list(
+            zip(*(t.tolist() for t in (self.failed_at, self.failed_loss, self.failed_norm)), strict=True)
+        )
+        for step in range(start, start + count):
+            for m, (at, loss, norm) in enumerate(failures):
+                if at == step:
+                    trainer.note_failure(m, step, loss, norm)
+            trainer.note_rates(trainer.rates(step))
         return count
 
     def _play(self, count: int) -> None:
         # The rows of a text differ in length from batch to batch: a recorded step would keep the first ones.
         plain = self.trainer.device.type != "cuda" or self.trainer.model.reads_text
         if plain or self._taken < _WARM_UP:
-            for _ in range(count):
-                self.one_step(self._rows())
+            self._steps(count)
             self._taken += count
             return
-        if count not in self._graphs:
-            self._graphs[count] = self._record(count)
+        if count not in self._graphs:  # Recording takes no step.
+            self._graphs[count] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graphs[count]):
+                self._steps(count)
         self._graphs[count].replay()
 
-    def _record(self, count: int) -> torch.cuda.CUDAGraph:
-        """Record a block of steps; recording takes none."""
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(count):
-                self.one_step(self._rows())
-        return graph
-
-    def _rows(self) -> Tensor:
-        return self.trainer.batches.order.index_select(1, self.position * self.trainer.batch + self._within)
+    def _steps(self, count: int) -> None:
+        order = self.trainer.batches.order
+        for _ in range(count):
+            self.one_step(order.index_select(1, self.position * self.trainer.batch + self._within))
 
     def one_step(self, rows: Tensor) -> None:
         """Take one step on rows of the training set, all on the device."""
@@ -94,9 +94,10 @@ class DeviceLoop:
         divisors = clip_divisors(norms, trainer.training.clip_norm)
         self.step.add_(1.0)
         rates = self.rates.index_select(0, self.position)[0]
-        trainer.optimizer.update_on_device(
-            gradients, divisors, rates, self.step, (self.failed_at >= 0).to(torch.float32)
-        )
+        frozen = (self.failed_at >= 0).to(torch.float32)
+        for m, own in enumerate(by_member(gradients)):
+            divisor = None if divisors is None else divisors[m]
+            trainer.optimizer.update(m, own, rates[m], self.step, divisor, frozen[m])
         self.position.add_(1)
 
     def _note_failures(self, losses: Tensor, norms: Tensor) -> None:
@@ -106,17 +107,7 @@ class DeviceLoop:
         self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
         self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
 
-    def _record_on_host(self, start: int, count: int) -> None:
-        """Tell the trainer which members failed, and add up the learning rates of the others."""
-        trainer = self.trainer
-        failed = {m: at for m, at in enumerate(self.failed_at.tolist()) if at >= 0}
-        losses, norms = self.failed_loss.tolist(), self.failed_norm.tolist()
-        for step in range(start, start + count):
-            for m in [m for m, at in failed.items() if at == step]:
-                trainer.note_failure(m, step, losses[m], norms[m])
-            trainer.note_rates(trainer.rates(step))
-
-    def restore(self) -> None:
+    def mark_failed(self, members: Iterable[int]) -> None:
         """Mark the members that had failed before."""
-        for member in self.trainer.failures:
+        for member in members:
             self.failed_at[member] = 0

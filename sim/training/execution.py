@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from sim.config.run import Kernels
+from theory import InputError
 from theory.checked import Size, checked_fields
 
 
@@ -37,11 +39,6 @@ class Execution:
         nothing besides, "dask" for Dask distributed, "slurm" for SLURM through submitit.
     engine_options : mapping
         What the engine takes besides: the ``scheduler`` of a Dask cluster, submitit's parameters for SLURM.
-
-    Raises
-    ------
-    InputError
-        If a value is of another type, or there is no process.
     """
 
     device: str = "cpu"
@@ -57,6 +54,10 @@ class Execution:
     def is_remote(self) -> bool:
         """Whether the engine may train on other machines, of which this one knows nothing."""
         return self.engine != "local" and (self.engine != "dask" or "scheduler" in self.engine_options)
+
+    def in_worker(self) -> Execution:
+        """Return how one worker trains what an engine has sent it."""
+        return replace(self, engine="local", workers=1, engine_options={})
 
 
 class Options(TypedDict, total=False):
@@ -80,3 +81,17 @@ def execution_of(execution: Execution | None, options: Options) -> Execution:
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_device(device: str, *, here: bool = True) -> None:
+    """Refuse a device that is neither the processor nor a GPU, or that cannot be used ``here``."""
+    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
+        raise InputError("device", device, "cannot be used (no such device)", "use cpu or cuda")
+    if here and device != "cpu":
+        import torch  # Options are read without it.
+
+        try:
+            torch.zeros(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError("device", device, f"cannot be used ({reason})", "use cpu") from None

@@ -1,29 +1,35 @@
-"""Whether gradients come from torch's own kernels, or from ones compiled for the model before training.
+"""What a run's steps are computed with: the matrix product, and torch's own kernels or compiled ones.
 
 ``torch.compile`` joins what lies between the matrix products: a fifth of a Transformer's step. It needs a
 C++ compiler and up to half a minute, a few seconds when the same model was compiled before (torch keeps its
 work in a folder of its own). So it is for long runs, and its numbers are compared with torch's before any
-step is taken.
+step is taken. A run that continues keeps what it had, or its numbers would depend on the interruption.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from sim.config.model import ModelConfig
-from sim.config.run import Kernels
+from sim.config.run import Kernels, MemberConfig
 from sim.fast.gradients import Found, Gradients, torch_gradients
+from sim.fast.matmul import ERROR_LIMIT, RouteReport, choose_route
+from sim.models.base import model_of
 from sim.models.layers import Parameters
 from sim.training.trainer import Trainer
 from theory import InputError
 
+_LOG = logging.getLogger("anchorflow")
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
 
@@ -37,9 +43,8 @@ class KernelReport:
     used : str
         "torch" or "compiled".
     reason : str
-        Why those.
     seconds : float or None
-        What compiling took.
+        Time to compile.
     difference : float or None
         Largest difference between compiled and torch's gradients, over the largest entry of each.
     """
@@ -54,7 +59,51 @@ class KernelReport:
         return asdict(self)
 
 
-def choose_kernels(trainer: Trainer, wanted: Kernels = "auto") -> KernelReport:
+def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
+    """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
+    if member.training.dtype == "float64" or device != "cpu":
+        return RouteReport("default", {}, {})
+    batch = member.training.batch_size
+    rows = 1000 if batch == "full" else int(batch)
+    model, task = model_of(member.model), member.task
+    return _route_of_sizes(
+        rows * model.rows(task.length), model.widths(task.vocab_size), torch.get_num_threads()
+    )
+
+
+@cache
+def _route_of_sizes(rows: int, widths: tuple[int, ...], threads: int) -> RouteReport:
+    """Measure once for all runs of one size in a process, which then take the same route, too."""
+    return choose_route(rows, widths)
+
+
+def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> RouteReport:
+    """Return the matrix product that a run's provenance names, if it is as exact here; else choose one.
+
+    What is called bf16 may keep float32's digits on one machine and not on another, to which a run can move.
+    """
+    if not recorded.get("matmul"):
+        return member_route(member, device)
+    earlier = RouteReport(**recorded["matmul"])
+    if earlier.route == "default":
+        return earlier
+    here = member_route(member)
+    error = here.error.get(earlier.route, math.inf)
+    if error <= ERROR_LIMIT:
+        return earlier
+    _LOG.warning(
+        "anchorflow: the matrix product %r, which %s was begun with, has an error of %.1e here; torch's own "
+        "is taken from now on.",
+        earlier.route,
+        member.name,
+        error,
+    )
+    return member_route(member, device)
+
+
+def choose_kernels(
+    trainer: Trainer, wanted: Kernels = "auto", recorded: dict[str, Any] | None = None
+) -> KernelReport:
     """Compile a trainer's gradients if that is wanted, pays and gives the same numbers.
 
     Parameters
@@ -64,18 +113,22 @@ def choose_kernels(trainer: Trainer, wanted: Kernels = "auto") -> KernelReport:
     wanted : str, optional
         "torch" or "compiled"; "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, and otherwise,
         or where it fails, stays with torch's.
+    recorded : dict, optional
+        The provenance of a run that continues: "auto" is then what it had.
 
     Raises
     ------
     InputError
         If "compiled" is asked for and cannot be had.
     """
-    steps = trainer.training.epochs * trainer.steps_per_epoch
+    if wanted == "auto" and recorded:
+        # Runs of the first version, which has no such entry, took torch's.
+        wanted = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if wanted == "torch":
         return KernelReport("torch", "asked for")
     if trainer.device.type != "cpu":
         return KernelReport("torch", "compiled ones are for CPUs")
-    if wanted == "auto" and steps < COMPILE_FROM:
+    if wanted == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
     report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":
@@ -85,15 +138,15 @@ def choose_kernels(trainer: Trainer, wanted: Kernels = "auto") -> KernelReport:
 
 def check_kernels(kernels: Kernels, device: str) -> None:
     """Refuse, before any work, to compile where that cannot be done."""
-    if kernels == "compiled":
-        if device != "cpu":
-            raise InputError("kernels", kernels, f"not for the device {device}", 'ask for "auto"')
-        try:
-            _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS.copy()), torch.ones(2))
-        except Exception as error:
-            raise InputError(
-                "kernels", kernels, _failure(error), 'install a C++ compiler, or ask for "torch"'
-            ) from None
+    if kernels != "compiled":
+        return
+    if device != "cpu":
+        raise InputError("kernels", kernels, f"not for the device {device}", 'ask for "auto"')
+    try:
+        _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS.copy()), torch.ones(2))
+    except Exception as error:
+        remedy = 'install a C++ compiler, or ask for "torch"'
+        raise InputError("kernels", kernels, _failure(error), remedy) from None
 
 
 _OPTIONS: dict[str, Any] = {
@@ -109,7 +162,7 @@ if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
 
 
 def compiled_gradients(model: ModelConfig, names: Sequence[str], trained: Sequence[str]) -> Gradients:
-    """Return the same, to be compiled at its first call for the sizes that it gets."""
+    """Return ``torch_gradients``, to be compiled at its first call for the sizes that it gets."""
     plain = torch_gradients(model, trained)
 
     def flat(tokens: Tensor, labels: Tensor, *tensors: Tensor) -> Found:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -21,17 +20,13 @@ from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
 from sim.runs.tokenizer import check_tokenizer
-from sim.training.device import check_device, check_device_name
-from sim.training.engines.registry import check_engine, engine_of
-from sim.training.execution import Execution, Options, execution_of
+from sim.training.engines import check_engine, engine_of
+from sim.training.engines.local import SIGNALS
+from sim.training.execution import Execution, Options, check_device, execution_of
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
-from sim.training.ranks import under_torchrun
+from sim.training.members import check_frozen, check_size
 from sim.training.session import Report
-from sim.training.shares import train_in_ranks
-from sim.training.size import check_size
-from sim.training.state import check_frozen
-from sim.training.workers import SIGNALS
 from theory import InputError
 from theory.checked import checked
 from theory.paths import PathLike, as_path, paths_of
@@ -118,23 +113,21 @@ def train_members(
     """
     how = execution_of(execution, options)
     check_machine(how)
-    if under_torchrun():
-        _train_in_ranks(members, paths_of(paths), how, report, stop)
-        return
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
-    folders, engine = paths_of(paths), engine_of(how.engine)
-    left = pending_runs(members, folders, how)
+    engine = engine_of(how.engine)
+    left = pending_runs(members, paths_of(paths), how)
     if how.engine != "local":
         check_engine(jobs_of(left, how.device, how.workers), how)
-        how = begun(left, how)
+        how = _begun(left, how)
     statuses: list[str] = []
     with _stop_on_signals(stop) as stops:
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
             statuses = _statuses(jobs, engine(jobs, how, stops, report), how)
-            ended = zip(jobs, statuses, strict=True)
-            busy = [run for job, status in ended if status == "busy" for run in job]
+            busy = [
+                run for job, status in zip(jobs, statuses, strict=True) if status == "busy" for run in job
+            ]
             left = _await_others(busy, stops)
     if "interrupted" in statuses or left:
         raise KeyboardInterrupt(*stops.signals)
@@ -142,43 +135,9 @@ def train_members(
 
 def check_machine(execution: Execution) -> None:
     """Refuse a device or kernels that cannot be had here; other machines refuse them when they train."""
-    if execution.is_remote:
-        check_device_name(execution.device)
-        return
-    check_device(execution.device)
-    check_kernels(execution.kernels, execution.device)
-
-
-def begun(left: Sequence[Pending], execution: Execution) -> Execution:
-    """Begin runs, so that a second worker which is sent a job continues it; return how to train them then.
-
-    It waits for the first one's lock, which a worker that lost its scheduler may still hold.
-    """
-    for member, path in [] if execution.resume else left:
-        with only_writer(path):
-            create_folder(path, member, overwrite=execution.overwrite)
-    return replace(execution, resume=True, overwrite=False, shared=True)
-
-
-def _train_in_ranks(
-    members: Sequence[MemberConfig], folders: Sequence[Path], how: Execution, report: Report, stop: Stop
-) -> None:
-    """Train in all processes that torchrun started, one run after the other."""
-    with _stop_on_signals(stop) as stops:
-        statuses = train_in_ranks(partial(pending_runs, members, folders, how), how, report, stops)
-    if "interrupted" in statuses:
-        raise KeyboardInterrupt(*stops.signals)
-
-
-def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
-    """Wait until other processes have finished some runs, or one of those is gone; return what is left."""
-    left = list(busy)
-    while left and not stop():
-        left = [(member, path) for member, path in left if not is_complete(path)]
-        if not all(is_being_written(path) for _, path in left):
-            break
-        time.sleep(_OTHERS_EVERY)
-    return left
+    check_device(execution.device, here=not execution.is_remote)
+    if not execution.is_remote:
+        check_kernels(execution.kernels, execution.device)
 
 
 def pending_runs(
@@ -218,6 +177,28 @@ def epochs_left(member: MemberConfig, path: Path) -> int:
     return max(member.training.epochs - RunFolder(path).epochs_done(), 0)
 
 
+def _begun(left: Sequence[Pending], execution: Execution) -> Execution:
+    """Begin runs, so that a second worker which is sent a job continues it; return how to train them then.
+
+    It waits for the first one's lock, which a worker that lost its scheduler may still hold.
+    """
+    for member, path in [] if execution.resume else left:
+        with only_writer(path):
+            create_folder(path, member, overwrite=execution.overwrite)
+    return replace(execution, resume=True, overwrite=False, shared=True)
+
+
+def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
+    """Wait until other processes have finished some runs, or one of those is gone; return what is left."""
+    left = list(busy)
+    while left and not stop():
+        left = [(member, path) for member, path in left if not is_complete(path)]
+        if not all(is_being_written(path) for _, path in left):
+            break
+        time.sleep(_OTHERS_EVERY)
+    return left
+
+
 def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution) -> list[str]:
     """Return how jobs ended; raise what went wrong, once all of them have."""
     errors = {
@@ -226,13 +207,13 @@ def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution)
         for _, path in job
         if end.error and not (end.status == "busy" and execution.shared)
     }
-    if errors and all(isinstance(error, WorkerDiedError) for error in errors.values()):
-        n_stopped = sum(len(j) for j, end in zip(jobs, ended, strict=True) if end.status == "interrupted")
-        died = {path: str(error) for path, error in errors.items()}
-        raise UnfinishedRunsError(died, sum(map(len, jobs)), n_stopped)
     for error in errors.values():
         if not isinstance(error, WorkerDiedError):
             raise error
+    if errors:
+        n_stopped = sum(len(j) for j, end in zip(jobs, ended, strict=True) if end.status == "interrupted")
+        died = {path: str(error) for path, error in errors.items()}
+        raise UnfinishedRunsError(died, sum(map(len, jobs)), n_stopped)
     return [end.status for end in ended]
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from sim.config.run import TrainingConfig
 from sim.runs.folder import RunFolder
 from sim.runs.names import checkpoint_name
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays, DamagedError, check_finite, check_tensors
-from sim.training.state import STREAMS
-from sim.training.trainer import Trainer
+from sim.training.schedule import evaluation_steps
+from sim.training.trainer import STREAMS, Trainer
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")
@@ -39,9 +38,8 @@ def newest_checkpoint(trainer: Trainer, folders: Sequence[RunFolder]) -> list[Ch
         problem = "these runs have no checkpoint in common, and their progress would be lost"
         raise InputError("resume", newest, problem, "continue runs of different steps apart")
     for step in sorted(steps, reverse=True):
-        found = [_checked(trainer, folder, step) for folder in folders]
-        whole = [checkpoint for checkpoint in found if checkpoint is not None]
-        if len(whole) == len(found):
+        whole = [c for c in (_checked(trainer, folder, step) for folder in folders) if c is not None]
+        if len(whole) == len(folders):
             return whole
     return None
 
@@ -87,37 +85,16 @@ def _check_arrays(trainer: Trainer, arrays: Arrays, *, finite: bool) -> None:
 
 
 def metrics_until(folder: RunFolder, trainer: Trainer) -> list[dict[str, Any]]:
-    """Return the evaluations before the trainer's step; later ones will be written again.
+    """Return the evaluations up to the trainer's step, or refuse if one is missing.
 
-    Raises
-    ------
-    InputError
-        If one is missing.
+    Later ones will be written again.
     """
     found = {line["step"]: line for line in folder.read_metrics()}
     steps = evaluation_steps(trainer.training, trainer.steps_per_epoch)
     expected = [step for step in steps if step <= trainer.optimizer.step]
-    for each in expected:
-        if each not in found:
-            problem = f"the evaluation at step {each} is missing"
+    for step in expected:
+        if step not in found:
+            problem = f"the evaluation at step {step} is missing"
             remedy = "restore it, or move the folder away and train the run again"
             raise InputError("run", str(folder.path / "metrics.jsonl"), problem, remedy)
-    return [found[each] for each in expected]
-
-
-def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
-    """Return the positions within an epoch at which a run evaluates; the last is its end."""
-    parts = training.evaluations_per_epoch
-    marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
-    return sorted(marks - {0})
-
-
-def evaluation_steps(training: TrainingConfig, per_epoch: int) -> list[int]:
-    """Return every step at which a run evaluates."""
-    within = evaluation_marks(training, per_epoch)[:-1]
-    steps = [0]
-    for epoch in range(training.epochs):
-        steps += [epoch * per_epoch + mark for mark in within]
-        if (epoch + 1) % training.evaluate_every == 0 or epoch + 1 == training.epochs:
-            steps.append((epoch + 1) * per_epoch)
-    return steps
+    return [found[step] for step in expected]

@@ -1,4 +1,4 @@
-"""The learning rate of each step: constant, or a linear warm-up followed by a cosine."""
+"""When a run does what: the learning rate of each step, and the steps at which it evaluates."""
 
 from __future__ import annotations
 
@@ -25,3 +25,21 @@ def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> 
     progress = min((time - warmup) / max(total - warmup - 1, 1), 1.0)
     final = training.final_learning_rate
     return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
+    """Return the positions within an epoch at which a run evaluates; the last is its end."""
+    parts = training.evaluations_per_epoch
+    marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
+    return sorted(marks - {0})
+
+
+def evaluation_steps(training: TrainingConfig, per_epoch: int) -> list[int]:
+    """Return every step at which a run evaluates."""
+    within = evaluation_marks(training, per_epoch)[:-1]
+    steps = [0]
+    for epoch in range(training.epochs):
+        steps += [epoch * per_epoch + mark for mark in within]
+        if (epoch + 1) % training.evaluate_every == 0 or epoch + 1 == training.epochs:
+            steps.append((epoch + 1) * per_epoch)
+    return steps

@@ -14,6 +14,7 @@ import torch
 from sim.config.run import MemberConfig, sources
 from sim.fast.matmul import RouteReport, matmul_route
 from sim.runs import provenance
+from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
 from sim.runs.ending import has_ended
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
@@ -21,10 +22,9 @@ from sim.runs.lock import only_writer
 from sim.runs.run import is_complete
 from sim.runs.tokenizer import tokenizer_record
 from sim.training.execution import Execution, Options, execution_of
-from sim.training.kernels import KernelReport, choose_kernels
-from sim.training.ranks import Ranks
-from sim.training.resume import evaluation_marks, metrics_until, newest_checkpoint
-from sim.training.start import choose_member_route, earlier_kernels, earlier_route, open_folders
+from sim.training.kernels import KernelReport, choose_kernels, route_for
+from sim.training.resume import metrics_until, newest_checkpoint
+from sim.training.schedule import evaluation_marks
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.checked import checked
@@ -54,142 +54,6 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-@dataclass
-class Session:
-    """Members in training together, with the folders that receive them.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    folders : list of RunFolder
-        One for each member.
-    report : callable
-        Called after every epoch.
-    route, kernels : RouteReport, KernelReport
-        What the steps are computed with.
-    recorded : list of dict
-        Each member's provenance as it was before; empty for a new run.
-    tokenizer : dict of str, or None
-        File and checksum of what divided the texts into tokens (``sim.runs.tokenizer``).
-    """
-
-    trainer: Trainer
-    folders: list[RunFolder]
-    report: Report
-    route: RouteReport
-    kernels: KernelReport
-    recorded: list[dict[str, Any]]
-    tokenizer: dict[str, str] | None
-    metrics: list[list[dict[str, Any]]] = field(default_factory=list)
-    seconds_before: float = 0.0
-    started: float = field(default_factory=time.perf_counter)
-    first_step: int = 0
-    """The step from which this session continues."""
-
-    def run(self, stop: Callable[[], bool]) -> str:
-        """Train to the end, until asked to stop or until all have diverged; return the status."""
-        trainer = self.trainer
-        self._write_provenance("running")
-        if trainer.optimizer.step == 0:
-            self._write_start()
-        while not self._is_over():
-            if not trainer.advance(self._next_mark(), stop):
-                break
-            if trainer.position:
-                self._evaluate()
-            else:
-                self._after_epoch()
-        status = "complete" if self._is_over() else "interrupted"
-        if len(trainer.failures) == len(trainer.members):
-            status = "diverged"
-        self._write_checkpoints()
-        self._write_provenance(status)
-        for folder in self.folders:
-            folder.settle()
-        return status
-
-    def _write_start(self) -> None:
-        for m, (folder, data) in enumerate(zip(self.folders, self.trainer.datasets, strict=True)):
-            folder.write_statistics(*data.statistics())
-            folder.write_snapshot(0, self.trainer.arrays(m))
-        self._evaluate()
-
-    def _after_epoch(self) -> None:
-        training, epoch = self.trainer.training, self.trainer.epoch
-        if epoch % training.evaluate_every == 0 or epoch == training.epochs:
-            self._evaluate()
-        last = self._is_over()
-        if epoch in training.snapshot_epochs or last:
-            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
-            for m, folder in enumerate(self.folders):
-                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
-        if epoch % training.checkpoint_every == 0 and not last:
-            self._write_checkpoints()
-        for member in self.trainer.members:
-            self.report(Progress(member.name, epoch, training.epochs, last))
-
-    def _is_over(self) -> bool:
-        # Members with patience train alone: its evaluations decide.
-        return has_ended(self.trainer.training, self.metrics[0])
-
-    def _next_mark(self) -> int:
-        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
-        trainer = self.trainer
-        marks = evaluation_marks(trainer.training, trainer.steps_per_epoch)
-        return next(mark for mark in marks if mark > trainer.position)
-
-    def _evaluate(self) -> None:
-        for m, (folder, scores) in enumerate(zip(self.folders, self.trainer.evaluate(), strict=True)):
-            self.metrics[m].append(
-                {
-                    "epoch": self._epoch(),
-                    "step": self.trainer.optimizer.step,
-                    "sum_learning_rate": self.trainer.sum_learning_rate[m],
-                    "loss": {name: finite(score["loss"]) for name, score in scores.items()},
-                    "accuracy": {name: score["accuracy"] for name, score in scores.items()},
-                }
-            )
-            folder.write_metrics(self.metrics[m])
-
-    def _epoch(self) -> float:
-        """Return the epochs done: a whole number, except for evaluations within one."""
-        trainer = self.trainer
-        return trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
-
-    def _write_checkpoints(self) -> None:
-        for m, folder in enumerate(self.folders):
-            folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds()))
-
-    def _seconds(self) -> float:
-        return self.seconds_before + time.perf_counter() - self.started
-
-    def _write_provenance(self, status: str) -> None:
-        names = [member.name for member in self.trainer.members]
-        where = provenance.software() | provenance.machine(str(self.trainer.device))
-        for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
-            failure = self.trainer.failures.get(m)
-            folder.write_provenance(
-                {
-                    "status": "diverged" if failure else status,
-                    "reason": failure,
-                    "epoch": self.trainer.epoch,
-                    "written": provenance.now(),
-                    **where,
-                    "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
-                    "threads": torch.get_num_threads(),
-                    "ranks": self.trainer.n_ranks,
-                    "matmul": self.route.as_dict(),
-                    "kernels": self.kernels.as_dict(),
-                    "tokenizer": self.tokenizer,
-                    "seed": member.seed,
-                    "trained_with": names,
-                    "sources": sources(member, self.recorded[m].get("sources", {})),
-                    "wall_seconds": self._seconds(),
-                    "peak_memory_mib": provenance.peak_memory_mib(),
-                }
-            )
-
-
 @checked
 def train_together(
     members: Sequence[MemberConfig],
@@ -198,7 +62,6 @@ def train_together(
     *,
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
-    ranks: Ranks | None = None,
     **options: Unpack[Options],
 ) -> str:
     """Train members along one leading axis, each into its own run folder.
@@ -215,8 +78,6 @@ def train_together(
         Called after every epoch.
     stop : callable
         Called before every step; True ends the training after a checkpoint.
-    ranks : Ranks, optional
-        The processes that share each batch, of which this is the first.
     **options
         The fields of an ``Execution`` as keywords.
 
@@ -241,38 +102,159 @@ def train_together(
     with ExitStack() as locks:
         for path in paths:
             locks.enter_context(only_writer(path))
-        folders = open_folders(members, paths, how)
+        folders = _open_folders(members, paths, how)
         if how.shared and all(map(is_complete, paths)):
             return "complete"  # By another process, since this one looked.
-        # A run keeps what it started with, or its numbers would depend on the interruption.
         recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
-        earlier = recorded[0]
-        route = earlier_route(earlier, members[0]) or choose_member_route(members[0], how.device)
+        route = route_for(members[0], recorded[0], how.device)
         with matmul_route(route.route):
-            wanted = earlier_kernels(earlier) if how.kernels == "auto" else how.kernels
-            used = choose_kernels(trainer, wanted)
-            session = Session(
-                trainer, folders, report, route, used, recorded, tokenizer, [[] for _ in members]
-            )
-            _restore(session)
-            if ranks is not None:
-                trainer.share(ranks)
-                ranks.sent((trainer.checkpoint(0), route.route))
+            kernels = choose_kernels(trainer, how.kernels, recorded[0])
+            session = _Session(trainer, folders, report, route, kernels, recorded, tokenizer)
+            session.restore()
             return session.run(stop)
 
 
-def _restore(session: Session) -> None:
-    """Bring a session back to its members' newest common checkpoint; without one it starts afresh."""
-    trainer = session.trainer
-    checkpoints = newest_checkpoint(trainer, session.folders)
-    if checkpoints is None:
-        return
-    trainer.restore(checkpoints)
-    session.first_step = trainer.optimizer.step
-    session.seconds_before = checkpoints[0][1].seconds
-    if trainer.optimizer.step == 0:
-        return
-    for m, (folder, member) in enumerate(zip(session.folders, trainer.members, strict=True)):
-        session.metrics[m] = metrics_until(folder, trainer)
-        ended = has_ended(member.training, session.metrics[m])
-        folder.check_written(member, trainer.epoch, ended=ended)
+def _open_folders(
+    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
+) -> list[RunFolder]:
+    """Return the members' folders, new or as they were left; refuse all before any is changed."""
+    existing = [execution.resume and is_begun(path) for path in paths]
+    for path, exists in zip(paths, existing, strict=True):
+        if not exists:
+            check_free(path, overwrite=execution.overwrite)
+    return [
+        reopen_folder(path, member) if exists else create_folder(path, member, overwrite=execution.overwrite)
+        for path, member, exists in zip(paths, members, existing, strict=True)
+    ]
+
+
+@dataclass
+class _Session:
+    """Members in training together, with the folders that receive them.
+
+    ``recorded`` is each member's provenance as it was before, empty for a new run.
+    """
+
+    trainer: Trainer
+    folders: list[RunFolder]
+    report: Report
+    route: RouteReport
+    kernels: KernelReport
+    recorded: list[dict[str, Any]]
+    tokenizer: dict[str, str] | None
+    metrics: list[list[dict[str, Any]]] = field(init=False)
+    seconds_before: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
+    first_step: int = 0
+    """The step from which this session continues."""
+
+    def __post_init__(self) -> None:
+        self.metrics = [[] for _ in self.folders]
+
+    def restore(self) -> None:
+        """Go back to the members' newest common checkpoint; without one, start afresh."""
+        trainer = self.trainer
+        checkpoints = newest_checkpoint(trainer, self.folders)
+        if checkpoints is None:
+            return
+        trainer.restore(checkpoints)
+        self.first_step = trainer.optimizer.step
+        self.seconds_before = checkpoints[0][1].seconds
+        if self.first_step == 0:
+            return
+        for m, (folder, member) in enumerate(zip(self.folders, trainer.members, strict=True)):
+            self.metrics[m] = metrics_until(folder, trainer)
+            ended = has_ended(member.training, self.metrics[m])
+            folder.check_written(member, trainer.epoch, ended=ended)
+
+    def run(self, stop: Callable[[], bool]) -> str:
+        """Train to the end, until asked to stop or until all have diverged; return the status."""
+        trainer = self.trainer
+        marks = evaluation_marks(trainer.training, trainer.steps_per_epoch)
+        self._write_provenance("running")
+        if trainer.optimizer.step == 0:
+            for m, (folder, data) in enumerate(zip(self.folders, trainer.datasets, strict=True)):
+                folder.write_statistics(*data.statistics())
+                folder.write_snapshot(0, trainer.arrays(m))
+            self._evaluate()
+        while not self._is_over():
+            if not trainer.advance(next(mark for mark in marks if mark > trainer.position), stop):
+                break
+            if trainer.position:
+                self._evaluate()
+            else:
+                self._after_epoch()
+        status = "complete" if self._is_over() else "interrupted"
+        if len(trainer.failures) == len(trainer.members):
+            status = "diverged"
+        self._write_checkpoints()
+        self._write_provenance(status)
+        for folder in self.folders:
+            folder.settle()
+        return status
+
+    def _is_over(self) -> bool:
+        # Members with patience train alone: its evaluations decide.
+        return has_ended(self.trainer.training, self.metrics[0])
+
+    def _after_epoch(self) -> None:
+        training, epoch = self.trainer.training, self.trainer.epoch
+        if epoch % training.evaluate_every == 0 or epoch == training.epochs:
+            self._evaluate()
+        last = self._is_over()
+        if epoch in training.snapshot_epochs or last:
+            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
+            for m, folder in enumerate(self.folders):
+                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
+        if epoch % training.checkpoint_every == 0 and not last:
+            self._write_checkpoints()
+        for member in self.trainer.members:
+            self.report(Progress(member.name, epoch, training.epochs, last))
+
+    def _evaluate(self) -> None:
+        trainer = self.trainer
+        # A whole number, except for evaluations within an epoch.
+        epoch = trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
+        for m, (folder, scores) in enumerate(zip(self.folders, trainer.evaluate(), strict=True)):
+            self.metrics[m].append(
+                {
+                    "epoch": epoch,
+                    "step": trainer.optimizer.step,
+                    "sum_learning_rate": trainer.sum_learning_rate[m],
+                    "loss": {name: finite(score["loss"]) for name, score in scores.items()},
+                    "accuracy": {name: score["accuracy"] for name, score in scores.items()},
+                }
+            )
+            folder.write_metrics(self.metrics[m])
+
+    def _write_checkpoints(self) -> None:
+        for m, folder in enumerate(self.folders):
+            folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds()))
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+    def _write_provenance(self, status: str) -> None:
+        names = [member.name for member in self.trainer.members]
+        where = provenance.software() | provenance.machine(str(self.trainer.device))
+        for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
+            failure = self.trainer.failures.get(m)
+            folder.write_provenance(
+                {
+                    "status": "diverged" if failure else status,
+                    "reason": failure,
+                    "epoch": self.trainer.epoch,
+                    "written": provenance.now(),
+                    **where,
+                    "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
+                    "threads": torch.get_num_threads(),
+                    "matmul": self.route.as_dict(),
+                    "kernels": self.kernels.as_dict(),
+                    "tokenizer": self.tokenizer,
+                    "seed": member.seed,
+                    "trained_with": names,
+                    "sources": sources(member, self.recorded[m].get("sources", {})),
+                    "wall_seconds": self._seconds(),
+                    "peak_memory_mib": provenance.peak_memory_mib(),
+                }
+            )

@@ -1,6 +1,9 @@
 """The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
-``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``.
+``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``. Each source of randomness has
+generators of its own: initialisation (``sim.models.initial.build``), the order of the data and fresh noise
+(one of each for every member, its state at the start of the epoch kept for checkpoints), and the choice of
+what to evaluate.
 """
 
 from __future__ import annotations
@@ -8,25 +11,96 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
-from sim.config.run import MemberConfig
+from sim.config.run import MemberConfig, steps_in_epoch
+from sim.data.batches import Batches
+from sim.data.dataset import Dataset, build_dataset
+from sim.fast.gradients import Gradients, torch_gradients
+from sim.models.base import model_of
+from sim.models.initial import build
+from sim.models.layers import Parameters
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays
+from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
-from sim.training.evaluate import evaluate
-from sim.training.optimizer import clip_divisor
-from sim.training.state import TrainingState
+from sim.training.execution import check_device
+from sim.training.members import check_frozen, check_shared, check_size
+from sim.training.optimizer import Optimizer, by_member, clip_divisor
+from sim.training.schedule import learning_rate
+from theory.checked import checked
+
+STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
+"""The generators of an epoch: their names in checkpoints, and their streams."""
+_CHUNK = 2000
+"""Rows evaluated at a time: few enough that activations stay in cache."""
 
 
-class Trainer(TrainingState):
-    """Takes the steps of some members: one by one on a CPU, in recorded blocks on a GPU.
+class Trainer:
+    """Some members in training, one step at a time on a CPU, in recorded blocks on a GPU.
 
-    Parameters, attributes and errors are those of ``sim.training.state.TrainingState``.
+    Parameters
+    ----------
+    members : sequence of MemberConfig
+        They share everything but γ, seed, learning rate and weight decay.
+    device : str, optional
+        "cpu", or a GPU's name as torch knows it: data and state are then there.
+
+    Attributes
+    ----------
+    parameters : dict of Tensor, each of shape (n_members, ...)
+    epoch, position : int
+        Epochs finished, and steps taken in the current one.
+    sum_learning_rate : list of float
+        Each member's Σ learning rate over the steps so far: the time of the gradient flow it follows.
+    failures : dict of int to str
+        Members that diverged, with the step and the reason; their weights stay as they were before.
+    batches : Batches
+        The training sets, and the epoch's order of them.
+    compiled : callable or None
+        Compiled gradients for whole batches (``sim.training.kernels``).
+
+    Raises
+    ------
+    InputError
+        If members differ in anything else, or their data cannot be drawn.
     """
 
+    @checked
     def __init__(self, members: Sequence[MemberConfig], device: str = "cpu") -> None:
-        super().__init__(members, device)
+        check_shared(members)
+        check_device(device)
+        check_size(members[0], len(members))
+        self.members, self.device = list(members), torch.device(device)
+        self.training, self.model, self.task = members[0].training, members[0].model, members[0].task
+        self.datasets: list[Dataset] = [build_dataset(m) for m in members]
+        on_host = build(members, self.task.vocab_size)
+        self.parameters = {name: p.to(self.device) for name, p in on_host.items()}
+        check_frozen(self.training.frozen, self.parameters)
+        self.trained = [name for name in self.parameters if name not in self.training.frozen]
+        moving = {name: self.parameters[name] for name in self.trained}
+        self.optimizer = Optimizer(moving, [member.training for member in members])
+        self.generators = {
+            name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
+        }
+        self.evaluated = [
+            evaluation_rows(d, self.training.evaluation_size, torch_stream(m.seed, "evaluation"))
+            for m, d in zip(members, self.datasets, strict=True)
+        ]
+        self.n_train = len(self.datasets[0].train)
+        self.steps_per_epoch = steps_in_epoch(self.n_train, self.training.batch_size)
+        size = self.training.batch_size
+        self.batch = self.n_train if size == "full" else min(int(size), self.n_train)
+        """Sequences in a step; an epoch's last may hold fewer."""
+        self.epoch = self.position = 0
+        self.sum_learning_rate = [0.0] * len(members)
+        self.failures: dict[int, str] = {}
+        self.compiled: Gradients | None = None
+        tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
+        labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
+        self.batches = Batches(tokens, labels, self.batch)
+        self._torch_gradients = torch_gradients(self.model, self.trained)
         self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self.begin_epoch()
 
@@ -60,24 +134,114 @@ class Trainer(TrainingState):
         for m, (loss, norm) in enumerate(zip(losses.tolist(), norms, strict=True)):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 self.note_failure(m, self.optimizer.step, loss, norm)
-        rates = self.rates(self.optimizer.step)
-        alive = [m for m in range(len(self.members)) if m not in self.failures]
-        divisors = [clip_divisor(norm, self.training.clip_norm) for norm in norms]
-        self.optimizer.update(gradients, divisors, rates, alive)
+        rates, largest = self.rates(self.optimizer.step), self.training.clip_norm
+        number = torch.tensor(float(self.optimizer.step + 1))
+        for m, own in enumerate(by_member(gradients)):
+            if m not in self.failures:
+                divisor = clip_divisor(norms[m], largest)
+                clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
+                self.optimizer.update(m, own, rates[m], number, clip)
+        self.optimizer.step += 1
         self.note_rates(rates)
 
-    def evaluate(self) -> list[dict[str, dict[str, float]]]:
-        """Return each member's loss and accuracy on each data set."""
-        return evaluate(self.parameters, self.datasets, self.evaluated, self.model)
+    def gradients(self, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters, Tensor]:
+        """Return each member's mean loss (M,), its gradients in what is trained, and their norm (M,)."""
+        whole = labels.shape[1] == self.batch
+        take = self.compiled if self.compiled is not None and whole else self._torch_gradients
+        return take(self.parameters, tokens, labels)
 
-    def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
-        """Continue every member from its checkpoint; all have to be at the same step."""
-        super().restore(checkpoints)
-        if self._loop is not None:
-            self._loop.restore()
+    def rates(self, step: int) -> list[float]:
+        """Return each member's learning rate at a step."""
+        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
+
+    def note_rates(self, rates: Sequence[float]) -> None:
+        """Add the learning rates of a step to the sums of the members that took it."""
+        for m, rate in enumerate(rates):
+            if m not in self.failures:
+                self.sum_learning_rate[m] += rate
+
+    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
+        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
+        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
+        self.failures.setdefault(member, reason)
 
     def begin_epoch(self) -> None:
-        """Draw the order of the epoch, and its noise if that is fresh."""
-        super().begin_epoch()
+        """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
+        self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
+        orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
+        if self.members[0].data.fresh_noise:
+            noise = self.generators["noise"]
+            for tokens, dataset, generator in zip(self.batches.tokens, self.datasets, noise, strict=True):
+                tokens.copy_(dataset.redrawn(generator))
+        self.batches.renew(torch.stack(orders))
         if self._loop is not None:
             self._loop.begin_epoch()
+
+    @torch.no_grad()
+    def evaluate(self) -> list[dict[str, dict[str, float]]]:
+        """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
+        model, found = model_of(self.model), []
+        chunk = max(_CHUNK // model.rows(self.task.length), 1)
+        for m, (data, parts) in enumerate(zip(self.datasets, self.evaluated, strict=True)):
+            own = {name: p[m : m + 1] for name, p in self.parameters.items()}
+            scores = {}
+            for name, rows in parts.items():
+                each = [
+                    model.scores(
+                        own, data.tokens[some][None].to(self.device), data.labels[some][None].to(self.device)
+                    )
+                    for some in torch.split(rows, chunk)
+                ]
+                loss, correct, n = (sum(values) for values in zip(*each, strict=True))
+                scores[name] = {"loss": loss / n, "accuracy": correct / n}
+            found.append(scores)
+        return found
+
+    def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
+        """Return one member's tensors, or some of them, as NumPy arrays."""
+        names = list(self.parameters) if names is None else names
+        return {name: self.parameters[name][member].cpu().numpy().copy() for name in names}
+
+    def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
+        """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
+        arrays = self.arrays(member)
+        for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
+            arrays |= {f"{name}/{key}": value[member].cpu().numpy().copy() for key, value in part.items()}
+        arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
+        state = CheckpointState(
+            epoch=self.epoch,
+            position=self.position,
+            step=self.optimizer.step,
+            sum_learning_rate=self.sum_learning_rate[member],
+            failure=self.failures.get(member),
+            seconds=seconds,
+        )
+        return arrays, state
+
+    @torch.no_grad()
+    def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
+        """Continue every member from its checkpoint; all have to be at the same step."""
+        for member, (arrays, own) in enumerate(checkpoints):
+            for name, parameter in self.parameters.items():
+                parameter[member].copy_(torch.from_numpy(arrays[name]))
+            for part, moments in (("first", self.optimizer.first), ("second", self.optimizer.second)):
+                for name, moment in moments.items():
+                    moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
+            for name, generators in self.generators.items():
+                generators[member].set_state(torch.from_numpy(arrays[name]))
+            self.sum_learning_rate[member] = own.sum_learning_rate
+            if own.failure:
+                self.failures[member] = own.failure
+        state = checkpoints[0][1]
+        self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
+        self.begin_epoch()
+        if self._loop is not None:
+            self._loop.mark_failed(self.failures)
+
+
+def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
+    """Return the rows to evaluate of each data set: all, or ``most`` drawn once for the whole run."""
+    return {
+        name: rows if len(rows) <= most else rows[torch.randperm(len(rows), generator=generator)[:most]]
+        for name, rows in dataset.parts.items()
+    }

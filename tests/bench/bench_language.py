@@ -24,7 +24,7 @@ from sim import (
 )
 from sim.fast.matmul import matmul_route
 from sim.fast.memory import keep_freed_memory
-from sim.training.start import choose_member_route
+from sim.training.kernels import member_route
 
 SIZES = {"n_layers": 2, "n_heads": 4, "d_m": 128}
 LENGTH, BATCH = 128, 16
@@ -63,7 +63,7 @@ def _rounds(folder: Path, steps: int, rounds: int) -> dict[str, list[float]]:
     trainer = Trainer([member])
     theirs = _hugging_face(trainer, folder) if find_spec("transformers") and find_spec("accelerate") else None
     found: dict[str, list[float]] = {OURS: [], THEIRS: [], LIMIT: []}
-    with matmul_route(choose_member_route(member).route):
+    with matmul_route(member_route(member).route):
         for _ in range(rounds):
             found[LIMIT].append(_limit(member))
             found[OURS].append(_rate(trainer, steps))
@@ -74,7 +74,7 @@ def _rounds(folder: Path, steps: int, rounds: int) -> dict[str, list[float]]:
 
 def _limit(member: MemberConfig) -> float:
     """Return the tokens per second of a step of nothing but its products with weights."""
-    route = choose_member_route(member)
+    route = member_route(member)
     d_m, layers = SIZES["d_m"], SIZES["n_layers"]
     weights = 12 * layers * d_m**2 + member.task.vocab_size * d_m
     return max(route.gflops.values()) * 1e9 / (6 * weights)

@@ -15,7 +15,7 @@ import torch
 
 from sim import RunConfig, Trainer, matmul_route
 from sim.fast.memory import keep_freed_memory
-from sim.training.start import choose_member_route
+from sim.training.kernels import member_route
 from tests.bench.products import fewest_seconds, needed_products
 
 MEMBERS, WIDTHS, LENGTHS = (1, 2, 4, 8, 16, 32, 64), (64, 128, 256, 512, 1024), (5, 9, 17, 33, 65)
@@ -64,7 +64,7 @@ def _curve(sizes: tuple[int, ...], config_of: Any, steps: int) -> list[dict[str,
 def _point(config: RunConfig, steps: int) -> dict[str, float]:
     members = config.members()
     trainer = Trainer(members)
-    route = choose_member_route(members[0]).route
+    route = member_route(members[0]).route
     times = []
     with matmul_route(route):
         for _ in range(steps + 1):

@@ -20,8 +20,7 @@ from sim import MemberConfig, RunConfig, Trainer, matmul_route
 from sim.config.run import Kernels
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import default_workers
-from sim.training.kernels import KernelReport, choose_kernels
-from sim.training.start import choose_member_route
+from sim.training.kernels import KernelReport, choose_kernels, member_route
 from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
 from tests.bench.reference import PlainLoop
 
@@ -121,7 +120,7 @@ def _plain(name: str) -> PlainLoop:
 @lru_cache
 def route_of(name: str) -> dict[str, Any]:
     """Return which product was chosen in this process, with its measured speed and error."""
-    return choose_member_route(_member(name)).as_dict()
+    return member_route(_member(name)).as_dict()
 
 
 def kernels_of(name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 
 from sim import MemberConfig, RunConfig
 from sim.config.run import make_run_config
-from sim.training import workers
+from sim.training.engines import local
 
 SMALL_TASK = {
     "keys": "20..25",
@@ -37,7 +37,7 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture
 def forked_workers(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers that have loaded torch already; loading it is most of what a worker costs."""
-    monkeypatch.setattr(workers, "_CONTEXT", forked)
+    monkeypatch.setattr(local, "_CONTEXT", forked)
 
 
 @pytest.fixture

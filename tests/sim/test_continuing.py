@@ -14,7 +14,7 @@ from sim import Run, RunConfig, train, train_together
 from sim.fast.matmul import RouteReport
 from sim.runs import provenance
 from sim.runs.folder import RunFolder
-from sim.training import start
+from sim.training import kernels
 from sim.training.jobs import jobs_of
 from theory import InputError
 
@@ -92,12 +92,12 @@ def test_a_product_that_is_not_exact_here_is_not_taken_over(
     earlier = {"matmul": {"route": "bf16-named", "gflops": {}, "error": {"bf16-named": 1e-7}}}
     for error, taken in ((1e-7, True), (2.0**-9, False)):
         report = RouteReport("default", {}, {"default": 1e-7, "bf16-named": error})
-        monkeypatch.setattr(start, "choose_member_route", lambda member, report=report: report)
+        monkeypatch.setattr(kernels, "member_route", lambda *_, report=report: report)
         with caplog.at_level(logging.WARNING, logger="anchorflow"):
-            found = start.earlier_route(earlier, member)
-        assert (found is not None) is taken
+            route = kernels.route_for(member, earlier, "cpu").route
+        assert (route == "bf16-named") is taken
         assert bool(caplog.records) is not taken
-    assert start.earlier_route({}, member) is None
+    assert kernels.route_for(member, {}, "cpu").route == "default"
 
 
 @pytest.mark.parametrize(

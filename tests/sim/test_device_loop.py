@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sim import RunConfig, Trainer, train
-from sim.training.together import groups_of_members
+from sim.training.members import groups_of_members
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from theory import InputError
 

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from sim import Execution, Run, RunConfig, TrainingConfig, train, train_together
-from sim.training.device import check_device_name
+from sim import Execution, Run, RunConfig, train, train_together
 from sim.training.engines.local import one_thread
-from sim.training.execution import execution_of
-from sim.training.optimizer import Optimizer
+from sim.training.execution import check_device, execution_of
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -57,19 +55,12 @@ def test_an_execution_does_what_its_keywords_do(small: Make, tmp_path: Path) -> 
     assert Run.open(first.path).metrics[-1]["epoch"] == 1
 
 
-def test_no_optimizer_is_taken_for_another() -> None:
-    """Unknown names are refused by the configuration; one that slipped through must not train with SGD."""
-    unknown = TrainingConfig.model_construct(**vars(TrainingConfig()) | {"optimizer": "lion"})
-    with pytest.raises(KeyError, match="lion"):
-        Optimizer({"W": torch.zeros(1, 2)}, [unknown])
-
-
 def test_devices_are_known_by_their_numbers() -> None:
     for name in ("cpu", "cuda", "cuda:0", "cuda:12", "cuda:123"):
-        check_device_name(name)
+        check_device(name, here=False)
     for name in ("cpu:0", "cuda:", "cuda:1234", "cuda12"):
         with pytest.raises(InputError, match="no such device"):
-            check_device_name(name)
+            check_device(name, here=False)
 
 
 def test_a_process_gets_its_threads_back() -> None:

@@ -29,7 +29,7 @@ from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
 from sim.runs.beginning import check_resumable
 from sim.training.launch import pending_runs
-from sim.training.size import check_size
+from sim.training.members import check_size
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
 from theory import InputError

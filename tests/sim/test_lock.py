@@ -17,7 +17,7 @@ import pytest
 
 from sim import RunConfig, train
 from sim.runs.lock import only_writer
-from sim.training import workers
+from sim.training.engines import local
 from tests.sim.conftest import TRANSFORMER
 from theory import InputError
 
@@ -59,7 +59,7 @@ def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Ma
 def test_worker_processes_pass_a_refusal_on(
     holder: Any, forked: Any, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(workers, "_CONTEXT", forked)
+    monkeypatch.setattr(local, "_CONTEXT", forked)
     with pytest.raises(InputError, match=f"process {holder.pid} is writing"):
         train(small(seeds=[0, 1]), tmp_path, workers=2)
 

@@ -10,7 +10,7 @@ import torch
 from sim import MemberConfig, choose_route, matmul_route
 from sim.fast.matmul import ERROR_LIMIT, RouteReport
 from sim.fast.matmul import _measure as measure  # the choice is tested through what it measures
-from sim.training import start
+from sim.training import kernels
 
 
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,13 +59,13 @@ def test_runs_of_one_size_are_measured_once(
 ) -> None:
     measured: list[tuple[int, tuple[int, ...]]] = []
     monkeypatch.setattr(
-        start, "choose_route", lambda *sizes: measured.append(sizes) or RouteReport("default", {}, {})
+        kernels, "choose_route", lambda *sizes: measured.append(sizes) or RouteReport("default", {}, {})
     )
-    start._route_of_sizes.cache_clear()
+    kernels._route_of_sizes.cache_clear()
     try:
         for batch_size in (16, 16, 8):
-            start.choose_member_route(member(batch_size=batch_size))
-        start.choose_member_route(member(batch_size=16, dtype="float64"))
+            kernels.member_route(member(batch_size=batch_size))
+        kernels.member_route(member(batch_size=16, dtype="float64"))
     finally:
-        start._route_of_sizes.cache_clear()  # Nothing was measured.
+        kernels._route_of_sizes.cache_clear()  # Nothing was measured.
     assert [rows for rows, _ in measured] == [16, 8]

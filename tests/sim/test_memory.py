@@ -15,7 +15,7 @@ from sim import RunConfig, estimate, train
 from sim.config.model import TransformerConfig
 from sim.fast.memory import keep_freed_memory
 from sim.training.cost import _evaluation_seconds
-from sim.training.size import check_size
+from sim.training.members import check_size
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "emb-mlp": {"training": {"epochs": 1}},
@@ -77,7 +77,7 @@ def test_freed_memory_is_kept_where_the_c_library_can() -> None:
 def test_a_sequence_takes_what_all_its_activations_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two float32 copies of every activation of every position, and of the logits."""
     needed = []
-    monkeypatch.setattr("sim.training.size.check_memory", lambda *a: needed.append(a[2]))
+    monkeypatch.setattr("sim.training.members.check_memory", lambda *a: needed.append(a[2]))
     for batch_size in (20, 120):
         config = CONFIGS["transformer"] | {"training": {"epochs": 1, "batch_size": batch_size}}
         (member,) = RunConfig(**config, init_rates=(0.8,), seeds=(0,)).members()

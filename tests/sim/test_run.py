@@ -32,8 +32,8 @@ from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest
 from sim.runs.places import is_run_folder, runs_inside
 from sim.runs.records import CheckpointState
+from sim.training.engines.local import SIGNALS
 from sim.training.launch import epochs_left
-from sim.training.workers import SIGNALS
 from theory import InputError, cosine_matrix, token_label_matrix
 
 Make = Callable[..., RunConfig]

@@ -152,8 +152,10 @@ def test_a_clipped_step_is_one_with_divided_gradients(options: dict[str, Any], d
     optimizers = {way: Optimizer(own, trainings) for way, own in weights.items()}
     for _ in range(3):
         divided = {"W": gradient / torch.tensor(divisors, dtype=dtype).view(3, 1, 1)}
-        optimizers["within"].update({"W": gradient.clone()}, divisors, [0.1] * 3, [0, 1, 2])
-        optimizers["before"].update(divided, [1.0] * 3, [0.1] * 3, [0, 1, 2])
+        for m, divisor in enumerate(divisors):
+            step, clip = torch.tensor(1.0), torch.tensor(divisor, dtype=dtype)
+            optimizers["within"].update(m, [gradient[m].clone()], 0.1, step, clip if divisor > 1 else None)
+            optimizers["before"].update(m, [divided["W"][m]], 0.1, step, None)
     assert not torch.equal(weights["within"]["W"], start)
     torch.testing.assert_close(weights["within"]["W"], weights["before"]["W"])
 

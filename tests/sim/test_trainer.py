@@ -10,7 +10,7 @@ import torch
 
 from sim import RunConfig
 from sim.seeds import torch_stream
-from sim.training import state as module
+from sim.training import trainer as module
 from sim.training.trainer import Trainer
 
 Make = Callable[..., RunConfig]

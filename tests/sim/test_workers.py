@@ -15,8 +15,8 @@ import pytest
 
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
-from sim.training import workers
 from sim.training.cost import Cost
+from sim.training.engines import local
 from tests.processes import command, end_of, group, is_alive, is_empty
 from tests.sim.conftest import TRANSFORMER
 from theory import InputError
@@ -54,17 +54,17 @@ def _holder(path: Path) -> int:
 def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Send every worker, as soon as it exists, what a terminal sends to a whole group of processes."""
     started: list[int] = []
-    start = workers._Pool.start
+    submit = local._Worker.submit
 
-    def start_and_shout(pool: Any) -> None:
-        before = set(pool.workers)
-        start(pool)
-        for pipe in set(pool.workers) - before:
-            started.append(pool.workers[pipe].process.pid)
-            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-                os.kill(started[-1], number)
+    def submit_and_shout(worker: Any, *given: Any) -> None:
+        submit(worker, *given)
+        for process in worker._pool._processes.values():
+            if process.pid not in started:
+                started.append(process.pid)
+                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+                    os.kill(process.pid, number)
 
-    monkeypatch.setattr(workers._Pool, "start", start_and_shout)
+    monkeypatch.setattr(local._Worker, "submit", submit_and_shout)
     return started
 
 
@@ -96,7 +96,8 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
 
     with pytest.raises(UnfinishedRunsError, match=r"3 of 4 runs did not finish") as seen:
         train_members(members, paths, workers=2, report=report)
-    how = ("was killed (SIGKILL)", "was killed (SIGKILL)", "was asked to stop (SIGTERM)")
+    killed = "was killed, or failed to start"
+    how = (killed, killed, "was asked to stop (SIGTERM)")
     assert seen.value.reasons == {
         str(path): f"its process, {sent[str(path)]}, {what}" for path, what in zip(paths, how, strict=False)
     }
@@ -118,7 +119,7 @@ def test_a_signal_while_workers_start_leaves_no_process(
     """In the first moments, before a worker has loaded torch."""
     if signal.getsignal(number) is signal.SIG_IGN:
         pytest.skip("the signal is ignored here, as SIGHUP is under nohup")
-    before = {n: signal.getsignal(n) for n in workers.SIGNALS}
+    before = {n: signal.getsignal(n) for n in local.SIGNALS}
 
     def ask() -> None:
         while len(shouted_at) < 2:
@@ -131,7 +132,7 @@ def test_a_signal_while_workers_start_leaves_no_process(
     assert stopped.value.args == (number,)
     assert len(shouted_at) == 2
     assert not any(map(is_alive, shouted_at))
-    assert {n: signal.getsignal(n) for n in workers.SIGNALS} == before
+    assert {n: signal.getsignal(n) for n in local.SIGNALS} == before
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -164,18 +165,23 @@ def test_a_command_stopped_in_its_first_seconds_has_begun_no_run(
     assert "no run was begun yet" in capsys.readouterr().err
 
 
+def _work(pipe: Any, member: MemberConfig, path: Path) -> None:
+    local._begin(pipe)
+    local._train([(member, path)], Execution(kernels="torch"))
+    time.sleep(60)
+
+
 def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     forked: Any, small: Make, tmp_path: Path
 ) -> None:
     """As it does when the process that started it is killed."""
     member, path = small(epochs=100_000, evaluate_every=1000).members()[0], tmp_path / "run"
     ours, theirs = forked.Pipe()
-    process = forked.Process(target=workers._work, args=(theirs,))
+    process = forked.Process(target=_work, args=(theirs, member, path))
     process.start()
     theirs.close()
     try:
-        ours.send(([(member, path)], Execution(kernels="torch")))
-        assert ours.recv() == "begun"
+        assert ours.recv() == process.pid
         assert isinstance(ours.recv(), Progress)
         ours.close()
         process.join(30)

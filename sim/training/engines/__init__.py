@@ -1,9 +1,63 @@
-"""Engines: what takes the jobs of a sweep to processes that train them.
+"""Engines: what takes jobs to the processes that train them; the library behind one is imported when used.
 
-An engine is a function from jobs to how each ended (``sim.training.engines.registry``). Queueing, retry and
-transport are those of the library behind it.
+An engine is a function from jobs to how each ended. Queueing, retry and transport are the library's.
 """
 
-from sim.training.engines.registry import ENGINES as ENGINES
-from sim.training.engines.registry import Engine as Engine
-from sim.training.engines.registry import engine_of as engine_of
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from sim.training.execution import Execution
+from sim.training.jobs import Ended, Job, Stop
+from sim.training.session import Report
+from theory import InputError
+from theory.errors import unknown_name
+
+ENGINES = {
+    "local": "sim.training.engines.local:train_jobs",
+    "dask": "sim.training.engines.on_dask:train_jobs",
+    "slurm": "sim.training.engines.on_slurm:train_jobs",
+}
+"""The function of each engine, as "module:name"; add your own.
+
+Its module may have a ``check_engine``, of jobs and execution, which refuses what cannot be reached.
+"""
+
+
+class Engine(Protocol):
+    """Trains jobs, wherever it likes; the run folders must be reachable there by the same paths."""
+
+    def __call__(self, jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
+        """Return how each job ended, in their order.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+        execution : Execution
+            Each worker trains as its ``in_worker()`` says, and at most ``workers`` do so at a time.
+        stop : callable
+            Asked often: True ends every job after a checkpoint, and those that have not begun at once.
+        report : callable
+            Called after epochs, as far as the engine learns of them.
+        """
+
+
+def engine_of(name: str) -> Engine:
+    """Return an engine by its name, or refuse one that is unknown or whose library is not installed."""
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    module, _, function = ENGINES[name].partition(":")
+    try:
+        return cast(Engine, getattr(importlib.import_module(module), function))
+    except ImportError as error:
+        remedy = "pip install 'anchorflow[sweep]', or take the engine local"
+        raise InputError("engine", name, f"needs {error.name}", remedy) from None
+
+
+def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
+    """Let an engine refuse, before anything is written, what it cannot train on."""
+    module = importlib.import_module(ENGINES[execution.engine].partition(":")[0])
+    if jobs and (check := getattr(module, "check_engine", None)):
+        check(jobs, execution)

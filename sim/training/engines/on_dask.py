@@ -1,8 +1,8 @@
 """The engine of Dask distributed: processes of this machine, or any running cluster.
 
-Queueing, transport and the retry of jobs whose worker died are Dask's. What is left here: a worker that
-cannot write is retired while others are left, and after a scheduler was restarted the jobs are sent again. A
-job that is sent again continues from its checkpoint.
+Queueing, transport and the retry of jobs whose worker died are Dask's. Here a worker that cannot write is
+retired while others are left, and after a scheduler was restarted the jobs are sent again. A job that is sent
+again continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from multiprocessing import resource_tracker
 from typing import Any
 
-import torch
 from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker, rpc, wait
 from distributed.comm.addressing import resolve_address
 from distributed.security import Security
 
 from sim.errors import UnfinishedRunsError, UnwritableError
-from sim.fast.memory import keep_freed_memory
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, train_job, watching
 from sim.training.session import Report
-from sim.training.watch import watching
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")
@@ -49,17 +45,15 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
 
     Raises
     ------
-    InputError
-        If there is no scheduler at the address.
     UnfinishedRunsError
         If the scheduler was lost and did not come back.
     """
-    address = execution.engine_options.get("scheduler")
+    given = execution.engine_options.get("scheduler")
+    session = _Session(jobs, execution.in_worker())
     runs = [run for job in jobs for run in job]
-    with watching(runs, report), _scheduler(address, min(execution.workers, len(jobs))) as found:
-        session = _Session(jobs, replace(execution, engine="local", workers=1, engine_options={}))
+    with watching(runs, report), _scheduler(given, min(execution.workers, len(jobs))) as address:
         while session.left and not session.stopped:
-            with _client(found, session) as client:
+            with _client(address, session) as client:
                 session.run(client, stop)
     return [session.ended.get(index, Ended("interrupted")) for index in range(len(jobs))]
 
@@ -101,98 +95,6 @@ def _no_scheduler(address: str, problem: str) -> InputError:
     return InputError("scheduler", address, problem, "start one: dask scheduler")
 
 
-@dataclass
-class _Session:
-    """Jobs on their way, over all schedulers that they are sent to."""
-
-    jobs: Sequence[Job]
-    execution: Execution
-    token: str = field(default_factory=lambda: uuid.uuid4().hex)
-    ended: dict[int, Ended] = field(default_factory=dict)
-    begun: bool = False
-    stopped: bool = False
-
-    @property
-    def left(self) -> list[int]:
-        """The jobs that have not ended."""
-        return [index for index in range(len(self.jobs)) if index not in self.ended]
-
-    def run(self, client: Client, stop: Stop) -> None:
-        """Send the jobs that are left, and collect them until all have ended or the scheduler is gone."""
-        with suppress(*_GONE):
-            self._run(client, stop)
-
-    def _run(self, client: Client, stop: Stop) -> None:
-        futures = {self._send(client, index): index for index in self.left}
-        while futures:
-            if stop():
-                futures = self._stop(client, futures)
-            done = _done(futures)
-            if any(future.status in ("lost", "cancelled") for future in done) or client.status != "running":
-                return
-            for future in done:
-                index = futures.pop(future)
-                again = self._collect(client, index, future)
-                if again and not self.stopped:
-                    futures[self._send(client, index)] = index
-
-    def _send(self, client: Client, index: int) -> Future[Any]:
-        job = self.jobs[index]
-        names = "+".join(path.name for _, path in job[:3])
-        key = f"{names}-{uuid.uuid4().hex[:8]}"
-        return client.submit(_train, job, self.execution, self.token, key=key, pure=False)
-
-    def _collect(self, client: Client, index: int, future: Future[Any]) -> bool:
-        """Note how a job ended; return whether it is to be sent again, to another worker."""
-        if future.status == "error":
-            error = future.exception()
-            if error is None:  # It was cancelled after its status was read: the scheduler is gone.
-                raise CancelledError
-            self.ended[index] = _failure(error)
-            return False
-        ended, worker = future.result()
-        if isinstance(ended.error, UnwritableError) and _retire(client, worker):
-            _LOG.warning("anchorflow: worker %s is retired: %s", worker, ended.error)
-            return True
-        self.ended[index] = ended
-        return False
-
-    def _stop(self, client: Client, futures: dict[Future[Any], int]) -> dict[Future[Any], int]:
-        """Ask the workers to end their jobs, take back those that none has begun, and return the others.
-
-        To be called again and again: a worker that has just been restarted does not know yet.
-        """
-        self.stopped = True
-        client.run(_stop_session, self.token, on_error="ignore")
-        begun = {key for keys in client.processing().values() for key in keys}
-        waiting = [future for future in futures if future.key not in begun]
-        client.cancel(waiting)
-        return {future: index for future, index in futures.items() if future.key in begun}
-
-
-def _done(futures: dict[Future[Any], int]) -> list[Future[Any]]:
-    """Return the futures that are no longer pending, after waiting a moment for one."""
-    with suppress(TimeoutError):
-        wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
-    return [future for future in futures if future.status != "pending"]
-
-
-def _failure(error: BaseException) -> Ended:
-    if isinstance(error, KilledWorker):
-        return Ended("died", WorkerDiedError(f"Dask gave it up: {error}"))
-    return Ended("failed", error)
-
-
-def _retire(client: Client, worker: str) -> bool:
-    """Take a worker out of the cluster, unless it is the last; return whether others are left."""
-    workers = set(client.scheduler_info(n_workers=-1)["workers"])
-    if workers <= {worker}:
-        return False
-    if worker in workers:
-        client.retire_workers([worker])
-    return True
-
-
 @contextmanager
 def _scheduler(address: str | None, n_workers: int) -> Iterator[str]:
     """Yield the address of a scheduler: the given one, or that of a cluster of processes made here."""
@@ -218,7 +120,7 @@ def _client(address: str, session: _Session) -> Iterator[Client]:
     try:
         client = Client(address, timeout=_PATIENCE if session.begun else _ANSWER, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise _unreachable(address, session, error) from None
+        raise session.unreachable(address, error) from None
     session.begun = True
     try:
         with client.as_current():
@@ -228,25 +130,91 @@ def _client(address: str, session: _Session) -> Iterator[Client]:
             client.close(timeout=5)
 
 
-def _unreachable(address: str, session: _Session, error: Exception) -> Exception:
-    """Return what to raise: a wrong address, or a scheduler that was there before."""
-    if not session.begun:
-        return _no_scheduler(address, f"no Dask scheduler answers ({error})")
-    lost = f"the scheduler at {address} is gone"
-    left = [str(path) for index in session.left for _, path in session.jobs[index]]
-    return UnfinishedRunsError(dict.fromkeys(left, lost), sum(map(len, session.jobs)))
+class _Session:
+    """Jobs on their way, over all schedulers that they are sent to."""
+
+    def __init__(self, jobs: Sequence[Job], execution: Execution) -> None:
+        self.jobs, self.execution, self.token = jobs, execution, uuid.uuid4().hex
+        self.ended: dict[int, Ended] = {}
+        self.begun = self.stopped = False
+
+    @property
+    def left(self) -> list[int]:
+        """The jobs that have not ended."""
+        return [index for index in range(len(self.jobs)) if index not in self.ended]
+
+    def run(self, client: Client, stop: Stop) -> None:
+        """Send the jobs that are left, and collect them until all have ended or the scheduler is gone."""
+        with suppress(*_GONE):
+            self._collect(client, stop)
+
+    def _collect(self, client: Client, stop: Stop) -> None:
+        futures = {self._send(client, index): index for index in self.left}
+        while futures:
+            if stop():
+                futures = self._stop(client, futures)
+            with suppress(TimeoutError):
+                wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
+            done = [future for future in futures if future.status != "pending"]
+            if any(future.status in ("lost", "cancelled") for future in done) or client.status != "running":
+                return
+            for future in done:
+                index = futures.pop(future)
+                if self._is_to_be_sent_again(client, index, future) and not self.stopped:
+                    futures[self._send(client, index)] = index
+
+    def _send(self, client: Client, index: int) -> Future[Any]:
+        job = self.jobs[index]
+        names = "+".join(path.name for _, path in job[:3])
+        key = f"{names}-{uuid.uuid4().hex[:8]}"
+        return client.submit(_train, job, self.execution, self.token, key=key, pure=False)
+
+    def _is_to_be_sent_again(self, client: Client, index: int, future: Future[Any]) -> bool:
+        """Note how a job ended, unless its worker cannot write and another one takes its place."""
+        if future.status == "error":
+            error = future.exception()
+            if error is None:  # It was cancelled after its status was read: the scheduler is gone.
+                raise CancelledError
+            if isinstance(error, KilledWorker):
+                self.ended[index] = Ended("died", WorkerDiedError(f"Dask gave it up: {error}"))
+            else:
+                self.ended[index] = Ended("failed", error)
+            return False
+        ended, worker = future.result()
+        if isinstance(ended.error, UnwritableError):
+            workers = set(client.scheduler_info(n_workers=-1)["workers"])
+            if workers - {worker}:
+                client.retire_workers(list(workers & {worker}))
+                _LOG.warning("anchorflow: worker %s is retired: %s", worker, ended.error)
+                return True
+        self.ended[index] = ended
+        return False
+
+    def _stop(self, client: Client, futures: dict[Future[Any], int]) -> dict[Future[Any], int]:
+        """Ask the workers to end their jobs, take back those that none has begun, and return the others.
+
+        To be called again and again: a worker that has just been restarted does not know yet.
+        """
+        self.stopped = True
+        client.run(_stop_session, self.token, on_error="ignore")
+        begun = {key for keys in client.processing().values() for key in keys}
+        client.cancel([future for future in futures if future.key not in begun])
+        return {future: index for future, index in futures.items() if future.key in begun}
+
+    def unreachable(self, address: str, error: Exception) -> Exception:
+        """Return the error to raise: a wrong address, or a scheduler that was there before."""
+        if not self.begun:
+            return _no_scheduler(address, f"no Dask scheduler answers ({error})")
+        lost = f"the scheduler at {address} is gone"
+        left = [str(path) for index in self.left for _, path in self.jobs[index]]
+        return UnfinishedRunsError(dict.fromkeys(left, lost), sum(map(len, self.jobs)))
 
 
 def _train(job: Job, execution: Execution, token: str) -> tuple[Ended, str]:
     """Train a job in a worker; return how it ended and the worker's address."""
-    worker = str(get_worker().address)
-    if token in _stopped:
-        return Ended("interrupted"), worker
-    if execution.device == "cpu":
-        keep_freed_memory()
-        torch.set_num_threads(1)
-    ended = train_job(job, execution, lambda _: None, lambda: token in _stopped)
-    return ended, worker
+    with one_thread(execution.device):
+        ended = train_job(job, execution, lambda _: None, lambda: token in _stopped)
+    return ended, str(get_worker().address)
 
 
 def _stop_session(token: str) -> None:

@@ -12,17 +12,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import submitit
 
-from sim.training.engines.local import one_thread
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, train_job, watching
 from sim.training.session import Report
-from sim.training.watch import watching
 from theory import InputError
 
 DEFAULTS: dict[str, Any] = {"name": "anchorflow", "timeout_min": 1440, "cpus_per_task": 1, "mem_gb": 2}
@@ -37,17 +35,10 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
 
     ``engine_options`` are submitit's parameters, besides ``folder``, where it keeps scripts and logs
     (".slurm" beside the first run), and ``cluster``: "slurm", or "local" for processes of this machine.
-
-    Raises
-    ------
-    InputError
-        If there is no SLURM here, or a parameter is unknown.
     """
     executor = executor_of(jobs, execution)
-    train = Training(replace(execution, engine="local", workers=1, engine_options={}))
-    runs = [run for job in jobs for run in job]
-    with watching(runs, report):
-        return _await(executor.map_array(train, jobs), stop)
+    with watching([run for job in jobs for run in job], report):
+        return _await(executor.map_array(Training(execution.in_worker()), jobs), stop)
 
 
 def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
@@ -56,7 +47,7 @@ def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
 
 
 def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecutor:
-    """Return what submits the jobs."""
+    """Return the executor that submits the jobs."""
     given = DEFAULTS | dict(execution.engine_options)
     folder = given.pop("folder", Path(jobs[0][0][1]).parent / ".slurm")
     try:
@@ -83,7 +74,7 @@ class Training:
             return train_job(job, self.execution, lambda _: None, stop.is_set)
 
     def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
-        """Return what to queue again after preemption or at the time limit: the same."""
+        """Return the submission to queue after preemption or at the time limit: this one again."""
         return submitit.helpers.DelayedSubmission(self, job)
 
 
@@ -102,7 +93,7 @@ def _await(submitted: Sequence[submitit.Job[Ended]], stop: Stop) -> list[Ended]:
                 left_at.setdefault(job.job_id, now)
         late = 0.0 if cancelled else _LATE
         gone = {name for name, when in left_at.items() if now - when >= late}
-        waiting = [job for job in waiting if not (_has_result(job) or job.job_id in gone)]
+        waiting = [job for job in waiting if not (job.paths.result_pickle.exists() or job.job_id in gone)]
         if waiting:
             time.sleep(_EVERY)
     return [_ended(job, cancelled) for job in submitted]
@@ -120,13 +111,9 @@ def _queued(waiting: Sequence[submitit.Job[Ended]]) -> set[str] | None:
     return set(answer.stdout.split()) if answer.returncode == 0 else None
 
 
-def _has_result(job: submitit.Job[Ended]) -> bool:
-    return job.paths.result_pickle.exists()
-
-
 def _ended(job: submitit.Job[Ended], cancelled: bool) -> Ended:
     try:
-        if _has_result(job):
+        if job.paths.result_pickle.exists():
             return job.result()
         said = (job.stderr() or "").strip()
     except submitit.core.utils.FailedJobError as error:

@@ -1,0 +1,93 @@
+"""What a run takes, and which members may train together: asked before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sim.config.language import LanguageTask
+from sim.config.run import MemberConfig
+from sim.models.base import model_of
+from theory import InputError
+from theory.errors import unknown_name
+from theory.memory import check_memory
+from theory.task.population import population_size
+
+_OWN: Any = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
+"""What members of one trainer may differ in."""
+_COPIES = 6
+"""Of each weight: itself, its gradient, two moments, and at the start a draw in float64."""
+_INDICES = 6
+"""Integers of a sequence besides its tokens: label, mapping, combination, key, position, rows."""
+
+
+def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
+    """Return the indices of members that may share a trainer, group by group."""
+    groups: list[tuple[dict[str, Any], list[int]]] = []
+    for index, member in enumerate(members):
+        settings = member.model_dump(exclude=_OWN)
+        # One whose patience is at its end takes no step that another still needs.
+        alike = [group for shared, group in groups if shared == settings and not member.training.patience]
+        if alike:
+            alike[0].append(index)
+        else:
+            groups.append((settings, [index]))
+    return [group for _, group in groups]
+
+
+def check_shared(members: Sequence[MemberConfig]) -> None:
+    """Refuse members that differ in what one trainer has only once, or none at all."""
+    if not members:
+        raise InputError("members", members, "empty", "give at least one")
+    patience = members[0].training.patience
+    if len(members) > 1 and patience:
+        problem = "members may end at different epochs"
+        raise InputError("training.patience", patience, problem, "train each apart")
+    first, *others = (member.model_dump(exclude=_OWN) for member in members)
+    for section in first:
+        if any(other[section] != first[section] for other in others):
+            remedy = "train those that differ in it apart"
+            raise InputError("members", section, "differs between members", remedy)
+
+
+def check_frozen(names: Sequence[str], tensors: Collection[str]) -> None:
+    """Refuse names of tensors that the model does not have, and a model with nothing left to train."""
+    for name in names:
+        if name not in tensors:
+            raise unknown_name("tensor", name, tensors, "training.frozen")
+    if set(names) == set(tensors):
+        raise InputError("training.frozen", list(names), "leaves nothing to train", "leave a tensor out")
+
+
+def check_size(member: MemberConfig, n_members: int = 1) -> None:
+    """Refuse members of a size that need more memory together than this machine has, by the largest part."""
+    model, training, task = model_of(member.model), member.training, member.task
+    width, d = (4 if training.dtype == "float32" else 8), task.vocab_size
+    shapes = [spec.shape for spec in model.specs(d, task.length).values()]
+    largest = max(shapes, key=math.prod)
+    n, parts = _data_size(member)
+    batch = n if training.batch_size == "full" else min(training.batch_size, n)
+    activations = batch * model.rows(task.length) * sum(model.widths(d))
+    parts |= {
+        "model": (f"a matrix of {largest}", _COPIES * width * sum(map(math.prod, shapes))),
+        "training.batch_size": (training.batch_size, 2 * width * (batch * d + activations)),
+    }
+    argument, (value, _) = max(parts.items(), key=lambda part: part[1][1])
+    needed = n_members * sum(n_bytes for _, n_bytes in parts.values())
+    check_memory(argument, value, needed, "training", "give something smaller")
+
+
+def _data_size(member: MemberConfig) -> tuple[int, dict[str, tuple[object, int]]]:
+    """Return the number of sequences, and by setting its value and the bytes that follow from it."""
+    task = member.task
+    if isinstance(task, LanguageTask):
+        n = task.n_sequences * len(task.corpora)
+        return n, {"task.n_sequences": (task.n_sequences, 8 * n * 3 * task.length)}
+    drawn = member.data.source == "draw"
+    n = member.data.n_sequences if drawn else population_size(task)
+    return n, {
+        "data.n_sequences" if drawn else "task": (n, 8 * n * (3 * task.length + _INDICES)),
+        # Counts of every token with every label, kept with the run.
+        "task.vocab_size": (task.vocab_size, 2 * 8 * task.vocab_size**2),
+    }
