@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,7 +25,17 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\S")
 """A word: letters and digits, with apostrophes and hyphens inside. Any other mark is a token of its own."""
 OTHER = "<other>"
 """The token that stands for every word that the vocabulary leaves out."""
+LARGEST_VOCABULARY = 2**22
+"""Tokens of a tokenizer, counted by the largest number: 16 times the largest in use."""
 _BATCH = 1000
+
+
+def printable(token: str) -> str:
+    """Return a token as text shows it, in tables, figures and files alike: control characters escaped."""
+    if token.isprintable():
+        return token
+    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in token)
+    return "".join(escaped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +49,15 @@ class Corpus:
     ends : ndarray of int64, shape (n_documents,)
         Where each document ends.
     words : tuple of str
-        What each token number stands for.
+        The token of each number, ``printable``.
     """
 
     tokens: IntArray
     ends: npt.NDArray[np.int64]
     words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(map(printable, self.words)))
 
     def __iter__(self) -> Iterator[IntArray]:
         start = 0
@@ -76,23 +89,20 @@ class Corpus:
         return {word: number for number, word in enumerate(self.words)}
 
     def token(self, word: str) -> int:
-        """Return the number of a word.
-
-        Raises
-        ------
-        InputError
-            If it does not occur: the message names the nearest words that do.
-        """
-        number = self._number.get(word)
-        if number is None or not self.counts[number]:
-            raise _absent(word, [self.words[i] for i in self.most_frequent(self.vocab_size)])
-        return number
+        """Return the number of a word, or refuse one that does not occur and name the nearest that do."""
+        number = self._number.get(printable(word))
+        if number is not None and self.counts[number]:
+            return number
+        known = [self.words[i] for i in self.most_frequent(50_000)]
+        near = get_close_matches(word, known) or get_close_matches(word.lower(), known)
+        words = ", ".join(map(repr, near or known[:5]))
+        hint = f"did you mean one of {words}?" if near else f"the most frequent are {words};"
+        raise InputError("token", word, "not in the corpus", f"{hint} name one that occurs")
 
     def most_frequent(self, n: int) -> list[int]:
         """Return up to n tokens by falling frequency, without ``<other>`` and what never occurs."""
         order = np.argsort(-self.counts, kind="stable")
-        found = (int(i) for i in order if self.counts[i] and self.words[i] != OTHER)
-        return list(islice(found, n))
+        return list(islice((int(i) for i in order if self.counts[i] and self.words[i] != OTHER), n))
 
     def trimmed(self, n: int) -> Corpus:
         """Return the corpus with its n most frequent words; all others become ``<other>``."""
@@ -110,13 +120,6 @@ class Corpus:
         starts = np.concatenate([[0], self.ends[:-1]])
         ends = [np.arange(s + length, e, length) for s, e in zip(starts, self.ends, strict=True)]
         return Corpus(self.tokens, np.unique(np.concatenate([*ends, self.ends])), self.words)
-
-
-def _absent(word: str, known: Sequence[str]) -> InputError:
-    near = get_close_matches(word, known[:50_000]) or get_close_matches(word.lower(), known[:50_000])
-    words = ", ".join(map(repr, near or known[:5]))
-    hint = f"did you mean one of {words}?" if near else f"the most frequent are {words};"
-    return InputError("token", word, "not in the corpus", f"{hint} name one that occurs")
 
 
 def in_words(document: str) -> list[str]:
@@ -145,17 +148,11 @@ def build_corpus(
         Keep the most frequent tokens alone; others become ``<other>``.
     context : int, optional
         Cut documents into pieces of at most this many tokens.
-
-    Raises
-    ------
-    InputError
-        If no document holds a token, or the tokenizer cannot be read.
     """
     texts = _texts(documents)
-    words, tokens, ends = _counted(texts) if tokenizer is None else _encoded(texts, tokenizer)
-    if not len(tokens):
+    corpus = _counted(texts) if tokenizer is None else _encoded(texts, tokenizer)
+    if not len(corpus.tokens):
         raise InputError("corpus", "empty", "no document holds a word", "give files with text")
-    corpus = Corpus(tokens, np.array(ends, np.int64), words)
     if vocabulary is not None or tokenizer is None:
         corpus = corpus.trimmed(vocabulary or corpus.vocab_size)
     return corpus if context is None else corpus.cut(context)
@@ -170,45 +167,49 @@ def _texts(documents: Any) -> Iterator[str]:
         yield document
 
 
-def _counted(documents: Iterable[str]) -> tuple[tuple[str, ...], IntArray, list[int]]:
+def _counted(texts: Iterable[str]) -> Corpus:
     number: dict[str, int] = {}
-    return _numbered(
-        ([number.setdefault(word, len(number)) for word in in_words(text)] for text in documents),
-        lambda: tuple(number),
-    )
+    numbered = ([number.setdefault(word, len(number)) for word in in_words(text)] for text in texts)
+    tokens, ends = _joined(numbered)
+    return Corpus(tokens, ends, tuple(number))
 
 
-def _encoded(documents: Iterable[str], file: PathLike) -> tuple[tuple[str, ...], IntArray, list[int]]:
+def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
+    """Return texts in the tokens of a tokenizer of Hugging Face, whose numbers may have gaps."""
     library = require("tokenizers", "corpus")
+
+    def refuse(problem: str) -> InputError:
+        return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
+
     try:
         tokenizer = library.Tokenizer.from_file(str(as_path("tokenizer", file)))
     except Exception as error:
-        # The library raises no narrower exception.
-        problem = f"not a tokenizer of Hugging Face ({error})"
-        raise InputError("tokenizer", str(file), problem, "give its tokenizer.json") from None
-    words = tuple(tokenizer.id_to_token(i) or f"<{i}>" for i in range(tokenizer.get_vocab_size()))
-    return _numbered(
-        (
-            encoding.ids
-            for batch in _batches(documents)
-            for encoding in tokenizer.encode_batch(batch, add_special_tokens=False)
-        ),
-        lambda: words,
-    )
+        # The library raises no narrower exception, here and in encode_batch.
+        raise refuse(f"not a tokenizer of Hugging Face ({error})") from None
+    vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
+    size = max(vocabulary, default=-1) + 1
+    if size > LARGEST_VOCABULARY:
+        raise refuse(
+            f"has a token of number {size - 1}, above the {LARGEST_VOCABULARY} that a corpus may have"
+        )
+
+    def encoded() -> Iterator[Sequence[int]]:
+        while batch := list(islice(texts, _BATCH)):
+            try:
+                encodings = tokenizer.encode_batch(batch, add_special_tokens=False)
+            except Exception as error:
+                raise refuse(f"cannot encode a text ({error})") from None
+            yield from (encoding.ids for encoding in encodings)
+
+    tokens, ends = _joined(encoded())
+    return Corpus(tokens, ends, tuple(vocabulary.get(i, f"<{i}>") for i in range(size)))
 
 
-def _numbered(
-    documents: Iterable[Sequence[int]], words: Callable[[], tuple[str, ...]]
-) -> tuple[tuple[str, ...], IntArray, list[int]]:
-    tokens, ends = array("i"), []
+def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[np.int64]]:
+    """Return the tokens of the documents that have some, one after another, and where each ends."""
+    tokens, ends = array("i"), array("q")
     for document in documents:
         if document:
             tokens.extend(document)
             ends.append(len(tokens))
-    return words(), np.frombuffer(tokens, np.int32) if tokens else np.zeros(0, np.int32), ends
-
-
-def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(documents)
-    while batch := list(islice(rest, _BATCH)):
-        yield batch
+    return np.array(tokens, np.int32), np.array(ends, np.int64)

@@ -45,8 +45,24 @@ class TaskDataset(Dataset):
         return {"token_label_counts": counts}, {"n_sequences": str(len(labels))}
 
     def redrawn(self, generator: torch.Generator) -> Tensor:
-        """Return the training sequences with other noise and positions of the key, shape (n_train, L)."""
-        return redraw_training(self.task, self, generator)
+        """Return the training sequences with other noise and positions of the key, shape (n_train, L).
+
+        Keys and anchors stay, and with them the labels and the equal numbers of combinations.
+        """
+        rows, task, population = self.train.numpy(), self.task, self.population
+
+        def draw(high: int, *shape: int) -> IntArray:
+            return torch.randint(high, shape, generator=generator).numpy()
+
+        drawn = assemble(
+            task,
+            population.mapping[rows],
+            population.combination[rows],
+            population.key[rows],
+            draw(task.length - task.n_anchors, len(rows)),
+            draw(len(task.keys), len(rows), task.n_noise),
+        )
+        return torch.from_numpy(drawn.sequences)
 
 
 @checked
@@ -58,14 +74,7 @@ def build_dataset(member: MemberConfig) -> Dataset:
 
 
 def check_data(member: MemberConfig) -> None:
-    """Refuse settings of the data that the task does not allow; nothing is built.
-
-    Raises
-    ------
-    InputError
-        If noise is asked for that the task has not, a sample cannot hold all combinations equally often, or
-        the sequences are too many to enumerate.
-    """
+    """Refuse settings of the data that the task does not allow; nothing is built."""
     task = member.task
     if isinstance(task, LanguageTask):
         return
@@ -124,13 +133,7 @@ def check_sample_size(task: Task, n_sequences: int) -> int:
 
 
 def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
-    """Draw sequences: equally many for every anchor combination; key, position and noise uniform.
-
-    Raises
-    ------
-    InputError
-        If ``n_sequences`` is not a multiple of the number of anchor combinations.
-    """
+    """Draw sequences: equally many for every anchor combination; key, position and noise uniform."""
     each, n_keys = check_sample_size(task, n_sequences), len(task.keys)
     mapping = np.repeat(np.arange(len(task.mappings)), [each * task.n_combinations(m) for m in task.mappings])
     combination = np.concatenate([np.repeat(np.arange(task.n_combinations(m)), each) for m in task.mappings])
@@ -160,24 +163,3 @@ def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
         population,
         task,
     )
-
-
-def redraw_training(task: Task, dataset: TaskDataset, generator: torch.Generator) -> Tensor:
-    """Draw the positions of the keys and the noise of the training sequences anew, shape (n_train, L).
-
-    Keys and anchors stay, and with them the labels and the equal numbers of combinations.
-    """
-    rows, population = dataset.train.numpy(), dataset.population
-
-    def draw(high: int, *shape: int) -> IntArray:
-        return torch.randint(high, shape, generator=generator).numpy()
-
-    drawn = assemble(
-        task,
-        population.mapping[rows],
-        population.combination[rows],
-        population.key[rows],
-        draw(task.length - task.n_anchors, len(rows)),
-        draw(len(task.keys), len(rows), task.n_noise),
-    )
-    return torch.from_numpy(drawn.sequences)

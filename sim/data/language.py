@@ -39,13 +39,13 @@ class TextDataset(Dataset):
     parts : dict of Tensor
         Row numbers of each corpus.
     words : tuple of str
-        What each token number stands for.
+        The token of each number.
     """
 
     words: tuple[str, ...]
 
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
-        """Return the sequences themselves, which all that the theory asks of a corpus follows from."""
+        """Return the sequences themselves, from which everything that the theory asks of a corpus follows."""
         sequences = torch.cat([self.tokens, self.labels[:, None]], dim=1).numpy().astype(np.int32)
         ends = np.cumsum([len(rows) for rows in self.parts.values()])
         meta = {"words": json.dumps(self.words), "corpora": json.dumps(list(self.parts))}
@@ -64,14 +64,7 @@ def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
 
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
-    """Return the sequences that a seed draws.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or is not the one that its checksum names, there are fewer sequences than are
-        asked for, or another number of tokens.
-    """
+    """Return the sequences that a seed draws."""
     corpora = read_corpora(task)
     rng = numpy_stream(seed, "data/draw")
     drawn = [_sequences(task, name, corpus, rng) for name, corpus in corpora.items()]
@@ -83,13 +76,7 @@ def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
 
 
 def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
-    """Return the whole corpora by name, in one vocabulary, without <end> behind their documents.
-
-    Raises
-    ------
-    InputError
-        As ``build_text_dataset``.
-    """
+    """Return the whole corpora by name, in one vocabulary, without <end> behind their documents."""
     whole, lengths = _read(task.corpora, task.tokenizer)
     whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
     bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
@@ -124,11 +111,6 @@ def make_language_task(
         Keep every token of the tokenizer, whether it occurs or not.
     layout : {"cut", "pad", "pack"}, optional
         See ``LanguageTask``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, a corpus has no sequence, or a whole vocabulary is to be trimmed.
     """
     check_names(corpora)
     check_whole(whole_vocabulary, tokenizer)

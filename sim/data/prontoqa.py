@@ -94,11 +94,6 @@ def prontoqa_questions(
         Equal seeds give equal questions.
     hops : sequence of int, optional
         Each from 1 to 5.
-
-    Raises
-    ------
-    InputError
-        If a number of hops is none of these.
     """
     if not len(hops):
         raise InputError("hops", hops, "none", f"give numbers from 1 to {MOST_HOPS}")
@@ -180,13 +175,7 @@ def _plural(concept: str) -> str:
 
 @checked
 def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
-    """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line, named by its number, is not such a question.
-    """
+    """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``."""
     file, found = as_path("path", path), []
     with open_regular(file) as lines:
         for number, line in enumerate(lines, start=1):

@@ -34,32 +34,20 @@ def read_documents(
     fields : sequence of str, optional
         The keys or columns that hold the text. Several are joined by spaces, and so are lists of texts.
     unit : {"paragraph", "line", "file"}, optional
-        What a document is in a text file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not what its ending says.
+        What a document is in a text file. Lines end in LF, CR LF or CR.
     """
     file = as_path("path", path)
     if file.suffix not in _READERS:
         known = ", ".join(sorted(_READERS))
-        raise InputError(
-            "file", str(file), "unknown kind of corpus", f"give a file that ends in one of {known}"
-        )
+        remedy = f"give a file that ends in one of {known}"
+        raise InputError("file", str(file), "unknown kind of corpus", remedy)
     if not fields:
         raise InputError("fields", fields, "none", 'name the one with the text, as "text"')
     return (document for document in _READERS[file.suffix](file, fields, unit) if document.strip())
 
 
 def fields_of(path: PathLike) -> tuple[str, ...]:
-    """Return the keys with the text in a file: those of PrOntoQA if its first line has them, or "text".
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """Return the keys with the text in a file: those of PrOntoQA if its first line has them, or "text"."""
     file = as_path("path", path)
     if file.suffix in (".jsonl", ".ndjson"):
         for _, line in _lines(file):
@@ -122,13 +110,7 @@ _READERS: dict[str, Callable[[Path, Fields, Unit], Iterator[str]]] = {
 
 
 def require(module: str, extra: str) -> Any:
-    """Import a module of an optional dependency.
-
-    Raises
-    ------
-    InputError
-        If it is not installed: the message names the extra that brings it.
-    """
+    """Import a module of an optional dependency, or refuse with the extra that brings it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -138,9 +120,11 @@ def require(module: str, extra: str) -> Any:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Return the lines of a UTF-8 file with their numbers, from 1 on."""
+    """Yield the lines of a UTF-8 file with their numbers, from 1 on."""
     with open_regular(path) as file:
-        for number, line in enumerate(file, start=1):
+        # A file iterates over lines that end in LF; those of old Macintosh files end in CR alone.
+        lines = (line for part in file for line in part.splitlines(keepends=True))
+        for number, line in enumerate(lines, start=1):
             try:
                 # Some editors begin a file with a mark of its encoding.
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -157,7 +141,6 @@ def _text_of(record: dict[str, Any], field: str, where: str) -> str:
     value = record[field]
     texts = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
-        raise InputError(
-            "--field", field, f"{where}: neither a text nor a list of texts", "name another field"
-        )
+        problem = f"{where}: neither a text nor a list of texts"
+        raise InputError("--field", field, problem, "name another field")
     return " ".join(texts)

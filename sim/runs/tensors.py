@@ -23,9 +23,17 @@ class DamagedError(ValueError):
 
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:
-    """Return the bytes of a safetensors file."""
+    """Return the bytes of a safetensors file; equal arguments give equal bytes."""
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return safetensors.numpy.save(contiguous, metadata=metadata)
+    content = safetensors.numpy.save(contiguous, metadata=metadata)
+    # The library writes the keys of its metadata in an order that differs between processes.
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    if metadata:
+        header["__metadata__"] = dict(sorted(metadata.items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    padding = b" " * (-len(text) % 8)
+    return len(text + padding).to_bytes(8, "little") + text + padding + content[8 + size :]
 
 
 def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,9 +26,9 @@ from sim import (
     train_members,
     train_together,
 )
-from sim.config.language import corpus_name
 from sim.data.language import END, TextDataset, digest_of
 from sim.runs.beginning import check_resumable
+from sim.runs.tensors import read_tensors, write_tensors
 from sim.training.launch import pending_runs
 from sim.training.members import check_size
 from tests.sim.on_device import EXACT, compare, gpu, on_device
@@ -334,9 +335,18 @@ def test_settings_of_other_tasks_are_refused(language: Make, change: dict[str, A
         make_run_config({"task": task, "model": {"kind": "gpt2"}} | change).members()
 
 
-def test_names_of_corpora_come_from_files() -> None:
-    assert [corpus_name(file) for file in ("a/b.txt", "my stories.jsonl", "ü.txt")] == [
-        "b",
-        "my-stories",
-        "corpus",
-    ]
+def test_statistics_of_equal_data_are_equal_bytes(language: Make) -> None:
+    """In other processes too: the library orders its metadata by a hash that differs between them."""
+    arrays, meta = _dataset(language()).statistics()
+    assert len(meta) > 1
+    first = write_tensors(arrays, meta)
+    assert write_tensors(dict(reversed(arrays.items())), dict(reversed(meta.items()))) == first
+    again, metadata = read_tensors(first)
+    assert metadata == meta
+    assert list(read_header(first)["__metadata__"]) == sorted(meta)
+    assert all(np.array_equal(again[name], array) for name, array in arrays.items())
+
+
+def read_header(content: bytes) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return header

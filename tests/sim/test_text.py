@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sim import build_corpus, read_documents
-from sim.data.corpus import OTHER, in_words
+from sim import Corpus, build_corpus, read_documents
+from sim.data.corpus import OTHER, printable
 from theory import InputError, corpus_counts
 
 
@@ -20,18 +25,19 @@ def _file(folder: Path, name: str, content: str | bytes) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        ("paragraph", ["one\ntwo\n", "\n \nthree\n", "\nfour"]),
-        ("line", ["one\n", "two\n", "three\n", "four"]),
-        ("file", ["one\ntwo\n\n \nthree\n\nfour"]),
-    ],
-)
-def test_documents_of_a_text_file(tmp_path: Path, unit: str, expected: list[str]) -> None:
-    file = _file(tmp_path, "a.txt", "\ufeffone\ntwo\n\n \nthree\n\nfour")
-    found = list(read_documents(file, unit=unit))  # type: ignore[arg-type]
-    assert [text.split() for text in found] == [text.split() for text in expected]
+LINES = st.lists(st.sampled_from(["one two", "", "three", " "]), max_size=8)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@given(lines=LINES)
+def test_documents_of_a_text_file(tmp_path_factory: Any, end: str, lines: list[str]) -> None:
+    """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark."""
+    file = _file(tmp_path_factory.mktemp("text"), "a.txt", "\ufeff" + end.join(lines))
+    paragraphs = "\n".join(line.strip() for line in lines).split("\n\n")
+    expected = {"line": lines, "paragraph": paragraphs, "file": ["\n".join(lines)]}
+    for unit, documents in expected.items():
+        read = [text.split() for text in read_documents(file, unit=unit)]  # type: ignore[arg-type]
+        assert read == [text.split() for text in documents if text.strip()]
 
 
 def test_documents_of_json_lines(tmp_path: Path) -> None:
@@ -86,47 +92,12 @@ def test_a_missing_package_names_its_extra(
         list(read_documents(file)) if module == "pyarrow" else build_corpus(["a"], tokenizer=file)
 
 
-def test_a_tokenizer_of_hugging_face(tmp_path: Path) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2, "z": 3}, unk_token="?"))
-    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    plain.save(str(tmp_path / "tokenizer.json"))
-    corpus = build_corpus(["a b", "b c"], tokenizer=tmp_path / "tokenizer.json")
-    assert corpus.words == ("a", "b", "?", "z")
-    assert [tokens.tolist() for tokens in corpus] == [[0, 1], [1, 2]]
-    few = build_corpus(["a b", "b c"], tokenizer=tmp_path / "tokenizer.json", vocabulary=1)
-    assert few.words == ("b", OTHER)
-    assert [tokens.tolist() for tokens in few] == [[1, 0], [0, 1]]
-    with pytest.raises(InputError, match="not a tokenizer"):
-        build_corpus(["a"], tokenizer=_file(tmp_path, "b.json", "{}"))
-
-
-def test_words_and_marks() -> None:
-    text = "Don't stop: the mother-in-distribution's 3rd café_x “ok”"
-    words = ["don't", "stop", ":", "the", "mother-in-distribution's", "3rd", "café", "_", "x", "“", "ok", "”"]
-    assert in_words(text) == words
-
-
 def test_tokens_are_numbered_by_frequency_and_documents_stay_apart() -> None:
     corpus = build_corpus(["b a", "a c a", "  ", "b"])
     assert corpus.words == ("a", "b", "c")
     assert [tokens.tolist() for tokens in corpus] == [[1, 0], [0, 2, 0], [1]]
     assert [tokens.tolist() for tokens in corpus] == [tokens.tolist() for tokens in corpus]
     assert corpus_counts(corpus, 3).pairs.toarray().tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0]]
-
-
-def test_a_trimmed_vocabulary_has_one_token_for_the_rest() -> None:
-    corpus = build_corpus(["a b c a", "a b d"], vocabulary=2)
-    assert corpus.words == ("a", "b", OTHER)
-    assert [tokens.tolist() for tokens in corpus] == [[0, 1, 2, 0], [0, 1, 2]]
-    assert corpus.most_frequent(5) == [0, 1]
-    assert build_corpus(["a b"], vocabulary=9).words == ("a", "b")
-
-
-def test_documents_are_cut_at_the_context() -> None:
-    corpus = build_corpus(["a b c d e", "f g"], context=2)
-    assert [len(tokens) for tokens in corpus] == [2, 2, 1, 2]
-    assert np.array_equal(np.concatenate(list(corpus)), corpus.tokens)
 
 
 def test_a_word_that_does_not_occur() -> None:
@@ -138,6 +109,51 @@ def test_a_word_that_does_not_occur() -> None:
         corpus.token("zzz")
 
 
-def test_a_corpus_without_words_is_refused() -> None:
-    with pytest.raises(InputError, match="no document holds a word"):
-        build_corpus([" ", "\n"])
+@given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6), min_size=1).filter(any), st.integers(1, 5))
+def test_tokens_trimmed_and_cut_are_the_words(texts: list[list[str]], n: int) -> None:
+    corpus = build_corpus([" ".join(text) for text in texts], vocabulary=n, context=n)
+    documents = [text for text in texts if text]
+    often = Counter(itertools.chain(*documents))
+    kept = {corpus.words[i] for i in corpus.most_frequent(n)}
+    assert len(kept) == min(n, len(often))
+    assert min(often[word] for word in kept) >= max((often[w] for w in often.keys() - kept), default=0)
+    expected = [word if word in kept else OTHER for text in documents for word in text]
+    assert [corpus.words[i] for i in corpus.tokens] == expected
+    pieces = [text[i : i + n] for text in documents for i in range(0, len(text), n)]
+    assert [len(document) for document in corpus] == [len(piece) for piece in pieces]
+
+
+def _word_level(folder: Path, vocabulary: dict[str, int], unknown: str) -> Path:
+    tokenizers = pytest.importorskip("tokenizers")
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token=unknown))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    plain.save(str(folder / "tokenizer.json"))
+    return folder / "tokenizer.json"
+
+
+def test_a_tokenizer_may_have_gaps_in_its_numbers(tmp_path: Path) -> None:
+    file = _word_level(tmp_path, {"a": 1, "b": 4, "?": 6}, "?")
+    corpus = build_corpus(["a b", "b c"], tokenizer=file)
+    assert corpus.words == ("<0>", "a", "<2>", "<3>", "b", "<5>", "?")
+    assert [tokens.tolist() for tokens in corpus] == [[1, 4], [4, 6]]
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "unknown"), [({"a": 0, "b": 10**9}, "a"), ({"a": 0, "b": 1}, "none"), ({}, "none")]
+)
+def test_a_tokenizer_that_cannot_be_used_is_refused(
+    tmp_path: Path, vocabulary: dict[str, int], unknown: str
+) -> None:
+    file = _word_level(tmp_path, vocabulary, unknown)
+    with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
+        build_corpus(["a c"], tokenizer=file)
+
+
+@given(st.text(min_size=1, max_size=6))
+def test_a_token_is_shown_without_control_characters(token: str) -> None:
+    corpus = Corpus(np.zeros(3, np.int32), np.array([3]), (token,))
+    (word,) = corpus.words
+    assert word.isprintable()
+    assert printable(word) == word
+    assert (word == token) == token.isprintable()
+    assert corpus.token(token) == corpus.token(word) == 0

@@ -100,7 +100,8 @@ def frequency_matched(
             remedy = "give one count per token, not all of them 0"
             raise InputError(argument, values, "not counts of a corpus", remedy)
         shares.append(number / number.sum(dtype=np.float64))
-    return nearest_in_ratio(*shares, check_tokens("tokens", tokens, len(shares[0])), factor)
+    first, second = shares
+    return nearest_in_ratio(first, second, check_tokens("tokens", tokens, len(first)), factor)
 
 
 def nearest_in_ratio(

@@ -161,7 +161,8 @@ class _Passes:
                 columns = slice(first, first + width)
                 tokens, rows = part(block, vectors[:, columns])
                 place = (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1))
-                total[:, columns] += sparse.csc_array(place, shape=(self.vocab_size, len(tokens))) @ rows
+                by_token = sparse.csc_array(place, shape=(self.vocab_size, len(tokens)))
+                total[:, columns] += np.asarray(by_token @ rows)
         return total / self.n_pairs
 
 
