@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    # A name imported under another one is that of version 0.1.0.
     from theory.corpus.associations import Associations as Associations
     from theory.corpus.associations import corpus_associations as corpus_associations
     from theory.corpus.controls import frequency_matched as frequency_matched
@@ -83,24 +82,21 @@ if TYPE_CHECKING:
     from theory.integrate.solve import Solver as Solver
     from theory.integrate.trajectory import SolverStatistics as SolverStatistics
     from theory.integrate.trajectory import Trajectory as Trajectory
-    from theory.labels.closed_form import reasoning_anchor_distribution as reasoning_anchor_distribution
-    from theory.labels.closed_form import reasoning_anchor_distribution as reasoning_anchor_law
-    from theory.labels.cooccurrence import cooccurrence_matrix as cooccurrence_matrix
-    from theory.labels.cooccurrence import expected_cooccurrence as expected_cooccurrence
     from theory.labels.counts import CountPopulation as CountPopulation
     from theory.labels.counts import count_population as count_population
     from theory.labels.counts import count_sample as count_sample
-    from theory.labels.distribution import expected_token_label_matrix as expected_token_label_matrix
     from theory.labels.distribution import label_distribution as label_distribution
-    from theory.labels.distribution import label_table as label_table
     from theory.labels.distribution import marginal_distribution as marginal_distribution
+    from theory.labels.distribution import reasoning_anchor_distribution as reasoning_anchor_distribution
     from theory.labels.distribution import token_ratio as token_ratio
-    from theory.labels.distribution import token_ratios as token_ratios
-    from theory.labels.drive_spectra import DriveSpectra as DriveSpectra
-    from theory.labels.drive_spectra import drive_spectra as drive_spectra
     from theory.labels.finite_sample import FiniteSample as FiniteSample
     from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
     from theory.labels.finite_sample import finite_sample_spread as finite_sample_spread
+    from theory.labels.matrices import expected_cooccurrence as expected_cooccurrence
+    from theory.labels.matrices import expected_token_label_matrix as expected_token_label_matrix
+    from theory.labels.matrices import label_table as label_table
+    from theory.labels.matrices import token_ratios as token_ratios
+    from theory.labels.sample import cooccurrence_matrix as cooccurrence_matrix
     from theory.labels.sample import token_label_counts as token_label_counts
     from theory.labels.sample import token_label_matrix as token_label_matrix
     from theory.labels.sampled import SampledDistribution as SampledDistribution
@@ -121,7 +117,6 @@ if TYPE_CHECKING:
     from theory.shapes.gaussian import gaussian_shape as gaussian_shape
     from theory.shapes.gaussian import inner_product_difference as inner_product_difference
     from theory.shapes.gaussian import label_distribution_embedding as label_distribution_embedding
-    from theory.shapes.gaussian import label_distribution_embedding as label_law_embedding
     from theory.shapes.gaussian import normal_distance as normal_distance
     from theory.shapes.inner_product_bound import InnerProductBound as InnerProductBound
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
@@ -164,16 +159,11 @@ if TYPE_CHECKING:
     from theory.transformer.construction import Construction as Construction
     from theory.transformer.construction import build_construction as build_construction
     from theory.transformer.construction import linear_plateau as linear_plateau
-    from theory.transformer.drives import last_position_distribution as last_place_distribution
     from theory.transformer.drives import last_position_distribution as last_position_distribution
-    from theory.transformer.drives import last_position_matrix as last_place_matrix
     from theory.transformer.drives import last_position_matrix as last_position_matrix
-    from theory.transformer.drives import last_position_ratio as last_place_ratio
     from theory.transformer.drives import last_position_ratio as last_position_ratio
-    from theory.transformer.drives import last_position_share as last_place_share
     from theory.transformer.drives import last_position_share as last_position_share
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
-    from theory.transformer.drives import sample_last_position_matrix as sample_last_place_matrix
     from theory.transformer.drives import sample_last_position_matrix as sample_last_position_matrix
     from theory.transformer.drives import transformer_drive as transformer_drive
     from theory.transformer.layer_norm import BranchGains as BranchGains

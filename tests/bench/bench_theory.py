@@ -19,7 +19,6 @@ from theory import (
     adaptive_flow,
     count_population,
     draw_tables,
-    drive_spectra,
     label_distribution,
     label_table,
     last_position_matrix,
@@ -86,7 +85,6 @@ def _of_a_small_task() -> dict[str, Callable[[], object]]:
     return {
         "saddle_staircase, two modes, scale 6e-4": lambda: saddle_staircase(C, S, start, 2),
         "one_mode_answers, 180 distinct sequences": lambda: one_mode_answers(sums(task)),
-        "drive_spectra": lambda: drive_spectra(task, tables),
     }
 
 

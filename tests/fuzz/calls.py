@@ -77,7 +77,6 @@ RESULTS = frozenset(
         "RankSteps",
         "Staircase",
         "OneModeAnswers",
-        "DriveSpectra",
         "LabelMoments",
         "SGDMoments",
         "SampledDistribution",
@@ -148,7 +147,6 @@ def _label_distributions() -> dict[str, dict[str, Any]]:
     return {
         "label_distribution": one | {"role": "any", "exact": False},
         "token_ratio": one | {"role": "any", "exact": False},
-        "drive_spectra": {"task": TASK, "tables": TABLES},
         "last_position_distribution": one,
         "last_position_ratio": one,
         "last_position_share": one,

@@ -103,7 +103,6 @@ NAMED: dict[str, Callable[[str], Any]] = {
 UNNAMED: dict[str, Callable[[], Any]] = {
     "RankSteps": lambda: theory.rank_steps_from_labels(C, START, 2),
     "SGDMoments": lambda: theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2),
-    "DriveSpectra": lambda: theory.drive_spectra(SMALL, theory.draw_tables(SMALL, np.random.default_rng(0))),
     "Population": lambda: theory.enumerate_population(SMALL),
     "EmbMLPParameters": lambda: START,
     "CorpusGeometry": lambda: words("a").geometry,
@@ -166,11 +165,6 @@ def test_what_the_tables_say() -> None:
     assert str(theory.enumerate_population(SMALL)).split("\n")[-1].split() == ["1", "2", "0"]
     moments = theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2)
     assert str(moments).split("\n")[-1].split()[-1] == f"{np.trace(moments.covariance[-1]):.4g}"
-    spectra = theory.drive_spectra(SMALL, theory.draw_tables(SMALL, np.random.default_rng(0)))
-    spectra = dataclasses.replace(
-        spectra, memory=np.array([4.0, 3.0, 3.0, 3.0]), reasoning=np.array([1.0, 0.5])
-    )
-    assert repr(spectra).endswith(f"half energy {spectra.half_energy_ratio:.3g}, top -2)")
     mean = words("a").geometry.mean_cosine
     assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
     assert isinstance(mean, SampledValue)

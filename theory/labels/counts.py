@@ -22,7 +22,9 @@ from theory.checked import Size, checked
 from theory.display import Shown
 from theory.errors import InputError
 from theory.labels.sample import check_sample
+from theory.task.domain import Selection
 from theory.task.population import check_tables, population_size
+from theory.task.rule import one_hot
 from theory.task.task import Mapping, Task
 
 TRAINING = "training"
@@ -50,14 +52,6 @@ class CountPopulation(Shown):
     right: Float64[FloatArray, "n_right d"]
     label_distributions: Float64[FloatArray, "n_left n_right d"]
     data_sets: dict[str, Float64[FloatArray, "n_left n_right"]]
-
-    @property
-    def label_laws(self) -> Float64[FloatArray, "n_left n_right d"]:
-        """The name of ``label_distributions`` in version 0.1.0.
-
-        :meta private:
-        """
-        return self.label_distributions
 
     @property
     def weights(self) -> Float64[FloatArray, "n_left n_right"]:
@@ -126,7 +120,12 @@ def count_population(
         for anchor in mapping.anchors:
             right[:, anchor] = (bags == anchor).sum(axis=1)
         rights.append(right)
-        entry = _entry_distributions(task, mapping, None if tables is None else tables[index])
+        table = None if tables is None else tables[index]
+        entry = (
+            mapping.rule.entry_distributions(task.domain(mapping))
+            if table is None
+            else one_hot(np.asarray(table), task.vocab_size)
+        )
         distributions.append(_mean_over_orders(entry, inverse, len(bags)))
         orders = np.bincount(inverse).astype(np.float64)
         masses.append((orders * ~held_out, orders * held_out))
@@ -150,7 +149,7 @@ def count_sample(
     Raises
     ------
     InputError
-        As ``token_label_counts``, or if there are too many distinct count vectors.
+        If shapes disagree, a token lies outside the vocabulary, or there are too many distinct counts.
     """
     tokens, targets = check_sample(sequences, labels, vocab_size)
     distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)
@@ -178,12 +177,8 @@ def _check_size(task: Task) -> None:
 
 
 def _too_large(argument: str, value: object, size: str, distinct: int, d: int) -> InputError:
-    return InputError(
-        argument,
-        value,
-        f"{size} with {distinct:.3g} distinct token counts over {d} tokens are too many to enumerate",
-        "use linearised_flow, whose cost does not depend on them",
-    )
+    problem = f"{size} with {distinct:.3g} distinct token counts over {d} tokens are too many to enumerate"
+    return InputError(argument, value, problem, "use linearised_flow, whose cost does not depend on them")
 
 
 def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:
@@ -205,23 +200,11 @@ def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np
 
     Orders of one bag stay apart where some are held out and others not: a rule may tell them apart.
     """
-    combinations = task.domain(mapping).combinations()
-    held_out = np.zeros(len(combinations), np.int64)
-    for combination in mapping.held_out:
-        held_out |= (combinations == np.array(combination)).all(axis=1)
-    labelled = np.concatenate([np.sort(combinations, axis=1), held_out[:, None]], axis=1)
+    domain = task.domain(mapping)
+    held_out = domain.times(Selection(held_out=mapping.held_out)) == 0
+    labelled = np.concatenate([np.sort(domain.combinations(), axis=1), held_out[:, None]], axis=1)
     bags, inverse = np.unique(labelled, axis=0, return_inverse=True)
     return bags[:, :-1], bags[:, -1] == 1, inverse.reshape(-1)
-
-
-def _entry_distributions(task: Task, mapping: Mapping, table: IntArray | None) -> FloatArray:
-    """Return the label distribution of every key and combination, shape (N_Z, N_A^q, d)."""
-    if table is None:
-        return mapping.rule.entry_distributions(task.domain(mapping))
-    labels = np.asarray(table)
-    distributions = np.zeros((*labels.shape, task.vocab_size))
-    np.put_along_axis(distributions, labels[:, :, None], 1.0, axis=2)
-    return distributions
 
 
 def _mean_over_orders(distributions: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:

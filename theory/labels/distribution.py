@@ -8,12 +8,13 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 from typing import Literal, cast, overload
 
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.checked import as_integer, checked
+from theory.checked import Size, check_tokens, checked
 from theory.errors import InputError
 from theory.memory import check_memory
 from theory.task.domain import Selection
@@ -21,27 +22,21 @@ from theory.task.measure import Array
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
-_ROLES = ("any", "anchor", "key", "noise")
-_TABLE_LIMIT_BYTES = 4 * 2**30
 
 
-@overload
-def label_distribution(
-    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[False] = ...
-) -> FloatArray: ...
-@overload
-def label_distribution(
-    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
-) -> list[Fraction]: ...
 @overload
 def label_distribution(
     task: Task,
-    token: Integer[ArrayLike, " n"],
+    token: int | Integer[ArrayLike, " n"],
     *,
     role: Role = ...,
     held_out: bool = ...,
     exact: Literal[False] = ...,
 ) -> FloatArray: ...
+@overload
+def label_distribution(
+    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
+) -> list[Fraction]: ...
 @overload
 def label_distribution(
     task: Task,
@@ -85,35 +80,16 @@ def label_distribution(
     Raises
     ------
     InputError
-        If the token lies outside the vocabulary, the role is unknown, or a rule without a closed form has
-        more than ten million pairs of key and combination: ``sample_label_distribution`` goes further.
+        If the token lies outside the vocabulary, or a rule without a closed form has more than ten million
+        pairs of key and combination: ``sample_label_distribution`` goes further.
     """
+    tokens = check_tokens("token", token, task.vocab_size).tolist()
+    needed = 8 * len(tokens) * task.vocab_size
+    check_memory("token", len(tokens), needed, "the table", "ask for fewer tokens at a time")
+    rows = [_one_distribution(task, s, role, held_out, exact) for s in tokens]
     if np.ndim(token) == 0:
-        return _one_distribution(task, int(np.asarray(token)), role, held_out, exact)
-    tokens = np.asarray(token)
-    if tokens.ndim != 1 or not tokens.size:
-        raise InputError("token", tokens.shape, "not a token or a list of tokens", "give shape (n,)")
-    needed = 8 * tokens.size * task.vocab_size
-    check_memory("token", tokens.size, needed, "the table", "ask for fewer tokens at a time")
-    rows = [_one_distribution(task, int(s), role, held_out, exact) for s in tokens]
+        return rows[0]
     return cast("list[list[Fraction]]", rows) if exact else np.stack(cast("list[FloatArray]", rows))
-
-
-def _one_distribution(
-    task: Task, token: int, role: Role, held_out: bool, exact: bool
-) -> FloatArray | list[Fraction]:
-    _check_token(task, token)
-    weights = _occurrence_weights(task, token, role, held_out, exact)
-    total = token_ratio(task, token, role=role, held_out=held_out, exact=True)
-    if total == 0:
-        never = Fraction(1, task.vocab_size)
-        return [never] * task.vocab_size if exact else np.full(task.vocab_size, float(never))
-    if not exact:
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
-    if token in task.keys:
-        total *= len(task.keys)
-    shares = {w: Fraction(w) / total for w in set(weights)}
-    return [shares[w] for w in weights]
 
 
 @overload
@@ -132,8 +108,9 @@ def token_ratio(
 
     The ratios of all tokens sum to L. Parameters are those of ``label_distribution``.
     """
-    _check_token(task, token)
-    _check_role(role)
+    if not 0 <= token < task.vocab_size:
+        problem = f"outside the vocabulary 0..{task.vocab_size - 1}"
+        raise InputError("token", token, problem, "give a token of the task")
     ratio = Fraction(0)
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):
@@ -149,99 +126,86 @@ def token_ratio(
 @checked
 def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
     r"""Return P̄, the distribution of a label, shape (vocab_size,), float64, with sum 1."""
-    weights = sum(_mapping_labels(task, m, None, held_out, False) for m in task.mappings)
-    assert isinstance(weights, np.ndarray)
+    weights = _every_label(task, held_out, False)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
 @checked
-def label_table(
-    task: Task, *, held_out: bool = False
-) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
-    """Return P, every token's label distribution at once: shape (vocab_size, vocab_size), rows P^s.
+def reasoning_anchor_distribution(n_keys: Size, n_anchors_available: Size, q: Size) -> list[Fraction]:
+    r"""Return the distribution of Z + A_1 + ... + A_{q−1}, counted from its smallest value (eq. 22).
 
-    Raises
-    ------
-    InputError
-        If the table would need more than 4 GiB; ask for single tokens then.
+    .. math:: \frac{1}{N_Z N_A^{q-1}} \sum_j (-1)^j \binom{q-1}{j}
+        \left[\binom{r - jN_A + q - 1}{q-1} - \binom{r - N_Z - jN_A + q - 1}{q-1}\right]
+
+    where a binomial with a negative :math:`r - \dots` is 0. A route of its own to ``label_distribution`` for
+    consecutive keys and anchors. The terms alternate in sign and outgrow their sum (at q = 200 by 36
+    digits), so it is evaluated in integers and divided once at the end.
+
+    Parameters
+    ----------
+    n_keys, n_anchors_available : int
+        N_Z and N_A, the sizes of the consecutive ranges of keys and anchors.
+    q : int
+        The number of anchors in a sequence, of which one is the given anchor s.
+
+    Returns
+    -------
+    list of Fraction, length N_Z + (q − 1)(N_A − 1)
+        Entry r is P(Y^s = s + ζ_min + (q − 1) α_min + r).
     """
-    _check_table_size(task)
-    rows = [label_distribution(task, s, held_out=held_out) for s in range(task.vocab_size)]
-    return np.stack(rows)
+
+    def at_most(r: int) -> int:
+        """Count the ways to write r as a sum of q non-negative integers."""
+        return comb(r + q - 1, q - 1) if r >= 0 else 0
+
+    def count(r: int) -> int:
+        """Count the ways to write r as a key in 0..N_Z−1 plus q − 1 anchors in 0..N_A−1."""
+        shifted = (r - j * n_anchors_available for j in range(q))
+        terms = (at_most(rest) - at_most(rest - n_keys) for rest in shifted)
+        return sum((-1) ** j * comb(q - 1, j) * term for j, term in enumerate(terms))
+
+    size = n_keys + (q - 1) * (n_anchors_available - 1)
+    return [Fraction(count(r), n_keys * n_anchors_available ** (q - 1)) for r in range(size)]
 
 
-@checked
-def token_ratios(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
-    """Return r, every token's ratio at once: shape (vocab_size,), with sum L."""
-    return np.array([token_ratio(task, s, held_out=held_out) for s in range(task.vocab_size)])
-
-
-@checked
-def expected_token_label_matrix(
-    task: Task, *, held_out: bool = False
-) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
-    r"""Return C in the limit of infinite data: row s is :math:`r_s (P^s - u)` (eq. 5).
-
-    ``token_label_matrix`` gives the same of a finite sample; both have shape (vocab_size, vocab_size).
-    """
-    ratios = token_ratios(task, held_out=held_out)
-    return ratios[:, None] * (label_table(task, held_out=held_out) - 1 / task.vocab_size)
-
-
-def _check_token(task: Task, token: int) -> None:
-    if not 0 <= as_integer("token", token) < task.vocab_size:
-        raise InputError(
-            "token",
-            token,
-            f"outside the vocabulary 0..{task.vocab_size - 1}",
-            "give a token of the task",
-        )
-
-
-def _check_role(role: str) -> None:
-    if role not in _ROLES:
-        raise InputError("role", role, "unknown role", f"choose one of {', '.join(_ROLES)}")
-
-
-def _check_table_size(task: Task) -> None:
-    needed = 8 * task.vocab_size**2
-    if needed > _TABLE_LIMIT_BYTES:
-        raise InputError(
-            "vocab_size",
-            task.vocab_size,
-            f"the whole table needs {needed / 2**30:.0f} GiB",
-            "ask label_distribution for the tokens you need",
-        )
-
-
-def _n_combinations(task: Task, held_out: bool) -> int:
-    return sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
+def _one_distribution(
+    task: Task, token: int, role: Role, held_out: bool, exact: bool
+) -> FloatArray | list[Fraction]:
+    total = token_ratio(task, token, role=role, held_out=held_out, exact=True)
+    if total == 0:
+        never = Fraction(1, task.vocab_size)
+        return [never] * task.vocab_size if exact else np.full(task.vocab_size, float(never))
+    weights = _occurrence_weights(task, token, role, held_out, exact)
+    if not exact:
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+    if token in task.keys:
+        total *= len(task.keys)
+    shares = {w: Fraction(w) / total for w in set(weights)}
+    return [shares[w] for w in weights]
 
 
 def _occurrence_weights(task: Task, token: int, role: Role, held_out: bool, exact: bool) -> Array:
     """Return the mass of every label over the occurrences of ``token``: r_s P^s, times N_Z for a key."""
-    _check_role(role)
     weights = np.zeros(task.vocab_size, dtype=object if exact else np.float64)
-    own = task.mapping_of(token)
-    if own is not None and role in ("any", "anchor"):
-        weights = weights + _mapping_labels(task, own, token, held_out, exact)
-    if token not in task.keys:
-        return weights
-    for mapping in task.mappings:
-        if role in ("any", "key"):
-            weights = weights + _mapping_labels(task, mapping, None, held_out, exact, key=token)
-        if role in ("any", "noise") and task.n_noise:
-            distribution = _mapping_labels(task, mapping, None, held_out, exact)
-            weights = weights + distribution * task.n_noise
+    mapping = task.mapping_of(token)
+    if mapping is not None and role in ("any", "anchor"):
+        weights = weights + _labels(task, mapping, held_out, exact, anchor=token)
+    if token in task.keys:
+        for mapping in task.mappings:
+            if role in ("any", "key"):
+                weights = weights + _labels(task, mapping, held_out, exact, key=token)
+            if role in ("any", "noise") and task.n_noise:
+                weights = weights + _labels(task, mapping, held_out, exact) * task.n_noise
     return weights
 
 
-def _mapping_labels(
+def _labels(
     task: Task,
     mapping: Mapping,
-    anchor: int | None,
     held_out: bool,
     exact: bool,
+    *,
+    anchor: int | None = None,
     key: int | None = None,
 ) -> Array:
     """Return the labels' mass over one mapping's combinations, times its share of all sequences.
@@ -253,3 +217,12 @@ def _mapping_labels(
     share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
     distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)
     return distribution.scaled(share).dense(task.vocab_size)
+
+
+def _every_label(task: Task, held_out: bool, exact: bool) -> Array:
+    """Return the mass of every label over all sequences."""
+    return np.sum([_labels(task, mapping, held_out, exact) for mapping in task.mappings], axis=0)
+
+
+def _n_combinations(task: Task, held_out: bool) -> int:
+    return sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)

@@ -95,32 +95,26 @@ def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> flo
         return np.inf
     combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
     if n_sequences < combinations:
-        raise InputError(
-            "n_sequences",
-            n_sequences,
-            f"fewer than the task's {combinations} anchor combinations",
-            "give at least one sequence to each",
-        )
+        problem = f"fewer than the task's {combinations} anchor combinations"
+        raise InputError("n_sequences", n_sequences, problem, "give at least one sequence to each")
     return float(Fraction(n_sequences, combinations))
 
 
 def _covariance(task: Task, a: int, b: int, k: float, held_out: bool) -> float:
     """Return E⟨P̂^a − P^a, P̂^b − P^b⟩; zero between anchors of different mappings."""
-    mapping, other = task.mapping_of(a), task.mapping_of(b)
-    for token, found in ((a, mapping), (b, other)):
-        if found is None:
-            raise InputError(
-                "anchor", token, "not an anchor of the task", f"choose one of {list(task.anchors)}"
-            )
-    assert mapping is not None
-    if mapping is not other:
+    for token in (a, b):
+        if task.mapping_of(token) is None:
+            remedy = f"choose one of {list(task.anchors)}"
+            raise InputError("anchor", token, "not an anchor of the task", remedy)
+    mapping = task.mapping_of(a)
+    if mapping is None or mapping is not task.mapping_of(b):
         return 0.0
     domain = task.domain(mapping)
     n, mean = domain.n_combinations, mapping.rule.mean_variance(domain, a, b, k)
     occurrences = [Fraction(domain.n_anchors, len(mapping.anchors))] * 2
     for combination in mapping.held_out if held_out else ():
         counts = [combination.count(token) for token in (a, b)]
-        occurrences = [whole - Fraction(own, n) for whole, own in zip(occurrences, counts, strict=True)]
+        occurrences = [every - Fraction(count, n) for every, count in zip(occurrences, counts, strict=True)]
         mean -= float(Fraction(counts[0] * counts[1], n)) * _label_variance(mapping, domain, combination, k)
     return mean * float(1 / (occurrences[0] * occurrences[1] * n)) if all(occurrences) else 0.0
 

@@ -1,4 +1,4 @@
-"""The same statistics of a finite sample, and how far they are expected to stray."""
+"""C and S of a finite sample, counted from its sequences and labels."""
 
 from __future__ import annotations
 
@@ -51,6 +51,40 @@ def token_label_matrix(
     return matrix_of_counts(token_label_counts(sequences, labels, vocab_size), len(np.asarray(labels)))
 
 
+@checked
+def cooccurrence_matrix(
+    sequences: Integer[ArrayLike, "n L"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
+    r"""Return S of a finite sample, the mean of cᵀc over its sequences.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, L)
+        Tokens, each in 0..vocab_size−1.
+    vocab_size : int
+        d.
+
+    Returns
+    -------
+    ndarray of float64, shape (vocab_size, vocab_size)
+
+    Raises
+    ------
+    InputError
+        If there is no sequence, or a token is outside the vocabulary.
+    """
+    tokens = np.asarray(sequences)
+    if tokens.ndim != 2 or len(tokens) == 0:
+        raise InputError("sequences", tokens.shape, "not a list of sequences", "give (n, L) with n >= 1")
+    check_vocabulary("sequences", tokens, vocab_size)
+    tokens = tokens.astype(np.int64)
+    counts = np.zeros(vocab_size**2, np.int64)
+    for left in tokens.T:
+        for right in tokens.T:
+            counts += np.bincount(left * vocab_size + right, minlength=vocab_size**2)
+    return np.asarray(counts.reshape(vocab_size, vocab_size) / len(tokens), np.float64)
+
+
 def matrix_of_counts(counts: npt.NDArray[np.int64], n_sequences: int) -> FloatArray:
     """Return C from the counts that ``token_label_counts`` gives and the number of sequences."""
     per_token = counts.sum(axis=1, keepdims=True)
@@ -63,12 +97,9 @@ def check_sample(
     """Return sequences and labels as arrays, or refuse shapes that do not fit and foreign tokens."""
     tokens, targets = np.asarray(sequences), np.asarray(labels)
     if tokens.ndim != 2 or targets.shape != tokens.shape[:1] or len(targets) == 0:
-        raise InputError(
-            "sequences, labels",
-            (tokens.shape, targets.shape),
-            "shapes do not fit",
-            "give shapes (n, L) and (n,) with n >= 1",
-        )
+        shapes = (tokens.shape, targets.shape)
+        remedy = "give shapes (n, L) and (n,) with n >= 1"
+        raise InputError("sequences, labels", shapes, "shapes do not fit", remedy)
     check_vocabulary("sequences", tokens, vocab_size)
     check_vocabulary("labels", targets, vocab_size)
     return tokens, targets
@@ -80,9 +111,5 @@ def check_vocabulary(argument: str, values: npt.NDArray[Any], vocab_size: int) -
         raise InputError(argument, values.dtype, "not integers", "give token numbers")
     wrong = values[(values < 0) | (values >= vocab_size)]
     if wrong.size:
-        raise InputError(
-            argument,
-            int(wrong.flat[0]),
-            f"outside the vocabulary 0..{vocab_size - 1}",
-            "raise vocab_size or correct the data",
-        )
+        problem = f"outside the vocabulary 0..{vocab_size - 1}"
+        raise InputError(argument, int(wrong.flat[0]), problem, "raise vocab_size or correct the data")

@@ -10,7 +10,7 @@ from theory.arrays import Float64, FloatArray, IntArray
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.labels.distribution import Role, token_ratio
-from theory.task.domain import MAX_ENTRIES, Domain, Selection
+from theory.task.domain import Domain, Selection
 from theory.task.mapping import Mapping
 from theory.task.task import Task
 
@@ -68,12 +68,9 @@ def sample_label_distribution(
     """
     drawn = _Draw(task, rng, held_out)
     if n_samples * (task.n_anchors + 1) > _MAX_DRAWN:
-        raise InputError(
-            "n_samples",
-            n_samples,
-            f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw",
-            f"give at most {_MAX_DRAWN // (task.n_anchors + 1)}",
-        )
+        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
+        remedy = f"give at most {_MAX_DRAWN // (task.n_anchors + 1)}"
+        raise InputError("n_samples", n_samples, problem, remedy)
     roles: tuple[Role, ...] = ("anchor", "key", "noise") if role == "any" else (role,)
     ratios = np.array([token_ratio(task, token, role=r, held_out=held_out) for r in roles])
     if not ratios.any():
@@ -117,7 +114,7 @@ class _Draw:
         held_out = mapping.held_out if self.held_out else frozenset()
         # Where most of an anchor's combinations may be held out, rejecting them one by one would not end.
         scarce = 2 * len(held_out) > domain.n_combinations // len(domain.anchors)
-        if held_out and (domain.n_combinations <= n or (scarce and domain.n_combinations <= MAX_ENTRIES)):
+        if held_out and (domain.n_combinations <= n or (scarce and domain.is_enumerable)):
             weights = domain.times(Selection(anchor, held_out=held_out))
             return domain.combinations()[self.rng.choice(len(weights), size=n, p=weights / weights.sum())]
         # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.

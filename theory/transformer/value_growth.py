@@ -16,7 +16,8 @@ import numpy as np
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Size, checked
 from theory.errors import InputError
-from theory.labels.distribution import label_table, marginal_distribution, token_ratios
+from theory.labels.distribution import marginal_distribution
+from theory.labels.matrices import label_table, token_ratios
 from theory.shapes.cosines import cosine_matrix
 from theory.task.task import Task
 from theory.transformer.drives import last_position_distribution, last_position_ratio

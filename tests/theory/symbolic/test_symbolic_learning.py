@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.theory.flow_reference import TorchModel, parameters, relative, small_example
-from tests.theory.test_drive_spectra import TABLES, TASK
 from tests.theory.test_held_out import task as sum_task
 from theory import (
     TANH,
@@ -16,11 +15,8 @@ from theory import (
     EmbMLPParameters,
     branch_gains,
     count_population,
-    drive_spectra,
-    enumerate_population,
     extended_logits,
     frozen_flow,
-    labels_of,
     one_mode_answers,
     sgd_moments,
     two_factor_flow,
@@ -119,26 +115,6 @@ def test_the_widest_margin_on_sums(n_keys: int, record_error: Any) -> None:
     found = one_mode_answers(count_population(sum_task([(2, 3)], n_keys=n_keys))).margin
     record_error("widest margin", abs(found - formula("one mode")(n_keys)))
     assert found == pytest.approx(formula("one mode")(n_keys))
-
-
-@pytest.mark.parametrize("table", [True, False])
-def test_the_share_that_tokens_explain(table: bool, record_error: Any) -> None:
-    """From every sequence of a kind; the counts of one token follow from the others'."""
-    everything = enumerate_population(TASK)
-    kind = np.array([mapping.is_table for mapping in TASK.mappings])[everything.mapping] == table
-    rows = kind & ~everything.held_out
-    counts = (everything.sequences[rows, :, None] == np.arange(25)).sum(axis=1).astype(float)
-    counts = counts[:, np.flatnonzero(counts.any(axis=0))[1:]]
-    centred = np.eye(25)[labels_of(TASK, everything, TABLES)[rows]]
-    centred -= centred.mean(axis=0)
-    n, variance = len(counts), float(np.mean(np.sum(centred**2, axis=1)))
-    share = formula("explained share")(
-        counts.T @ centred / n, counts.T @ counts / n, variance, counts.shape[1], 25
-    )[0, 0]
-    found = drive_spectra(TASK, TABLES)
-    own = found.memory_explained if table else found.reasoning_explained
-    record_error("explained share", abs(own - share))
-    assert own == pytest.approx(share, rel=1e-9)
 
 
 N, RATE = 24, 1e-3

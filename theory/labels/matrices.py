@@ -1,4 +1,8 @@
-r"""S = E[c(X)ᵀ c(X)], how often two tokens stand in one sequence: what the linearised flow needs beside C."""
+r"""C and S in the limit of infinite data: what the leading order and the linearised flow need of a task.
+
+Row s of C is :math:`r_s (P^s - u)` (eq. 5); S = E[c(X)ᵀ c(X)] says how often two tokens stand in one
+sequence, c being the token counts.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,36 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.checked import Size, checked
-from theory.errors import InputError
-from theory.labels.sample import check_vocabulary
+from theory.arrays import Float64, FloatArray
+from theory.checked import checked
+from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task
+
+
+@checked
+def label_table(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
+    """Return P, every token's label distribution at once: shape (vocab_size, vocab_size), rows P^s."""
+    return label_distribution(task, np.arange(task.vocab_size), held_out=held_out)
+
+
+@checked
+def token_ratios(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
+    """Return r, every token's ratio at once: shape (vocab_size,), with sum L."""
+    return np.array([token_ratio(task, s, held_out=held_out) for s in range(task.vocab_size)])
+
+
+@checked
+def expected_token_label_matrix(
+    task: Task, *, held_out: bool = False
+) -> Float64[FloatArray, "{task.vocab_size} {task.vocab_size}"]:
+    r"""Return C in the limit of infinite data: row s is :math:`r_s (P^s - u)` (eq. 5).
+
+    ``token_label_matrix`` returns C of a finite sample; both have shape (vocab_size, vocab_size).
+    """
+    ratios = token_ratios(task, held_out=held_out)
+    return ratios[:, None] * (label_table(task, held_out=held_out) - 1 / task.vocab_size)
 
 
 @checked
@@ -45,8 +74,7 @@ def expected_cooccurrence(
     for mapping in task.mappings:
         anchors = list(mapping.anchors)
         pairs = _anchor_pairs(mapping, task.n_anchors, held_out)
-        shares = [[float(Fraction(int(count), total)) for count in row] for row in pairs]
-        S[np.ix_(anchors, anchors)] = shares
+        S[np.ix_(anchors, anchors)] = [[float(Fraction(int(n), total)) for n in row] for row in pairs]
         # Every row of pair counts sums to q times how often the combinations hold that anchor.
         single = [float(Fraction(int(sum(row)) * m, total * task.n_anchors * n_keys)) for row in pairs]
         S[np.ix_(anchors, keys)] = np.array(single)[:, None]
@@ -64,37 +92,3 @@ def _anchor_pairs(mapping: Mapping, q: int, held_out: bool) -> npt.NDArray[np.ob
         counts = np.array([combination.count(a) for a in mapping.anchors], dtype=object)
         pairs -= np.outer(counts, counts)
     return pairs
-
-
-@checked
-def cooccurrence_matrix(
-    sequences: Integer[ArrayLike, "n L"], vocab_size: Size
-) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
-    r"""Return S of a finite sample, the mean of cᵀc over its sequences.
-
-    Parameters
-    ----------
-    sequences : array_like of int, shape (n, L)
-        Tokens, each in 0..vocab_size−1.
-    vocab_size : int
-        d.
-
-    Returns
-    -------
-    ndarray of float64, shape (vocab_size, vocab_size)
-
-    Raises
-    ------
-    InputError
-        If there is no sequence, or a token is not an integer or outside the vocabulary.
-    """
-    tokens = np.asarray(sequences)
-    if tokens.ndim != 2 or len(tokens) == 0:
-        raise InputError("sequences", tokens.shape, "not a list of sequences", "give (n, L) with n >= 1")
-    check_vocabulary("sequences", tokens, vocab_size)
-    tokens = tokens.astype(np.int64)
-    counts = np.zeros(vocab_size**2, np.int64)
-    for left in tokens.T:
-        for right in tokens.T:
-            counts += np.bincount(left * vocab_size + right, minlength=vocab_size**2)
-    return np.asarray(counts.reshape(vocab_size, vocab_size) / len(tokens), np.float64)
