@@ -12,7 +12,7 @@ from typing import Any
 from sim.runs.files import write_json
 from sim.runs.provenance import machine, now, software
 from tests.bench import bench_flows
-from tests.bench.bench_corpus import bench_corpus, bench_shards
+from tests.bench.bench_corpus import bench_corpus
 from tests.bench.bench_gpu import bench_gpu
 from tests.bench.bench_language import bench_language, language_table
 from tests.bench.bench_learning import bench_learning
@@ -28,7 +28,6 @@ BENCHES = {
     "theory": bench_theory,
     "learning": bench_learning,
     "corpus": bench_corpus,
-    "shards": bench_shards,
     "language": bench_language,
 }
 FLOWS = "flows"
@@ -118,7 +117,6 @@ TABLES = {
     "theory": plain_table,
     "learning": plain_table,
     "corpus": plain_table,
-    "shards": plain_table,
     "language": language_table,
 }
 

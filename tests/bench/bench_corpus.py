@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from theory import corpus_counts
-from validate.corpus.shards import counts_of_shards
 
 VOCABULARY = 50_257
 N_TOKENS = 8_000_000
@@ -37,35 +33,11 @@ def bench_corpus() -> dict[str, Any]:
     return {"what": f"counting {N_TOKENS:,} tokens of {VOCABULARY:,}, million tokens/s and core"} | found
 
 
-def bench_shards(n_shards: int = 12, n_tokens: int = N_TOKENS, rounds: int = 5) -> dict[str, Any]:
-    """Return how many times as fast two workers count a corpus in shards as one does, by the wall clock.
-
-    The time in which the two processes start is part of it.
-    """
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / f"shard{number}.npy" for number in range(n_shards)]
-        for seed, file in enumerate(files):
-            np.save(file, zipf_tokens(seed, n_tokens).reshape(-1, 200))
-        for _ in range(rounds):
-            seconds = [_seconds(partial(counts_of_shards, files, VOCABULARY, workers=n)) for n in (1, 2)]
-            ratios.append(seconds[0] / seconds[1])
-    found = {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
-    what = f"counting {n_shards} shards of {n_tokens:,} tokens, two workers against one"
-    return {"what": what, "times as fast": found}
-
-
 def zipf_tokens(seed: int, n_tokens: int) -> npt.NDArray[np.int32]:
     """Return independent tokens whose frequencies obey Zipf's law."""
     weights = 1 / np.arange(1, VOCABULARY + 1)
     drawn = np.random.default_rng(seed).choice(VOCABULARY, size=n_tokens, p=weights / weights.sum())
     return drawn.astype(np.int32)
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _unique(tokens: npt.NDArray[np.int32]) -> None:

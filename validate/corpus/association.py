@@ -58,18 +58,18 @@ def associate(
     n = len(predicted)
     kept = _kept(n, rng)
 
-    def of(first: FloatArray, second: FloatArray) -> FloatArray:
+    def correlations(first: FloatArray, second: FloatArray) -> FloatArray:
         return np.array([pearson(_pairs(first, keep), _pairs(second, keep)) for keep in kept])
 
-    own = of(predicted, observed)
-    control = np.mean([of(matrix, observed) for matrix in controls], axis=0)
+    linear = correlations(predicted, observed)
+    control = np.mean([correlations(matrix, observed) for matrix in controls], axis=0)
     # Ranks among all pairs: without a group they hardly change.
-    ranked = of(_ranks(predicted), _ranks(observed))
+    ranked = correlations(_ranks(predicted), _ranks(observed))
     return Association(
-        _estimate(own, bounded=True),
-        _estimate(ranked, bounded=True),
-        _estimate(control, bounded=True),
-        _estimate(own - control),
+        jackknife_estimate(linear, bounded=True),
+        jackknife_estimate(ranked, bounded=True),
+        jackknife_estimate(control, bounded=True),
+        jackknife_estimate(linear - control),
         float(_pairs(predicted, kept[0]).mean()),
         float(_pairs(observed, kept[0]).mean()),
         n,
@@ -82,18 +82,18 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
         return math.nan
     a, b = first - first.mean(), second - second.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
-    # What rounding leaves of a constant is not a spread.
+    # The rounding of a constant is not a spread.
     flat = 1e-20 * max(float(first @ first), 1e-300) * max(float(second @ second), 1e-300)
     return float(a @ b) / scale if scale**2 > flat else math.nan
 
 
 def _ranks(matrix: FloatArray) -> FloatArray:
     """Return a matrix whose upper triangle holds the ranks of the pairs."""
-    found = np.zeros_like(matrix)
+    ranks = np.zeros_like(matrix)
     above = np.triu_indices(len(matrix), 1)
     # Cosines that are equal except for rounding share a rank.
-    found[above] = rankdata(matrix[above].round(10))
-    return found
+    ranks[above] = rankdata(matrix[above].round(10))
+    return ranks
 
 
 def _kept(n: int, rng: np.random.Generator) -> list[npt.NDArray[np.bool_]]:
@@ -110,8 +110,8 @@ def _pairs(matrix: FloatArray, keep: npt.NDArray[np.bool_]) -> FloatArray:
     return np.asarray(part[np.triu_indices(len(part), 1)])
 
 
-def _estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
-    """Return the first value with the interval that the others, with a group left out each, give it."""
+def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
+    """Return the first value with its 95 % interval by the others, each without one group of tokens."""
     value, without = float(values[0]), values[1:]
     if not np.isfinite(values).all() or not len(without):
         return Estimate(value, None, None, 0 if math.isnan(value) else 1)

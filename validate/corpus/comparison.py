@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sim.runs.outputs import OutputFolder
@@ -43,7 +43,7 @@ class Table:
     header: list[str]
     rows: list[list[str]]
     spare: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,46 +68,55 @@ class LanguageComparison:
 
     def tables(self) -> list[Table]:
         """Return the tables: losses, cosines, verdicts."""
-        return [self._losses(), self._cosines(), self._verdicts()]
+        early = ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
+        losses = Table(
+            "losses at the end (nats)",
+            ["γ", "corpus", *_LOSSES],
+            _cells(self.losses(), str),
+            notes=(
+                "of a token: the loss of the best model that knows how often each token occurs",
+                "of pairs: the loss of the best model that knows the token before, too",
+            ),
+        )
+        cosines = Table(
+            "correlation of predicted and observed cosines",
+            ["γ", "words of", "rows", *_COSINES],
+            _cells(self.cosines(), lambda estimate: estimate.brief),
+            ("its control", "centred"),
+            (
+                "over pairs of the most frequent words, at the first snapshot with both losses below "
+                f"their tokens' entropy: {early}",
+                "rows: which rows are compared, see docs/corpus.md",
+                "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
+                "centred: the mean row removed from the predicted and the observed",
+            ),
+        )
+        header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
+        rows = [[*o.cells()[:-1], decision(o)] for o in self.outcomes]
+        undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
+        return [losses, cosines, Table("verdicts", header, rows, ("seeds",), undefined)]
 
-    def _losses(self) -> Table:
-        rows = [
-            [f"{s.init_rate:g}", name, *(str(_over(s, measure(name), ANY)) for measure in _LOSSES.values())]
+    def losses(self) -> list[dict[str, Any]]:
+        """Return γ, the corpus, and its loss and entropies over the seeds, one dictionary for each."""
+        return [
+            {"init_rate": s.init_rate, "corpus": name}
+            | {key: over_seeds([of(run, name) for run in s.runs], ANY) for key, of in _LOSSES.items()}
             for s in self.settings
             for name in two_corpora(s.runs[0])
         ]
-        notes = (
-            "of a token: the loss of the best model that knows how often each token occurs",
-            "of pairs: the loss of the best model that knows the token before, too",
-        )
-        return Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], rows, notes=notes)
 
-    def _cosines(self) -> Table:
-        header = ["γ", "words of", "rows", "predicted", "shuffled", "centred", "its control"]
-        rows = [
-            [f"{s.init_rate:g}", name, predictor, *_correlations(s, name, predictor)]
+    def cosines(self) -> list[dict[str, Any]]:
+        """Return γ, the corpus, the predictor, and correlations over the seeds, one dictionary for each."""
+        return [
+            {"init_rate": s.init_rate, "corpus": name, "predictor": predictor}
+            | {
+                key: over_seeds([cosine_correlation(run, name, predictor, **which) for run in s.runs], COSINE)
+                for key, which in _COSINES.items()
+            }
             for s in self.settings
             for name in two_corpora(s.runs[0])
             for predictor in PREDICTORS
         ]
-        notes = (
-            "over pairs of the most frequent words, at the first snapshot with both losses below "
-            f"their tokens' entropy: {self._early()}",
-            "rows: which rows are compared, see docs/corpus.md",
-            "shuffled: the same for the prediction from shuffled text, which keeps frequencies alone",
-            "centred: the mean row removed from the predicted and the observed",
-        )
-        title = "correlation of predicted and observed cosines"
-        return Table(title, header, rows, ("its control", "centred"), notes)
-
-    def _early(self) -> str:
-        return ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
-
-    def _verdicts(self) -> Table:
-        header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
-        rows = [[*o.cells()[:-1], decision(o)] for o in self.outcomes]
-        undefined = any(row[-1] == "undefined" for row in rows)
-        return Table("verdicts", header, rows, spare=("seeds",), notes=(_UNDEFINED,) if undefined else ())
 
     @property
     def fails(self) -> bool:
@@ -115,7 +124,7 @@ class LanguageComparison:
         return any(decision(o) == "fails" for o in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; what is undefined is null."""
+        """Return plain data; undefined values are null."""
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],
@@ -132,19 +141,9 @@ class LanguageComparison:
                 }
                 for o in self.outcomes
             ],
-            "losses": [self._loss_data(s, name) for s in self.settings for name in two_corpora(s.runs[0])],
-            "cosines": [
-                {"init_rate": s.init_rate, "corpus": name, "predictor": predictor}
-                | {key: _over(s, of(name, predictor), COSINE).as_dict() for key, of in _COSINES.items()}
-                for s in self.settings
-                for name in two_corpora(s.runs[0])
-                for predictor in PREDICTORS
-            ],
+            "losses": [_plain(line) for line in self.losses()],
+            "cosines": [_plain(line) for line in self.cosines()],
         }
-
-    def _loss_data(self, setting: Setting, name: str) -> dict[str, Any]:
-        found = {key: _over(setting, measure(name), ANY).as_dict() for key, measure in _LOSSES.items()}
-        return {"init_rate": setting.init_rate, "corpus": name} | found
 
     def figures(self) -> list[ReportFigure]:
         """Draw the paper's figures about language from these runs."""
@@ -153,13 +152,7 @@ class LanguageComparison:
         return [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in found]
 
     def write(self, out: PathLike) -> None:
-        """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be written, or holds a file of such a name which was not written by this.
-        """
+        """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
         drawn = self.figures()
@@ -174,51 +167,40 @@ def decision(outcome: Outcome) -> str:
     return "undefined" if outcome.values and not outcome.defined else outcome.decision
 
 
-Measure = Callable[[Observations], float]
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"
+_LOSSES: dict[str, Callable[[Observations, str], float]] = {
+    "loss": lambda run, name: float(run.metrics[-1]["loss"][name]),
+    "of a token": lambda run, name: entropy(run, name, "frequencies"),
+    "of pairs": lambda run, name: entropy(run, name, "pairs"),
+}
+_COSINES = {
+    "predicted": {"control": False, "centred": False},
+    "shuffled": {"control": True, "centred": False},
+    "centred": {"control": False, "centred": True},
+    "its control": {"control": True, "centred": True},
+}
 
 
 def _when(setting: Setting) -> str:
     """Return at which snapshots the cosines of a setting are taken, and how many seeds have none."""
-    found = [learned_epoch(run) for run in setting.runs]
-    epochs = sorted({epoch for epoch in found if epoch is not None})
-    never = f"none for {found.count(None)} of {setting.seeds_text}"
+    learned = [learned_epoch(run) for run in setting.runs]
+    epochs = sorted({epoch for epoch in learned if epoch is not None})
+    never = f"none for {learned.count(None)} of {setting.seeds_text}"
     if not epochs:
         return never
     text = f"epoch {' or '.join(map(str, epochs))}"
-    return f"{text} ({never})" if None in found else text
+    return f"{text} ({never})" if None in learned else text
 
 
-def _loss(name: str) -> Measure:
-    return lambda run: float(run.metrics[-1]["loss"][name])
+def _cells(lines: list[dict[str, Any]], show: Callable[[Estimate], str]) -> list[list[str]]:
+    return [[_cell(value, show) for value in line.values()] for line in lines]
 
 
-def _entropy(known: str) -> Callable[[str], Measure]:
-    return lambda name: lambda run: entropy(run, name, known)
+def _cell(value: Any, show: Callable[[Estimate], str]) -> str:
+    if isinstance(value, Estimate):
+        return show(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _correlation(control: bool, centred: bool) -> Callable[[str, str], Measure]:
-    return lambda name, predictor: (
-        lambda run: cosine_correlation(run, name, predictor, control=control, centred=centred)
-    )
-
-
-_LOSSES: dict[str, Callable[[str], Measure]] = {
-    "loss": _loss,
-    "of a token": _entropy("frequencies"),
-    "of pairs": _entropy("pairs"),
-}
-_COSINES = {
-    "predicted": _correlation(False, False),
-    "shuffled": _correlation(True, False),
-    "centred": _correlation(False, True),
-    "its control": _correlation(True, True),
-}
-
-
-def _over(setting: Setting, measure: Measure, within: tuple[float, float]) -> Estimate:
-    return over_seeds([measure(run) for run in setting.runs], within)
-
-
-def _correlations(setting: Setting, name: str, predictor: str) -> list[str]:
-    return [_over(setting, of(name, predictor), COSINE).brief for of in _COSINES.values()]
+def _plain(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in line.items()}

@@ -88,7 +88,7 @@ class EmbeddingComparison(Shown):
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; what is undefined is null."""
+        """Return plain data; undefined values are null."""
         measures = ("pearson", "spearman", "control", "gain")
         return {
             "schema": "anchorflow/embedding-comparison/1",
@@ -156,11 +156,6 @@ def compare_embedding(
         Allow an embedding of more rows than there are tokens.
     seed : int, optional
         Of the control, the draws and the jackknife's groups.
-
-    Raises
-    ------
-    InputError
-        If the embedding and the corpus have different vocabularies, or fewer than two tokens can be compared.
     """
     is_path = isinstance(embedding, (str, os.PathLike))
     if tensor is not None and not is_path:
@@ -168,17 +163,17 @@ def compare_embedding(
     rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
     _check_settings(predictors, bands, seed)
     rng = np.random.default_rng(seed)
-    own, shuffled = _counts(corpus, len(rows), padded, rng)
-    theirs = [shuffled() for _ in range(controls)]
-    found = []
-    for name, chosen in _sets(own, tokens, top, bands, rng):
+    counts, shuffled = _counts(corpus, len(rows), padded, rng)
+    corpora = [counts, *(shuffled() for _ in range(controls))]
+    comparisons = []
+    for name, chosen in _sets(counts, tokens, top, bands, rng):
         for predictor in predictors:
-            grams = _grams(rows, [own, *theirs], chosen, predictor)
+            grams = _grams(rows, corpora, chosen, predictor)
             for removed in (False, True):
                 observed, predicted, *others = (cosines_of_gram(gram, removed) for gram in grams)
                 association = associate(predicted, observed, others, np.random.default_rng(seed))
-                found.append(Comparison(predictor, name, removed, association))
-    return EmbeddingComparison(tuple(found), controls)
+                comparisons.append(Comparison(predictor, name, removed, association))
+    return EmbeddingComparison(tuple(comparisons), controls)
 
 
 def _check_settings(predictors: Sequence[str], bands: Sequence[int], seed: int) -> None:
@@ -196,8 +191,8 @@ def _counts(
     """Return the counts of a corpus, and a function that shuffles it anew and counts again."""
     if isinstance(corpus, tuple) and len(corpus) == 2:
         tokens, labels = corpus
-        own = pair_counts(tokens, labels, n_rows)
-        return own, lambda: pair_counts(tokens, rng.permutation(np.asarray(labels)), n_rows)
+        counts = pair_counts(tokens, labels, n_rows)
+        return counts, lambda: pair_counts(tokens, rng.permutation(np.asarray(labels)), n_rows)
     V = n_rows
     if isinstance(corpus, Corpus):
         V = corpus.vocab_size

@@ -17,13 +17,7 @@ from validate.report.page import page
 
 
 def write(prediction: CorpusPrediction, out: PathLike) -> None:
-    """Write prediction.json, the pictures (PNG and SVG) and prediction.html.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written, or holds a file of such a name which was not written by this.
-    """
+    """Write prediction.json, the pictures (PNG and SVG) and prediction.html into a folder."""
     folder = OutputFolder(as_path("out", out))
     folder.check(FILES, FOLDERS)
     drawn = ReportFigure("geometry", caption(prediction), draw(prediction))
@@ -35,7 +29,7 @@ def write(prediction: CorpusPrediction, out: PathLike) -> None:
 
 
 def caption(prediction: CorpusPrediction) -> str:
-    """Return what the picture shows."""
+    """Return the picture's caption."""
     return (
         f"Left: predicted cosines of {len(prediction.words)} words ({prediction.geometry.predictor}). "
         "Middle: when each embedding departs from its initial value, and when it is distinct from all others "
@@ -64,8 +58,9 @@ def _draw_cosines(ax: Axes, prediction: CorpusPrediction) -> None:
     step = -(-len(prediction.words) // 30)
     ticks = range(0, len(prediction.words), step)
     names = [prediction.words[i] for i in ticks]
-    ax.set_xticks(ticks, names, rotation=90, fontsize=SMALL_TEXT)
-    ax.set_yticks(ticks, names, fontsize=SMALL_TEXT)
+    # A token with dollar signs is no formula.
+    ax.set_xticks(ticks, names, rotation=90, fontsize=SMALL_TEXT, parse_math=False)
+    ax.set_yticks(ticks, names, fontsize=SMALL_TEXT, parse_math=False)
     ax.set_title("predicted cosine")
     figure = ax.figure
     figure.colorbar(image, ax=ax, shrink=0.7).ax.tick_params(labelsize=SMALL_TEXT)
@@ -78,7 +73,7 @@ def _draw_times(ax: Axes, prediction: CorpusPrediction) -> None:
     if len(rows) > 1:
         ax.semilogx(g.distinct_from_all, rows, "s", color=PALETTE[1], markersize=3, label="distinct")
     step = -(-len(rows) // 30)
-    ax.set_yticks(rows[::step], prediction.words[::step], fontsize=SMALL_TEXT)
+    ax.set_yticks(rows[::step], prediction.words[::step], fontsize=SMALL_TEXT, parse_math=False)
     ax.invert_yaxis()
     ax.set(title="order in time", xlabel="time (first departure = 1)")
     ax.legend(frameon=False, fontsize=SMALL_TEXT)

@@ -93,11 +93,6 @@ class CorpusPrediction(Shown):
             Words whose neighbours are looked for among the most frequent words.
         candidates : int, optional
             How many of these.
-
-        Raises
-        ------
-        InputError
-            If a word does not occur, or there are too few documents for standard errors.
         """
         tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
         wanted = [corpus.token(word) for word in nearest]
@@ -155,7 +150,7 @@ class CorpusPrediction(Shown):
         ]
 
     def headline(self) -> str:
-        """Return what was read, in a sentence."""
+        """Return the size of the corpus, in a sentence."""
         c = self.corpus
         return (
             f"{len(c)} documents, {len(c.tokens)} tokens, {np.count_nonzero(c.counts)} distinct ones "
@@ -169,7 +164,7 @@ class CorpusPrediction(Shown):
         return f"Mean cosine of the {n * (n - 1) // 2} pairs: {_cell(mean)}." if n > 1 else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; what is undefined is null."""
+        """Return plain data; undefined values are null."""
         g = self.geometry
         return {
             "schema": "anchorflow/corpus-prediction/1",
