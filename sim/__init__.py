@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sim.models.emb_mlp import emb_mlp as emb_mlp
     from sim.models.initial import build as build
     from sim.models.initial import initial_std as initial_std
-    from sim.models.logits import label_logits as label_logits
+    from sim.models.inputs import label_logits as label_logits
     from sim.models.transformer import attention_pattern as attention_pattern
     from sim.models.transformer import forward_cache as forward_cache
     from sim.modules.initialise import InitReport as InitReport

@@ -25,10 +25,6 @@ class BagOfWordsConfig(ModelSection):
         """Return the matrices that may have a γ of their own."""
         return ["W_E", "W_U"]
 
-    def width(self, vocab_size: int) -> int:
-        """Return d_m."""
-        return self.d_m
-
 
 class BagOfWords(Model[BagOfWordsConfig]):
     """Its tensors and its logits; autograd does the rest."""

@@ -1,23 +1,37 @@
 """Which model a run trains: one section for each kind, distinguished by ``kind``.
 
-Sources as in ``sim.config.run``. What a kind has no choice about is a class constant beside its settings, so
-that code for several kinds may ask any of them. A section of your own joins with ``register_model``.
+Sources as in ``sim.config.run``. A setting that a kind leaves no choice about is a class constant beside the
+others, so that code for several kinds may ask any of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, SerializeAsAny
+from pydantic import Field, model_validator
 
-from sim.config.gpt2 import GPT2Config as GPT2Config
-from sim.config.model_section import PRE_NORMS, Activation, Loss, Norm, Positions, Source, names_of_layers
+from sim.config.model_section import KINDS as KINDS
+from sim.config.model_section import (
+    PRE_NORMS,
+    Activation,
+    Loss,
+    Norm,
+    Positions,
+    Source,
+    names_of_layers,
+)
+from sim.config.model_section import ModelConfig as ModelConfig
 from sim.config.model_section import ModelSection as ModelSection
+from sim.config.model_section import kind_of as kind_of
+from sim.config.model_section import register_model as register_model
 from sim.config.section import Width, tagged
 from theory import InputError
 
+OWN_SCALED = ("W_E", "W_pos", "W_O", "W_out")
+"""The matrices that ``own_scales`` keeps at GPT-2's own initial scale."""
 
+
+@register_model
 class EmbMLPConfig(ModelSection):
     """The Emb-MLP of Definition 1."""
 
@@ -39,11 +53,8 @@ class EmbMLPConfig(ModelSection):
         """Return the names under which matrices can be given a γ of their own."""
         return ["W_emb", "W1", "W2"]
 
-    def width(self, vocab_size: int) -> int:
-        """Return d_m, the width of the embedding."""
-        return self.d_m
 
-
+@register_model
 class OneLayerConfig(ModelSection):
     """The one-layer Transformer of Definition 2: d_m = d_vob, no norm, no positions, no read-out."""
 
@@ -84,6 +95,7 @@ class OneLayerConfig(ModelSection):
         return "embedding"
 
 
+@register_model
 class TransformerConfig(ModelSection):
     """The Transformer of Appendix A.1."""
 
@@ -129,10 +141,6 @@ class TransformerConfig(ModelSection):
         positions = ["W_pos"] if self.positions == "learned" else []
         return ["W_E", *positions, *names_of_layers(self.n_layers), "W_U"]
 
-    def width(self, vocab_size: int) -> int:
-        """Return d_m, the width of the embedding."""
-        return self.d_m
-
     @property
     def first_attention_reads(self) -> Source:
         """What sets the scale of the first attention's input (Lemma 1)."""
@@ -147,57 +155,62 @@ class TransformerConfig(ModelSection):
         return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
 
-KINDS: dict[str, type[ModelSection]] = {
-    "emb-mlp": EmbMLPConfig,
-    "one-layer": OneLayerConfig,
-    "transformer": TransformerConfig,
-    "gpt2": GPT2Config,
-}
-"""Every kind of model that a configuration may name."""
-Kind = TypeVar("Kind", bound=ModelSection)
+@register_model
+class GPT2Config(ModelSection):
+    """GPT-2: pre-norm, tied read-out, GELU (tanh form), learned positions, biases, next-token loss.
 
-
-def register_model(section: type[Kind]) -> type[Kind]:
-    """Make a kind of model known to configurations; a decorator for its section.
-
-    Where training takes several processes, each imports the section's module, and with it this call.
-
-    Raises
-    ------
-    InputError
-        If the kind has no default name, or another section has it already.
+    The sizes are for two cores; those of the paper's GPT-2 are 12 layers of 12 heads at d_m = 768.
     """
-    if not (isinstance(section, type) and issubclass(section, ModelSection)):
-        raise InputError("section", section, "not a class of model sections", "derive one from ModelSection")
-    kind = section.model_fields["kind"].default
-    if not kind:
-        raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
-    known = KINDS.get(kind, section)
-    if _full_name(known) != _full_name(section):
-        raise InputError("kind", kind, f"{_full_name(known)} has that name", "choose another")
-    KINDS[kind] = section
-    return section
 
+    implementation: ClassVar[str] = "sim.models.gpt2:GPT2"
+    embedding: ClassVar[str] = "W_E"
+    reads_text: ClassVar[bool] = True
+    norm: ClassVar[Norm] = "pre"
+    positions: ClassVar[Positions] = "learned"
+    loss: ClassVar[Loss] = "next-token"
 
-def _full_name(section: type) -> str:
-    return f"{section.__module__}.{section.__qualname__}"
+    kind: Literal["gpt2"] = tagged("paper", "gpt2")
+    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
+    n_layers: Annotated[int, Field(ge=1, le=1000)] = tagged("chosen", 2)
+    """Layers."""
+    n_heads: Annotated[int, Field(ge=1, le=10_000)] = tagged("chosen", 4)
+    """Heads of each layer; they divide d_m among them."""
+    d_m: Width = tagged("chosen", 128)
+    """Embedding width; the FFN's is four times as large."""
+    norm_epsilon: Annotated[float, Field(ge=0)] = tagged("paper", 1e-5)
+    """Added to the variance under a layer norm's root."""
+    own_scales: bool = tagged("chosen", False)
+    """Keep GPT-2's own initial scale, whatever γ is, of both tables (0.02) and of W_O and W_out
+    (0.02 / √(2 n_layers)), as one of the group's scripts does."""
 
+    @model_validator(mode="after")
+    def _heads_fit(self) -> GPT2Config:
+        if self.d_m % self.n_heads:
+            problem = f"not divisible by n_heads = {self.n_heads}"
+            raise InputError("d_m", self.d_m, problem, "give a multiple of it")
+        return self
 
-def kind_of(model: Any) -> Any:
-    """Return what a model section says its kind is: emb-mlp where it says nothing."""
-    return model.get("kind", "emb-mlp") if isinstance(model, Mapping) else getattr(model, "kind", None)
+    @model_validator(mode="after")
+    def _own_scales_have_no_rate(self) -> GPT2Config:
+        fixed = [name for name in self.tensor_init_rates if name.rpartition(".")[2] in OWN_SCALED]
+        if self.own_scales and fixed:
+            problem = f"gives {fixed[0]} a γ, which own_scales keeps at GPT-2's scale"
+            raise InputError("tensor_init_rates", self.tensor_init_rates, problem, "leave one of the two out")
+        return self
 
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+        return ["W_E", "W_pos", *names_of_layers(self.n_layers)]
 
-def _read(model: Any) -> Any:
-    """Return a table as the section of its kind."""
-    if not isinstance(model, Mapping):
-        return model
-    kind = kind_of(model)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError("kind", kind, "unknown kind", f"choose one of {', '.join(KINDS)}")
-    return KINDS[kind](**model)
+    @property
+    def first_attention_reads(self) -> Source:
+        """What sets the scale of the first attention's input (Lemma 1)."""
+        return "layer_norm"
+
+    @property
+    def one_initial_scale(self) -> bool:
+        """Whether the first attention starts as Lemma 1 assumes."""
+        return super().one_initial_scale and not self.own_scales
 
 
 AttentionModel = OneLayerConfig | TransformerConfig
-ModelConfig = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_read)]
-"""A section of any registered kind; a table without ``kind`` is an Emb-MLP."""

@@ -1,13 +1,15 @@
-"""What every kind of model has in its section of a configuration."""
+"""What every kind of model has in its section of a configuration, and which kinds there are."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from sim.config.section import Section, tagged
+from theory import InputError
 from theory.errors import unknown_name
 
 Activation = Literal["tanh", "relu", "gelu", "identity"]
@@ -53,9 +55,10 @@ class ModelSection(Section):
     def matrix_names(self) -> list[str]:
         """Return the names under which matrices can be given a γ of their own."""
 
-    @abstractmethod
     def width(self, vocab_size: int) -> int:
         """Return d_m, the width of the embedding."""
+        width: int = getattr(self, "d_m")  # noqa: B009  # Most kinds have it as a key.
+        return width
 
     @property
     def first_attention_reads(self) -> Source | None:
@@ -78,3 +81,49 @@ class ModelSection(Section):
 def names_of_layers(n_layers: int) -> list[str]:
     """Return the names of layers' matrices: of all layers alike, and of each."""
     return [*LAYER_MATRICES, *(f"{layer}.{name}" for layer in range(n_layers) for name in LAYER_MATRICES)]
+
+
+KINDS: dict[str, type[ModelSection]] = {}
+"""Every kind of model that a configuration may name."""
+Kind = TypeVar("Kind", bound=ModelSection)
+
+
+def register_model(section: type[Kind]) -> type[Kind]:
+    """Make a kind of model known to configurations; a decorator for its section.
+
+    Where training takes several processes, each imports the section's module, and with it this call.
+
+    Raises
+    ------
+    InputError
+        If the kind has no default name, or another section has it already.
+    """
+    if not (isinstance(section, type) and issubclass(section, ModelSection)):
+        raise InputError("section", section, "not a class of model sections", "derive one from ModelSection")
+    kind = section.model_fields["kind"].default
+    if not kind:
+        raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
+    names = [f"{each.__module__}.{each.__qualname__}" for each in (KINDS.get(kind, section), section)]
+    if names[0] != names[1]:
+        raise InputError("kind", kind, f"{names[0]} has that name", "choose another")
+    KINDS[kind] = section
+    return section
+
+
+def kind_of(model: Any) -> Any:
+    """Return the kind that a model section names: emb-mlp where it names none."""
+    return model.get("kind", "emb-mlp") if isinstance(model, Mapping) else getattr(model, "kind", None)
+
+
+def _read(model: Any) -> Any:
+    """Return a table as the section of its kind."""
+    if not isinstance(model, Mapping):
+        return model
+    kind = kind_of(model)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError("kind", kind, "unknown kind", f"choose one of {', '.join(KINDS)}")
+    return KINDS[kind](**model)
+
+
+ModelConfig = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_read)]
+"""A section of any registered kind; a table without ``kind`` is an Emb-MLP."""

@@ -1,7 +1,7 @@
 """What a run is: a configuration that is checked before any work starts and saved with the run.
 
-Every default carries its source: ``paper`` (stated there), ``sibling`` (papers of the same group, where
-ours has lost the number, and their public code) or ``chosen`` (by us, and therefore to be doubted).
+Every default carries its source: ``paper`` (printed there), ``sibling`` (papers of the same group and their
+public code) or ``chosen`` (by us, and therefore to be doubted).
 """
 
 from __future__ import annotations
@@ -192,18 +192,14 @@ class RunConfig(Settings):
 
     def build_task(self) -> Task:
         """Return the task, or raise InputError."""
-        return as_task(self._task_held)
-
-    @property
-    def _task_held(self) -> str | TaskTable:
-        return cast("str | TaskTable", self.task)
+        return as_task(cast("str | TaskTable", self.task))
 
     def members(self) -> list[MemberConfig]:
         """Return one configuration for every γ and seed, γ varying slowest."""
         for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
                 raise InputError(name, list(values), "a value is listed twice", "list each once")
-        task = as_any_task(self._task_held)
+        task = as_any_task(cast("str | TaskTable", self.task))
         shared = {name: getattr(self, name) for name in Settings.model_fields}
         return [
             MemberConfig(**shared, task=task, init_rate=rate, seed=seed)
@@ -226,26 +222,20 @@ class MemberConfig(Settings):
 
     @model_validator(mode="after")
     def _reads_its_task(self) -> MemberConfig:
-        if isinstance(self.task, LanguageTask):
-            if not self.model.reads_text:
-                problem = "does not train on text"
-                raise InputError("model.kind", self.model.kind, problem, 'set model.kind = "gpt2"')
-            if self.data != DataConfig():
-                raise InputError("data", "changed", "a language model has no such settings", "leave it out")
-            if self.model.initial_embedding != "random":
-                problem = "is of a task with label distributions"
-                value = self.model.initial_embedding
-                raise InputError("model.initial_embedding", value, problem, 'set it to "random"')
+        if not isinstance(self.task, LanguageTask):
+            return self
+        if not self.model.reads_text:
+            problem = "does not train on text"
+            raise InputError("model.kind", self.model.kind, problem, 'set model.kind = "gpt2"')
+        if self.data != DataConfig():
+            raise InputError("data", "changed", "a language model has no such settings", "leave it out")
+        if (start := self.model.initial_embedding) != "random":
+            problem = "is of a task with label distributions"
+            raise InputError("model.initial_embedding", start, problem, 'set it to "random"')
         return self
 
     def build_task(self) -> Task:
-        """Return the task.
-
-        Raises
-        ------
-        InputError
-            If it is that of a language model, which has no anchors and keys.
-        """
+        """Return the task, or refuse that of a language model, which has no anchors and keys."""
         if isinstance(self.task, LanguageTask):
             names = ", ".join(self.task.names)
             remedy = "name a run on a task, or use: anchorflow corpus compare"
@@ -267,12 +257,7 @@ def make_run_config(data: dict[str, Any]) -> RunConfig:
     ----------
     data : dict
         The keys of ``RunConfig``: ``init_rates``, ``seeds``, ``task``, and the sections ``model``, ``data``
-        and ``training`` as dictionaries; what is left out has its default.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown, or a value is not allowed; the message names it and the remedy.
+        and ``training`` as dictionaries; what is left out has its default. Unknown keys are refused by name.
     """
     return RunConfig(**_with_text_keys(data))
 
@@ -291,8 +276,7 @@ def _with_text_keys(data: object) -> dict[str, Any]:
 def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed.
 
-    What a preset sets comes from where the preset says (``Settings.sources``). A configuration that is read
-    from a run folder does not know; the run's provenance does, and what it has ``recorded`` counts.
+    A preset says it of its settings (``Settings.sources``); a run read from its folder has it ``recorded``.
     """
     found: dict[str, str] = {}
     for name in SECTIONS:

@@ -28,13 +28,7 @@ BOTH_LOOK_LIKE = (
 
 
 def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | LanguageTask:
-    """Return the task that a value describes: that of a language model if it is a table with corpora.
-
-    Raises
-    ------
-    InputError
-        As ``as_task``, or if the table makes no sense.
-    """
+    """Return the task that a value describes: that of a language model if it is a table with corpora."""
     if isinstance(value, LanguageTask):
         return value
     if isinstance(value, str) and value not in PRESETS:
@@ -50,13 +44,7 @@ def any_task_table(task: Task | LanguageTask) -> dict[str, Any]:
 
 
 def as_task(value: str | Mapping[str, Any] | Task) -> Task:
-    """Return the task that a preset's name, a TOML file, a table or a task describes.
-
-    Raises
-    ------
-    InputError
-        If a name is neither a preset nor a file, or the task makes no sense.
-    """
+    """Return the task that a preset's name, a TOML file, a table or a task describes."""
     if isinstance(value, Task):
         return value
     table = dict(task_table(value))
@@ -77,7 +65,7 @@ def _read_once(written: str) -> Task:
 
 
 def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a task as a table, as its TOML file holds it; parameters and errors are those of ``as_task``."""
+    """Return a task as a table, as its TOML file holds it."""
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, str):
@@ -90,12 +78,8 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
         near = nearest(value, PRESETS)
         hint = f"did you mean {near!r}? choose" if near else "choose"
         known = ", ".join(PRESETS)
-        raise InputError(
-            "task",
-            value,
-            "neither a preset nor a TOML file",
-            f"{hint} one of {known}, or give the path of a task file",
-        )
+        remedy = f"{hint} one of {known}, or give the path of a task file"
+        raise InputError("task", value, "neither a preset nor a TOML file", remedy)
     described = read_description(file)
     if "task" not in described:
         raise InputError("task", value, "a configuration without a task", "add task = ... or a [task] table")
@@ -114,12 +98,8 @@ def read_description(file: Path | str) -> dict[str, Any]:
     ----------
     file : path
         A configuration, whose keys are returned as they are, but that a task file named in it is found
-        beside it; a run's config.json; or a task, which is returned as ``{"task": table}``.
-
-    Raises
-    ------
-    InputError
-        If the file is none of these, or two at once.
+        beside it; a run's config.json; or a task, which is returned as ``{"task": table}``. A file that is
+        none of these, or two at once, is refused.
     """
     path = Path(file)
     if path.suffix == ".json":
@@ -144,12 +124,8 @@ def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configur
     # A preset is named as in a study's file: what reads configurations says where it belongs.
     task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
     if task and config:
-        raise InputError(
-            "file",
-            str(file),
-            f"mixes a task ({task[0]}) and a configuration ({config[0]})",
-            "put the keys of the task into a [task] table",
-        )
+        mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"
+        raise InputError("file", str(file), mixed, "put the keys of the task into a [task] table")
     if not task and not config:
         task, config = _near(data, TASK_KEYS), _near(data, CONFIG_KEYS)
     if not task and not config:
@@ -165,12 +141,8 @@ def _description_of_run(file: Path) -> dict[str, Any]:
         data = load_json(file)
         rate, seed = data.pop("init_rate"), data.pop("seed")
     except (LookupError, TypeError, AttributeError) as error:
-        raise InputError(
-            "file",
-            str(file),
-            f"not a run's config.json ({error!r})",
-            "give a TOML file or runs/NAME/config.json",
-        ) from None
+        problem, remedy = f"not a run's config.json ({error!r})", "give a TOML file or runs/NAME/config.json"
+        raise InputError("file", str(file), problem, remedy) from None
     return {k: v for k, v in data.items() if k != "format_version"} | {"init_rates": [rate], "seeds": [seed]}
 
 

@@ -1,53 +1,86 @@
-"""Attention with a query at every position."""
+"""Attention with a query at every position, and its projections with the pre norm before them if any."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from sim.fast.layers import add_bias, input_gradient, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, weight_gradient
 from sim.fast.matmul import small_products
-from sim.fast.projections import QueryNormProjections, RowProjections
-from sim.fast.token_table import TableProjections
 from sim.models.layers import Parameters, causal_mask, member_product
 
-Projections = RowProjections | QueryNormProjections | TableProjections
+if TYPE_CHECKING:
+    from sim.fast.token_table import TableProjections
 
 
 @dataclass(frozen=True)
-class LayerAttention:
-    """Attention of one layer, with its projections and the pre norm before them.
+class RowProjections:
+    """x → Norm(x) (W_Q, W_K, W_V) + (b_Q, b_K, b_V), row by row; the norm may be on the queries alone."""
 
-    Attributes
-    ----------
-    prefix : str
-        The layer's, "0." for the first.
-    sizes : tuple of int
-        M, B and L.
-    n_heads : int
-        H.
-    """
+    prefix: str
+    norm: Norm | None
+    queries_only: bool = False
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return (M, R, 3 H d_k) for x of shape (M, R, d_m), and what the derivative needs."""
+        seen, normed = (x, ()) if self.norm is None else self.norm.forward(p, x)
+        weight, bias = joined(p, self.prefix)
+        if self.queries_only:
+            of_queries, others = _split(weight)
+            y = torch.cat([member_product(seen, of_queries), member_product(x, others)], dim=-1)
+        else:
+            y = member_product(seen, weight)
+        return add_bias(y, bias), (seen, x, weight, normed)
+
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, shape (M, R, d_m)."""
+        seen, x, weight, normed = saved
+        if self.norm is None or not self.queries_only:
+            store_projections(p, self.prefix, weight_gradient(seen, dy), dy, found)
+            dx = input_gradient(dy, weight)
+            return dx if self.norm is None else self.norm.backward(p, normed, dx, found)
+        (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
+        d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
+        store_projections(p, self.prefix, d_weight, dy, found)
+        dx = self.norm.backward(p, normed, input_gradient(d_queries, of_queries), found)
+        return dx.add_(input_gradient(d_others, others))
+
+
+def _split(joined_projections: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the columns of the queries, and those of keys and values."""
+    width = joined_projections.shape[-1] // 3
+    return joined_projections[..., :width], joined_projections[..., width:]
+
+
+def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
+    """Return W_Q, W_K and W_V side by side, and their biases where there are any."""
+    weight = torch.cat([p[f"{prefix}W_{name}"] for name in "QKV"], dim=-1)
+    if f"{prefix}b_Q" not in p:
+        return weight, None
+    return weight, torch.cat([p[f"{prefix}b_{name}"] for name in "QKV"], dim=-1)
+
+
+def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
+    """Put the gradients of the joined projections into ``found``, each under its own name."""
+    gradients = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
+    for kind, gradient in gradients.items():
+        for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
+            # torch's fused optimisers read gradients as they lie in memory.
+            found[f"{prefix}{kind}_{name}"] = part.contiguous()
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Attention of one layer, whose sequences are M, B and L in number and length."""
 
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
-
-
-@dataclass(frozen=True)
-class Attention(LayerAttention):
-    """Attention with a query at every position.
-
-    Attributes
-    ----------
-    projections : RowProjections, QueryNormProjections or TableProjections
-        To queries, keys and values.
-    """
-
-    projections: Projections
+    projections: RowProjections | TableProjections
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""

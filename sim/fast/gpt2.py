@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.gpt2 import GPT2Config
+from sim.config.model import GPT2Config
+from sim.fast.attention import RowProjections
 from sim.fast.layers import (
     Norm,
     add_bias,
@@ -24,7 +25,6 @@ from sim.fast.layers import (
     weight_gradient,
 )
 from sim.fast.matmul import small_products
-from sim.fast.projections import RowProjections
 from sim.models.base import model_of
 from sim.models.gpt2 import next_tokens
 from sim.models.layers import Parameters, look_up, member_product
@@ -57,21 +57,14 @@ def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tu
 
 @dataclass(frozen=True)
 class _Rows:
-    """Which positions of a batch are rows: those that predict a token.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        B and L, where L is the longest sequence's.
-    index : Tensor of int64, shape (R,), or None
-        Their places among the B L; None if they are all of them.
-    positions : Tensor of int64, shape (R,)
-        Where in its sequence each is.
-    """
+    """Which positions of a batch are rows: those that predict a token."""
 
     sizes: tuple[int, int]
+    """B and L, where L is the longest sequence's."""
     index: Tensor | None
+    """Their R places among the B L; None if they are all of them."""
     positions: Tensor
+    """Where in its sequence each is, shape (R,)."""
 
     @classmethod
     def of(cls, targets: Tensor) -> _Rows:

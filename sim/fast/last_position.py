@@ -14,23 +14,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.attention import LayerAttention, softmax_, softmax_backward
+from sim.fast.attention import softmax_, softmax_backward
 from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.fast.matmul import small_products
 from sim.models.layers import Parameters, member_product
 
 
 @dataclass(frozen=True)
-class LastPositionAttention(LayerAttention):
-    """Attention of the last layer, with a query at the last position alone.
+class LastPositionAttention:
+    """Attention of the last layer, after the pre norm if there is one, which may be on the queries alone."""
 
-    Attributes
-    ----------
-    norm : Norm or None
-    queries_only : bool
-        Whether the norm is on the queries alone.
-    """
-
+    prefix: str
+    sizes: tuple[int, int, int]
+    """M, B and L."""
+    n_heads: int
     norm: Norm | None
     queries_only: bool = False
 

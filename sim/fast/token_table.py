@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sim.fast.attention import joined, store_projections
 from sim.fast.layers import Norm, add_bias, input_gradient, table_gradient, weight_gradient
-from sim.fast.projections import joined, store_projections
 from sim.models.layers import Parameters, look_up, member_product
 
 
@@ -30,16 +30,7 @@ def pays(vocab_size: int, batch: int, length: int) -> bool:
 
 @dataclass(frozen=True)
 class TableProjections:
-    """Projections of a batch of tokens, made once for each token of the vocabulary and each position.
-
-    Attributes
-    ----------
-    prefix : str
-        The first layer's, "0.".
-    norm : Norm or None
-        The pre norm before the projections.
-    tokens : Tensor of int64, shape (M, B, L)
-    """
+    """Projections of tokens (M, B, L), made once for each token of the vocabulary and each position."""
 
     prefix: str
     norm: Norm | None
@@ -48,7 +39,7 @@ class TableProjections:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, 3 H d_k) for x of shape (M, B L, d_m), and what the derivative needs."""
         weight, bias = joined(p, self.prefix)
-        centred, seen = self._rows(p)
+        centred, seen = self._tables(p)
         of_tokens, of_positions, shift = self._split_rows(p, member_product(seen, weight))
         y = look_up(of_tokens, self.tokens).add_(of_positions[:, None]).flatten(1, 2)
         scale = None
@@ -80,7 +71,7 @@ class TableProjections:
             found["W_pos"] = d_positions
         return dx
 
-    def _rows(self, p: Parameters) -> tuple[Tensor, Tensor]:
+    def _tables(self, p: Parameters) -> tuple[Tensor, Tensor]:
         """Return the tables' rows as the norm centres them, and what the projections see of them.
 
         Tokens, positions, and where the norm has a bias that as a last row, all below one another.

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sim.config.model import AttentionModel
 from sim.config.model_section import PRE_NORMS
-from sim.fast.attention import Attention, Projections
+from sim.fast.attention import Attention, RowProjections
 from sim.fast.last_position import LastPositionAttention
 from sim.fast.layers import (
     Norm,
@@ -22,7 +22,6 @@ from sim.fast.layers import (
     table_gradient,
     weight_gradient,
 )
-from sim.fast.projections import QueryNormProjections, RowProjections
 from sim.fast.token_table import TableProjections, pays
 from sim.models.layers import Parameters, look_up, member_product
 
@@ -37,22 +36,17 @@ class _Layer:
         self.prefix, self.model = f"{layer}.", model
         self.sizes = (*tokens.shape[:2], tokens.shape[2])
         self.last_only = layer == model.n_layers - 1 and model.loss == "last-token"
-        self.first, self.second = (
-            Norm(f"{self.prefix}{name}", model.norm_epsilon) for name in ("ln1", "ln2")
-        )
-        self.attention = self._attention(tokens, by_table=layer == 0 and pays(vocab_size, *self.sizes[1:]))
-
-    def _attention(self, tokens: Tensor, *, by_table: bool) -> Attention | LastPositionAttention:
-        norm = self.first if self.model.norm in PRE_NORMS else None
-        n_heads, queries_only = self.model.n_heads, self.model.norm == "pre-queries"
+        names = (f"{self.prefix}ln1", f"{self.prefix}ln2")
+        self.first, self.second = (Norm(name, model.norm_epsilon) for name in names)
+        norm, queries_only = self.first if model.norm in PRE_NORMS else None, model.norm == "pre-queries"
+        self.attention: Attention | LastPositionAttention
         if self.last_only:
-            return LastPositionAttention(self.prefix, self.sizes, n_heads, norm, queries_only)
-        projections: Projections = RowProjections(self.prefix, norm)
-        if queries_only:
-            projections = QueryNormProjections(self.prefix, self.first)
-        elif by_table:
+            self.attention = LastPositionAttention(self.prefix, self.sizes, model.n_heads, norm, queries_only)
+            return
+        projections: RowProjections | TableProjections = RowProjections(self.prefix, norm, queries_only)
+        if layer == 0 and not queries_only and pays(vocab_size, *self.sizes[1:]):
             projections = TableProjections(self.prefix, norm, tokens)
-        return Attention(self.prefix, self.sizes, n_heads, projections)
+        self.attention = Attention(self.prefix, self.sizes, model.n_heads, projections)
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, list[Any]]:
         """Return the layer's output, (M, B L or B, d_m), and what its derivative needs."""
@@ -137,13 +131,5 @@ def _input_gradients(p: Parameters, tokens: Tensor, dx: Tensor, found: Parameter
         of_positions = dx.view(*tokens.shape, -1).sum(1)
         if "W_pos" in found:
             of_positions += found["W_pos"]
-        found["W_pos"] = _padded(of_positions, p["W_pos"])
-
-
-def _padded(of_positions: Tensor, W_pos: Tensor) -> Tensor:
-    """Return the gradient of all position vectors, of which short sequences use the first alone."""
-    if of_positions.shape == W_pos.shape:
-        return of_positions
-    gradient = torch.zeros_like(W_pos)
-    gradient[:, : of_positions.shape[1]] = of_positions
-    return gradient
+        unused = p["W_pos"].shape[1] - tokens.shape[2]  # Short sequences use the first positions alone.
+        found["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -49,20 +49,12 @@ class TensorSpec:
 
 
 class Scores(NamedTuple):
-    """How well a model does on some sequences: sums over their targets.
-
-    Attributes
-    ----------
-    loss : float
-        Cross entropy in nats.
-    correct : float
-        Targets that have the largest logit.
-    n : int
-        Targets.
-    """
+    """How well a model does on some sequences: sums over their n targets."""
 
     loss: float
+    """Cross entropy in nats."""
     correct: float
+    """Targets that have the largest logit."""
     n: int
 
 
@@ -74,8 +66,8 @@ def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
 class Model(ABC, Generic[SectionT]):
     """A model without its parameters.
 
-    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients. A faster twin with
-    gradients written out may be entered in ``sim.fast``.
+    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients, unless it has a
+    ``twin``.
 
     Parameters
     ----------
@@ -83,6 +75,8 @@ class Model(ABC, Generic[SectionT]):
         Its settings.
     """
 
+    twin: ClassVar[str] = ""
+    """A function with gradients written out, as "module:function", in place of autograd (``sim.fast``)."""
     shows: frozenset[str] = frozenset()
     """What ``intermediates`` can return beside "logits": "attention", "positions"; and "frozen flow" if eq. 5
     applies to its embedding."""
@@ -130,10 +124,6 @@ class Model(ABC, Generic[SectionT]):
         """Return how many rows of activations a sequence takes: one, or one for each position."""
         return 1
 
-    def n_targets(self, tokens: Tensor, labels: Tensor) -> int:
-        """Return what the loss of a batch is a mean over, up to a factor: here, its sequences."""
-        return labels.shape[1]
-
     def intermediates(
         self, parameters: Parameters, tokens: Tensor, names: Sequence[str]
     ) -> dict[str, Tensor]:
@@ -148,13 +138,7 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def model_of(section: ModelSection) -> Model[ModelSection]:
-    """Return the model of a section of a configuration: its tensors and its logits.
-
-    Raises
-    ------
-    InputError
-        If it is no model's section.
-    """
+    """Return the model of a section of a configuration: its tensors and its logits."""
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "no model's section", "give e.g. EmbMLPConfig()")
     made: Model[ModelSection] = _class(section.implementation)(section)

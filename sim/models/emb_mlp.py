@@ -52,6 +52,7 @@ def _logits(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
 class EmbMLP(Model[EmbMLPConfig]):
     """Definition 1."""
 
+    twin = "sim.fast.emb_mlp:emb_mlp"
     shows = frozenset({"frozen flow"})
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from sim.config.gpt2 import OWN_SCALED, GPT2Config
+from sim.config.model import OWN_SCALED, GPT2Config
 from sim.models.base import Model, Scores, TensorSpec, matrices
 from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up
 from sim.models.tied_loss import tied_cross_entropy
@@ -25,6 +25,8 @@ OWN_SCALE = 0.02
 
 class GPT2(Model[GPT2Config]):
     """GPT-2 at any size."""
+
+    twin = "sim.fast.gpt2:gpt2"
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         """Return tables, each layer's matrices, norms and biases."""
@@ -115,10 +117,6 @@ class GPT2(Model[GPT2Config]):
         """Return the widths along a layer, and the vocabulary."""
         d_m = self.section.d_m
         return d_m, d_m, d_m, 4 * d_m, d_m, vocab_size
-
-    def n_targets(self, tokens: Tensor, labels: Tensor) -> int:
-        """Return how many next tokens a batch has."""
-        return int((next_tokens(tokens, labels) >= 0).sum())
 
     def rows(self, length: int) -> int:
         """Return one row of activations for each position."""

@@ -33,11 +33,6 @@ def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
         A tensor of its model, as in snapshots: "W_emb", "0.W_Q".
     vocab_size : int
         d.
-
-    Raises
-    ------
-    InputError
-        If the model has no such tensor.
     """
     specs = tensor_specs(member, vocab_size)
     if name not in specs:
@@ -68,11 +63,6 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     -------
     dict of str to Tensor
         Each with its own shape behind the axis of members.
-
-    Raises
-    ------
-    InputError
-        If there are no members.
     """
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")

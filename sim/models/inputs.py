@@ -1,4 +1,4 @@
-"""Whether parameters are a model's, and tokens in its vocabulary: asked before a forward pass."""
+"""The logits of any model, with its parameters and tokens checked before the forward pass."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from sim.config.model_section import Activation
 from sim.models.base import model_of
 from sim.models.layers import Parameters
 from theory import InputError
+from theory.checked import checked
 
 _INTEGERS = (torch.int64, torch.int32)
+
+
+@checked
+def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> Tensor:
+    """Return any model's logits of the label, shape (M, batch, d)."""
+    check_inputs(parameters, tokens, model)
+    return model_of(model).logits(parameters, tokens)
 
 
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:

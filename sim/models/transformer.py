@@ -138,6 +138,8 @@ def _norm(p: Mapping[str, Tensor], name: str, x: Tensor, model: AttentionModel) 
 class Transformer(Model[OneLayerConfig | TransformerConfig]):
     """Definition 2 and Appendix A.1."""
 
+    twin = "sim.fast.transformer:transformer"
+
     def __init__(self, section: OneLayerConfig | TransformerConfig) -> None:
         super().__init__(section)
         self.n_layers = section.n_layers

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent
 
 @checked
 def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
-    """Return what a preset's file holds: the keys of a configuration, to be overridden with ``merge``.
+    """Return the keys of a configuration that a preset's file holds, to be overridden with ``merge``.
 
     A file may name another preset of the folder, ``preset = "group-2024"``, and say only what differs.
 
@@ -29,11 +29,6 @@ def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
         The name of a file in the folder, without its suffix.
     folder : str or Path, optional
         Where to look.
-
-    Raises
-    ------
-    InputError
-        If there is no preset of that name, or it starts from itself.
     """
     return _load(name, as_path("folder", folder), ())
 
@@ -61,10 +56,17 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     A table that names another ``kind`` (of model) replaces the one in ``base``: their keys differ. Values
     that are replaced lose the sources that ``base`` gave for them.
     """
-    merged = _merged(base, over)
-    kept = {name: tag for name, tag in base.get("sources", {}).items() if not _replaced(name, base, over)}
-    tags = kept | dict(over.get("sources", {}))
-    return merged | {"sources": tags} if tags else merged
+
+    def is_kept(name: str) -> bool:
+        section, _, key = name.partition(".")
+        table = over.get(section)
+        return not isinstance(table, Mapping) or (
+            key not in table and not _other_kind(base.get(section, {}), table)
+        )
+
+    tags = {name: tag for name, tag in base.get("sources", {}).items() if is_kept(name)}
+    tags |= over.get("sources", {})
+    return _merged(base, over) | ({"sources": tags} if tags else {})
 
 
 def over_preset(preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,17 +88,9 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping) and not _other_kind(below, value):
-            value = _merged(below, value)
-        merged[key] = value
+        both = isinstance(value, Mapping) and isinstance(below, Mapping) and not _other_kind(below, value)
+        merged[key] = _merged(below, value) if both else value
     return merged
-
-
-def _replaced(name: str, base: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
-    """Return whether a setting such as "model.norm" is one that ``over`` replaces."""
-    section, _, key = name.partition(".")
-    table = over.get(section)
-    return isinstance(table, Mapping) and (key in table or _other_kind(base.get(section, {}), table))
 
 
 def _other_kind(below: Any, above: Mapping[str, Any]) -> bool:
