@@ -18,4 +18,4 @@ def redraw(figure: Figure, file: Path) -> None:
     from validate.figures import save  # here: most scripts that could draw print alone
 
     file.unlink(missing_ok=True)
-    save(figure, file)
+    save(figure, file, overwrite=True)

@@ -1,33 +1,38 @@
-"""How a run folder begins: made, replaced, or opened to continue; never over what is not this program's."""
+"""How a run folder begins: made, replaced, or opened to continue; never over what is not this program's.
+
+A run on text reads its texts again when it continues, and other tokens under the same numbers would go
+unnoticed: the tokenizer's file lies outside the folder, and its checksum is kept.
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sim.config.differences import differences
+from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
-from sim.runs.files import is_leftover, writing
-from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
-from sim.runs.manifest import Manifest, entries
-from sim.runs.names import CONFIG
-from sim.runs.places import is_run_folder
-from sim.runs.tokenizer import check_tokenizer, tokenizer_of
+from sim.runs.files import entries, is_leftover, writing
+from sim.runs.folder import RunFolder, read_config
+from sim.runs.manifest import Manifest, digest
+from sim.runs.places import CONFIG, is_file_of_runs, is_run_folder
 from theory import InputError
 from theory.checked import checked
+from theory.reading import open_regular
+
+_SHOWN = 12
+"""Digits of a checksum in a message."""
 
 
 @checked
 def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
     """Make a run folder, or refuse one that exists unless asked to overwrite a run."""
-    check_free(path, overwrite=overwrite)
+    in_the_way = check_free(path, overwrite=overwrite)
     with writing(path, trains=True):
-        if path.exists():
-            _remove(path)
-        path.mkdir(parents=True)
-    saved = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
+        for file in in_the_way:
+            file.unlink()
+        path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
-    folder.write(CONFIG, json.dumps(saved, indent=2, allow_nan=False) + "\n")
+    folder.write_config(member)
     return folder
 
 
@@ -35,17 +40,14 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
     """Return a folder to continue in, without half-written files; refuse another configuration."""
     check_resumable(path, member)
     check_tokenizer(path, member)
-    folder = RunFolder(path)
     with writing(path, trains=True):
-        for file in [file for file in entries(path) if is_leftover(file)]:
+        for file in filter(is_leftover, entries(path)):
             file.unlink()
-        if not folder.manifest.exists:
-            folder.manifest.adopt(folder.own_files())
-    return folder
+    return RunFolder(path)
 
 
 def is_begun(path: Path) -> bool:
-    """Return whether a folder has a run's configuration, so that the run can be continued."""
+    """Return whether a folder is a run's, so that the run can be continued."""
     with writing(path, trains=True):
         return is_run_folder(path)
 
@@ -53,33 +55,57 @@ def is_begun(path: Path) -> bool:
 def check_resumable(path: Path, member: MemberConfig) -> None:
     """Refuse to continue a run that has another configuration, or through a link."""
     _check_no_link(path)
-    if (own := read_config(path)) != member:
-        if tokenizer_of(own) == tokenizer_of(member):
+    begun = read_config(path)
+    if begun != member:
+        if _tokenizer_of(begun) == _tokenizer_of(member):
             # Other tokens can make another task: then their cause is named.
-            check_tokenizer(path, own)
-        problem = f"holds a run with another configuration ({differences(own, member)})"
+            check_tokenizer(path, begun)
+        problem = f"holds a run with another configuration ({differences(begun, member)})"
         raise InputError("out", str(path), problem, "use its own, or another folder")
 
 
-def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that holds anything, unless asked to overwrite it and this program wrote all of it.
+def check_free(path: Path, *, overwrite: bool) -> list[Path]:
+    """Return the files to delete before a run begins in a folder, in the order in which that is safe.
 
-    A folder of version 1 has no manifest: it is overwritten if it is a complete run in which every file has
-    a name that this program gives.
+    A folder that holds anything is refused, unless asked to overwrite it and this program wrote all of it. A
+    run that was killed before it began leaves no more than its manifest, which is no obstacle.
     """
     with writing(path, trains=True):
         _check_no_link(path)
         if not path.exists():
-            return
-        # A run that was killed before it began leaves no more than its manifest.
-        if path.is_dir() and all(is_leftover(f) or f.name == Manifest.name for f in path.iterdir()):
-            return
-    if not overwrite:
-        raise InputError(
-            "out", str(path), "already exists", "choose another folder, or ask for --resume or --overwrite"
-        )
-    with writing(path, trains=True):
-        _check_own(path)
+            return []
+        own, foreign = _contents(path)
+        has_begun = any(file != path / Manifest.name and not is_leftover(file) for file in own)
+        if not overwrite and (has_begun or foreign):
+            remedy = "ask for --resume or --overwrite" if is_run_folder(path) else "move it away"
+            raise InputError("out", str(path), "already exists", f"choose another folder, or {remedy}")
+    if foreign:
+        which = foreign[0].relative_to(path) if foreign[0] != path else "it"
+        problem = f"{which} was not written by this program, or changed since, so nothing is deleted"
+        raise InputError("out", str(path), problem, "move it away, or choose another folder")
+    return own
+
+
+def _contents(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return what this program wrote into a folder, in the order to delete it, and everything else.
+
+    Interrupted, the deletion never leaves what looks like a run to continue: checkpoints go first, so that
+    none outlives the metrics before it; the configuration and the manifest last.
+    """
+    if not path.is_dir():
+        return [], [path]
+    manifest = Manifest(path)
+    try:
+        listed = manifest.listed()
+    except InputError:
+        listed = {}
+    if CONFIG not in listed or not all(map(is_file_of_runs, listed)):
+        files = list(entries(path))  # A manifest of someone else's, or none.
+        return list(filter(is_leftover, files)), [file for file in files if not is_leftover(file)]
+    own, foreign = manifest.own_and_foreign()
+    last = ["", CONFIG, manifest.name]
+    own.sort(key=lambda f: (last.index(f.name) if f.name in last else 0, f.parent.name != "checkpoints"))
+    return own, foreign
 
 
 def _check_no_link(path: Path) -> None:
@@ -87,40 +113,29 @@ def _check_no_link(path: Path) -> None:
         raise InputError("out", str(path), "is a link", f"name the folder itself, {path.resolve()}")
 
 
-def _check_own(path: Path) -> None:
-    """Refuse to delete a folder unless it is a run's, and all in it was written by this program."""
-    folder = RunFolder(path)
-    if folder.manifest.exists and CONFIG in folder.manifest.listed():
-        foreign = folder.manifest.foreign()
-    else:
-        try:
-            folder.check_complete(read_config(path))
-        except InputError as error:
-            problem = f"exists and is not a run folder, so it will not be deleted ({error.problem})"
-            raise InputError("out", str(path), problem, "choose another folder") from None
-        own = {path / name for name in folder.own_files()}
-        foreign = [file for file in entries(path) if file not in own and not is_leftover(file)]
-    if foreign:
-        problem = f"{foreign[0].relative_to(path)} in it was not written by this program, or changed since"
-        remedy = "nothing is deleted: move it away, or choose another folder"
-        raise InputError("out", str(path), problem, remedy)
+def _tokenizer_of(member: MemberConfig) -> str:
+    return member.task.tokenizer if isinstance(member.task, LanguageTask) else ""
 
 
-def _remove(path: Path) -> None:
-    """Remove a run in an order in which, if interrupted, it never looks like one to continue.
+def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
+    """Return file and SHA-256 of a run's tokenizer as they are now, None if it has none."""
+    file = _tokenizer_of(member)
+    return {"file": file, "sha256": _digest_of(file)} if file else None
 
-    Checkpoints are removed first, so that none outlives the metrics before it; the configuration and the
-    manifest, which identify the folder as a run, last.
-    """
-    folder = RunFolder(path)
-    if not folder.manifest.exists:
-        folder.manifest.adopt(folder.own_files())
-    last = [path / CONFIG, path / Manifest.name]
-    files = [file for file in entries(path) if file not in last]
-    for file in sorted(files, key=lambda f: f.parent.name != "checkpoints"):
-        file.unlink()
-    for inside in sorted((f for f in path.rglob("*") if f.is_dir()), reverse=True):
-        inside.rmdir()
-    for file in last:
-        file.unlink(missing_ok=True)
-    path.rmdir()
+
+def check_tokenizer(path: Path, member: MemberConfig) -> None:
+    """Refuse to continue a run whose tokenizer is not the one with which it was begun."""
+    folder, now = RunFolder(path), tokenizer_record(member)
+    if now is None or not folder.has_provenance:
+        return
+    begun = folder.read_provenance().get("tokenizer") or now  # The first versions recorded none.
+    if now["sha256"] != begun["sha256"]:
+        short, before = now["sha256"][:_SHOWN], begun["sha256"][:_SHOWN]
+        problem = f"SHA-256 {short}..., and {path} was begun with {before}..."
+        remedy = "restore that file, or train into another folder"
+        raise InputError("tokenizer", now["file"], problem, remedy)
+
+
+def _digest_of(file: str) -> str:
+    with open_regular(Path(file)) as content:
+        return digest(content.read())

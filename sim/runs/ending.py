@@ -17,18 +17,17 @@ def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) ->
     """Return whether a run with these evaluations takes no further step.
 
     With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
-    2^patience times what it was when a training set was last fitted. Before the first set is fitted, and
+    2^patience times its value when a training set was last fitted. Before the first set is fitted, and
     for sets that the initial weights fit, it does not count.
     """
     if not metrics or metrics[-1]["epoch"] % 1:
         return False
     if metrics[-1]["epoch"] == training.epochs:
         return True
-    fitted = [_time_of_fit(metrics, part) for part in metrics[0]["accuracy"] if part != HELD_OUT]
+    fitted = [
+        next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
+        for part in metrics[0]["accuracy"]
+        if part != HELD_OUT
+    ]
     last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
     return bool(training.patience) and last > 0 and now >= 2**training.patience * last
-
-
-def _time_of_fit(metrics: Sequence[Mapping[str, Any]], part: str) -> float:
-    """Return Σ learning rate at the first evaluation that finds a data set fitted, 0 if none does."""
-    return next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)

@@ -8,18 +8,15 @@ import math
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sim.errors import UnwritableError
 
-_LEFTOVER = re.compile(r"\..+\.(json|jsonl|safetensors)\.\w{8}")
-"""How the temporary names of ``write_atomically`` look."""
-
-
+_TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
 _WRONG_PATH = (
     errno.EISDIR,
     errno.ENOTDIR,
@@ -53,33 +50,29 @@ def writing(path: Path, argument: str = "out", *, trains: bool = False) -> Itera
         yield
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
-        raise UnwritableError(argument, str(path), problem, _remedy(error.errno, trains=trains)) from error
-
-
-def _remedy(number: int | None, *, trains: bool) -> str:
-    remedy = _REMEDIES.get(number or 0, "choose another place")
-    # Where the path itself is wrong, no run is there.
-    resumes = trains and number not in _WRONG_PATH
-    return f"{remedy}; --resume continues the runs that are there" if resumes else remedy
+        remedy = _REMEDIES.get(error.errno or 0, "choose another place")
+        if trains and error.errno not in _WRONG_PATH:  # Where the path itself is wrong, no run is there.
+            remedy += "; --resume continues the runs that are there"
+        raise UnwritableError(argument, str(path), problem, remedy) from error
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
     """Write to a temporary name beside ``path``, sync, and rename: readers never see half a file."""
-    content = data.encode() if isinstance(data, str) else data
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".anchorflow-tmp-{uuid4().hex}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+        with temporary.open("xb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files private; a result is as readable as any other file of the user's.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def is_leftover(path: Path) -> bool:
+    """Return whether a file was left by a process that was killed in ``write_atomically``."""
+    return _TEMPORARY.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
 
 
 def read_regular(path: Path) -> bytes:
@@ -91,9 +84,13 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def is_leftover(path: Path) -> bool:
-    """Return whether a file was left by a process that was killed while writing."""
-    return _LEFTOVER.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+def entries(folder: Path) -> Iterator[Path]:
+    """Yield everything in a folder but folders, recursively, without following links."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            yield from entries(entry)
+        else:
+            yield entry
 
 
 def finite(value: float) -> float | None:
@@ -101,6 +98,11 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def json_text(value: Any) -> str:
+    """Return a value as the text of a JSON file; NaN is refused because JSON has none."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as JSON, atomically; NaN is refused because JSON has none."""
-    write_atomically(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+    """Write a value as JSON, atomically."""
+    write_atomically(path, json_text(value))

@@ -14,26 +14,25 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.ending import has_ended
-from sim.runs.files import read_regular, writing
-from sim.runs.manifest import Manifest, entries
-from sim.runs.names import CONFIG, OWN_FILE, checkpoint_name, numbers, snapshot_name
-from sim.runs.places import check_place
+from sim.runs.files import json_text, read_regular, writing
+from sim.runs.manifest import Manifest
+from sim.runs.places import CONFIG, check_place, checkpoint_name, numbers, snapshot_name
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.paths import as_path
 
 FORMAT_VERSION = 2
-"""Folders of version 1 have no manifest: they can be read, but changes to them go unnoticed."""
 _REMEDY = "restore it, or move the folder away and train the run again"
+_Content = TypeVar("_Content")
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,28 @@ class RunFolder:
         """The list of its files."""
         return Manifest(self.path)
 
+    def write(self, name: str, content: bytes | str) -> None:
+        """Write one of its files, or replace it, and list its checksum.
+
+        Raises
+        ------
+        InputError
+            If the folder or its configuration was moved or deleted since the run began.
+        """
+        with writing(self.path, trains=True):
+            if name != CONFIG and not (self.path / CONFIG).is_file():
+                problem = "the folder of this run, or the configuration in it, was moved or deleted"
+                remedy = "put it back and continue with --resume, or train into a new folder"
+                raise InputError("out", str(self.path), problem, remedy)
+            self.manifest.write(name, content)
+
+    def write_config(self, member: MemberConfig) -> None:
+        """Write what the run is; with it the folder becomes a run's."""
+        self.write(CONFIG, json_text({"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}))
+
     def write_provenance(self, provenance: dict[str, Any]) -> None:
         """Write or renew provenance.json."""
-        self.write("provenance.json", json.dumps(provenance, indent=2, allow_nan=False) + "\n")
+        self.write("provenance.json", json_text(provenance))
 
     def write_metrics(self, lines: list[dict[str, Any]]) -> None:
         """Write all metrics so far: a few hundred short lines, cheap to rewrite."""
@@ -68,20 +86,14 @@ class RunFolder:
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
-        step = state.step
-        self.write(checkpoint_name(step), write_tensors(arrays, {"state": state.model_dump_json()}))
-        keep = [other for other in self.checkpoint_steps() if other <= step][:2]
-        for other in set(self.checkpoint_steps()) - set(keep):
-            self.drop_checkpoint(other)
-
-    def drop_checkpoint(self, step: int) -> None:
-        """Delete a checkpoint, or set it aside if it is not as it was written."""
-        name = checkpoint_name(step)
-        with writing(self.path, trains=True):
-            try:
-                self.manifest.remove(name)
-            except InputError:
-                self.set_aside(step)
+        self.write(checkpoint_name(state.step), write_tensors(arrays, {"state": state.model_dump_json()}))
+        keep = [step for step in self.checkpoint_steps() if step <= state.step][:2]
+        for step in set(self.checkpoint_steps()) - set(keep):
+            with writing(self.path, trains=True):
+                try:
+                    self.manifest.remove(checkpoint_name(step))
+                except InputError:  # It is not as it was written.
+                    self.set_aside(step)
 
     def set_aside(self, step: int) -> Path:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
@@ -100,11 +112,11 @@ class RunFolder:
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
-        return sorted(numbers(self.path / "checkpoints", r"step_(\d{9,})\.safetensors"), reverse=True)
+        return numbers(self.path / "checkpoints", "step")[::-1]
 
     def snapshot_epochs(self) -> list[int]:
         """Return the epochs of all snapshots, in order."""
-        return sorted(numbers(self.path / "snapshots", r"epoch_(\d{6,})\.safetensors"))
+        return numbers(self.path / "snapshots", "epoch")
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and the rest of its state.
@@ -133,8 +145,7 @@ class RunFolder:
         """Return the metrics written so far, none if there are none yet."""
         if not (self.path / "metrics.jsonl").exists():
             return []
-        with self.reading("metrics.jsonl"):
-            return read_metrics(self._verified("metrics.jsonl"))
+        return self.read("metrics.jsonl", read_metrics)
 
     @property
     def has_provenance(self) -> bool:
@@ -142,49 +153,28 @@ class RunFolder:
         return (self.path / "provenance.json").exists()
 
     def read_provenance(self) -> dict[str, Any]:
-        """Return what provenance.json says."""
-        if not self.has_provenance:
-            raise incomplete(self.path, "provenance.json")
+        """Return the content of provenance.json."""
+        record = self.read("provenance.json", read_object)
         with self.reading("provenance.json"):
-            found = read_object(self._verified("provenance.json"))
-            fitting(Provenance, found)
-            return found
+            fitting(Provenance, record)
+        return record
 
     def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
         """Return the tensors and the metadata of one of its files."""
-        with self.reading(name):
-            return read_tensors(self._verified(name))
+        return self.read(name, read_tensors)
 
-    def read_json(self, name: str) -> dict[str, Any]:
-        """Return one of its JSON objects, unchecked except for its checksum."""
+    def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
+        """Return one of its files, verified and parsed.
+
+        Raises
+        ------
+        InputError
+            If it is missing, was changed, or ``parse`` finds it damaged.
+        """
         if not (self.path / name).exists():
-            raise incomplete(self.path, name)
+            raise _incomplete(self.path, name)
         with self.reading(name):
-            return read_object(self._verified(name))
-
-    def check_complete(self, config: MemberConfig) -> dict[str, Any]:
-        """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
-        provenance = self.read_provenance()
-        if provenance["status"] != "complete":
-            raise _unfinished(self.path, provenance)
-        metrics = self.read_metrics()
-        if not has_ended(config.training, metrics):
-            raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
-        self.check_written(config, int(metrics[-1]["epoch"]), ended=True)
-        return provenance
-
-    def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
-        """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
-        due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())
-        for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
-            if not (self.path / name).exists():
-                raise incomplete(self.path, name)
-
-    def own_files(self) -> list[str]:
-        """Return the names of those regular files that have a name which this program gives."""
-        files = [file for file in entries(self.path) if file.is_file() and not file.is_symlink()]
-        names = [file.relative_to(self.path).as_posix() for file in files]
-        return [name for name in names if OWN_FILE.fullmatch(name)]
+            return parse(self._verified(name))
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
@@ -194,20 +184,36 @@ class RunFolder:
         except DamagedError as error:
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 
-    def write(self, name: str, content: bytes | str) -> None:
-        """Write one of its files, or replace it, and list its checksum."""
-        with writing(self.path, trains=True):
-            self.manifest.write(name, content)
+    def check_complete(self, config: MemberConfig) -> dict[str, Any]:
+        """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
+        provenance = self.read_provenance()
+        if provenance["status"] != "complete":
+            raise _unfinished(self.path, provenance)
+        metrics = self.read_metrics()
+        if not has_ended(config.training, metrics):
+            raise _incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
+        self.check_written(config, int(metrics[-1]["epoch"]), ended=True)
+        for name in self.manifest.listed():  # A complete run needs no checkpoints any more.
+            if not name.startswith("checkpoints/") and not (self.path / name).exists():
+                raise _incomplete(self.path, name)
+        return provenance
+
+    def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
+        """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
+        due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())
+        for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
+            if not (self.path / name).exists():
+                raise _incomplete(self.path, name)
 
     def _verified(self, name: str) -> bytes:
-        """Return a file's content if it is what the manifest lists, where there is one."""
+        """Return a file's content if it is what the manifest lists."""
         try:
             content = read_regular(self.path / name)
         except FileNotFoundError:
             raise DamagedError("is missing") from None
         except OSError as error:
             raise DamagedError(f"cannot be read ({error.strerror or error})") from None
-        if self.manifest.exists and (problem := self.manifest.problem(name, content)):
+        if problem := self.manifest.problem(name, content):
             raise DamagedError(problem)
         return content
 
@@ -216,17 +222,13 @@ def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
     check_place(path)
     folder = RunFolder(path)
-    data = folder.read_json(CONFIG)
+    if (path / CONFIG).exists() and not folder.manifest.exists:
+        raise _incomplete(path, folder.manifest.name)
+    data = folder.read(CONFIG, read_object)
     version = data.pop("format_version", None)
-    if type(version) is not int or version not in (1, FORMAT_VERSION):
-        raise InputError(
-            "run",
-            str(path),
-            f"has format version {version!r}, this program reads 1 and {FORMAT_VERSION}",
-            "train it again, or use the program that made it",
-        )
-    if version > 1 and not folder.manifest.exists:
-        raise incomplete(path, Manifest.name)
+    if version != FORMAT_VERSION or type(version) is not int:
+        problem = f"has format version {version!r}, this program reads {FORMAT_VERSION}"
+        raise InputError("run", str(path), problem, "train it again, or use the program that made it")
     try:
         return make_member_config(data)
     except InputError as error:
@@ -234,8 +236,7 @@ def read_config(path: Path) -> MemberConfig:
         raise InputError(where, error.value, error.problem, _REMEDY) from None
 
 
-def incomplete(folder: Path, part: str) -> InputError:
-    """Refuse a run folder that lacks a part."""
+def _incomplete(folder: Path, part: str) -> InputError:
     remedy = "name a run folder, or move it away and train the run again"
     return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
 

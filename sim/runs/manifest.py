@@ -8,18 +8,20 @@ replaced has two digests, the new one and the one before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sim.runs.files import is_leftover, read_regular, write_atomically, write_json
+from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
 from theory import InputError
 
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-_FORMAT: TypeAdapter[dict[str, Digest | list[Digest]]] = TypeAdapter(dict[str, Digest | list[Digest]])
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_FORMAT: TypeAdapter[dict[str, _Digest | list[_Digest]]] = TypeAdapter(dict[str, _Digest | list[_Digest]])
+Listed = dict[str, tuple[str, ...]]
+"""The digests that each file may have, the newest first."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Manifest:
         """Whether the folder has a list."""
         return (self.folder / self.name).is_file()
 
-    def listed(self) -> dict[str, tuple[str, ...]]:
-        """Return the digests that each file may have, the newest first.
+    def listed(self) -> Listed:
+        """Return what is listed, nothing where there is no list.
 
         Raises
         ------
@@ -51,13 +53,13 @@ class Manifest:
         """
         file = self.folder / self.name
         try:
-            found = _FORMAT.validate_json(read_regular(file))
+            lines = _FORMAT.validate_json(read_regular(file))
         except FileNotFoundError:
             return {}
         except (OSError, ValidationError) as error:
             problem = "not a list of checksums" if isinstance(error, ValidationError) else str(error)
             raise InputError("manifest", str(file), problem, "restore it, or choose another folder") from None
-        return {name: (own,) if isinstance(own, str) else tuple(own) for name, own in found.items()}
+        return {name: (known,) if isinstance(known, str) else tuple(known) for name, known in lines.items()}
 
     def problem(self, name: str, content: bytes) -> str:
         """Return what is wrong with a file's content, nothing if it is what was written."""
@@ -70,7 +72,7 @@ class Manifest:
         """Refuse names of files that must not be written: foreign or changed files, links, other folders."""
         listed = self.listed()
         for name in names:
-            self._own_digest(name, listed)
+            self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> None:
         """Write a file, or replace one that this program wrote and nobody changed since.
@@ -81,65 +83,57 @@ class Manifest:
             If something else has that name.
         """
         data = content.encode() if isinstance(content, str) else content
-        listed = self.listed()
-        before = self._own_digest(name, listed, data)
-        listed[name] = tuple(dict.fromkeys(found for found in (digest(data), before) if found))
+        listed, new = self.listed(), digest(data)
+        before = self._digest_before(name, listed, new)
+        listed[name] = (new,) if before in (None, new) else (new, before)
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         self._save(listed)
-        if before != digest(data):
+        if before != new:
             write_atomically(self.folder / name, data)
 
-    def adopt(self, names: Iterable[str]) -> None:
-        """List files as they are: those of a folder that was written before there were manifests."""
-        listed = self.listed()
-        self._save(listed | {name: (digest(read_regular(self.folder / name)),) for name in names})
-
     def remove(self, name: str) -> None:
-        """Delete a file that this program wrote."""
-        if self._own_digest(name, self.listed()) is not None:
+        """Delete a file that this program wrote, if it is there."""
+        if self._digest_before(name, self.listed()) is not None:
             (self.folder / name).unlink()
         self.forget(name)
 
     def forget(self, name: str) -> None:
         """Take a file off the list."""
-        self._save({other: found for other, found in self.listed().items() if other != name})
+        self._save({other: known for other, known in self.listed().items() if other != name})
 
     def settle(self) -> None:
         """Keep only the newest digest of each file: nothing is being replaced any more."""
-        self._save({name: found[:1] for name, found in self.listed().items()})
+        self._save({name: known[:1] for name, known in self.listed().items()})
 
-    def foreign(self) -> list[Path]:
-        """Return what this program did not write: files that are not listed or were changed, and links."""
+    def own_and_foreign(self) -> tuple[list[Path], list[Path]]:
+        """Return everything in the folder: what this program wrote, and what it did not or others changed."""
         listed = self.listed()
-        return [entry for entry in entries(self.folder) if not self._is_own(entry, listed)]
+        own, foreign = list[Path](), list[Path]()
+        for entry in entries(self.folder):
+            name, is_plain = entry.relative_to(self.folder).as_posix(), not entry.is_symlink()
+            is_own = is_plain and (
+                name == self.name
+                or is_leftover(entry)
+                or (entry.is_file() and digest(read_regular(entry)) in listed.get(name, ()))
+            )
+            (own if is_own else foreign).append(entry)
+        return own, foreign
 
-    def _is_own(self, entry: Path, listed: dict[str, tuple[str, ...]]) -> bool:
-        if entry.is_symlink() or not entry.is_file():
-            return False
-        name = entry.relative_to(self.folder).as_posix()
-        known = listed.get(name, ())
-        return name == self.name or is_leftover(entry) or digest(read_regular(entry)) in known
+    def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
+        """Return the digest of a file of ours, None if there is none; refuse any other.
 
-    def _own_digest(
-        self, name: str, listed: dict[str, tuple[str, ...]], content: bytes | None = None
-    ) -> str | None:
-        """Return the digest of one of our files, None if there is no such file; refuse any other.
-
-        A file that already has this ``content`` counts as ours.
+        A file whose content has the ``new`` digest already counts as ours.
         """
         file = self._inside(name)
         if file.is_symlink() or (file.exists() and not file.is_file()):
             raise _refused(file, "is not a regular file")
         if not file.exists():
             return None
-        found = digest(read_regular(file))
-        known = listed.get(name, ())
-        if found not in known and found != (content if content is None else digest(content)):
-            problem = (
-                "was changed since this program wrote it" if known else "was not written by this program"
-            )
-            raise _refused(file, problem)
-        return found
+        before = digest(read_regular(file))
+        if before not in (*listed.get(name, ()), new):
+            how = "was changed since this program wrote it"
+            raise _refused(file, how if name in listed else "was not written by this program")
+        return before
 
     def _inside(self, name: str) -> Path:
         """Return a file's path; refuse one outside the folder, or reached through a link inside it."""
@@ -153,22 +147,13 @@ class Manifest:
                 raise _refused(inside, "is not a folder")
         return inside / parts[-1]
 
-    def _save(self, listed: dict[str, tuple[str, ...]]) -> None:
+    def _save(self, listed: Listed) -> None:
         file = self.folder / self.name
         if file.is_symlink():
             raise _refused(file, "is a link")
         if listed != self.listed():
-            value = {name: found[0] if len(found) == 1 else found for name, found in listed.items()}
+            value = {name: known[0] if len(known) == 1 else known for name, known in listed.items()}
             write_json(file, dict(sorted(value.items())))
-
-
-def entries(folder: Path) -> Iterator[Path]:
-    """Yield everything in a folder but folders, recursively, without following links."""
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            yield from entries(entry)
-        else:
-            yield entry
 
 
 def digest(content: bytes) -> str:
@@ -177,6 +162,5 @@ def digest(content: bytes) -> str:
 
 
 def _refused(path: Path, problem: str) -> InputError:
-    return InputError(
-        "out", str(path), f"{problem}, so it stays as it is", "move it away, or choose another folder"
-    )
+    remedy = "move it away, or choose another folder"
+    return InputError("out", str(path), f"{problem}, so it stays as it is", remedy)

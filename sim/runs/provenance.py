@@ -17,6 +17,7 @@ _PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
 _ROOT = Path(__file__).resolve().parents[2]
 _TRAINING = ("theory", "sim")
 """The packages whose code decides what a run is."""
+_OF_A_PART = ("commit", "dirty", "diff", "python", "versions", "device", "processor", "system")
 LARGEST_DIFF = 64 * 1024
 """Characters of uncommitted changes that a run's record keeps; of more, the beginning."""
 
@@ -24,20 +25,20 @@ LARGEST_DIFF = 64 * 1024
 @cache
 def software() -> dict[str, Any]:
     """Return commit, dirty flag and versions, as they were when first asked for in this process."""
-    return {**_commit(), "python": platform.python_version(), "versions": _versions()}
+    commit: dict[str, Any] = {"commit": None, "dirty": None, "diff": None}
+    if (_ROOT / ".git").exists():  # This code runs from its own checkout and not from a wheel.
+        commit = {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
+    versions = {package: _version(package) for package in _PACKAGES}
+    return {**commit, "python": platform.python_version(), "versions": versions}
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
     """Return the device that computes, the processor and the operating system."""
-    return {"device": _device_name(device), "processor": _processor(), "system": platform.platform()}
+    if device.startswith("cuda"):
+        import torch
 
-
-def _device_name(device: str) -> str:
-    if not device.startswith("cuda"):
-        return device
-    import torch
-
-    return f"{device}: {torch.cuda.get_device_name(device)}"
+        device = f"{device}: {torch.cuda.get_device_name(device)}"
+    return {"device": device, "processor": _processor(), "system": platform.platform()}
 
 
 def now() -> str:
@@ -51,28 +52,8 @@ def peak_memory_mib() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
-
-
-def _commit() -> dict[str, Any]:
-    """Return the checkout's commit, if this code runs from its own checkout and not from a wheel."""
-    if not (_ROOT / ".git").exists():
-        return {"commit": None, "dirty": None, "diff": None}
-    return {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
-
-
-_OF_A_PART = ("commit", "dirty", "diff", "python", "versions", "device", "processor", "system")
-
-
 def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
-    """Return what trained the steps of a run that is continued by other code, or on another machine.
+    """Return which code and machines trained the steps of a run before those that continue it.
 
     Parameters
     ----------
@@ -89,21 +70,20 @@ def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: i
         A part for each change, the first one first, with "until_step"; none where nothing changed.
     """
     parts = list(earlier.get("parts", []))
-    own = {key: earlier.get(key) for key in _OF_A_PART}
-    if step and earlier and own != {key: present.get(key) for key in _OF_A_PART}:
-        parts.append(own | {"until_step": step})
+    before = {key: earlier.get(key) for key in _OF_A_PART}
+    if step and earlier and before != {key: present.get(key) for key in _OF_A_PART}:
+        parts.append(before | {"until_step": step})
     return parts
 
 
 def commit_text(provenance: Mapping[str, Any]) -> str:
     """Return a record's commits, shortened, the first one first, and whether their trees had changes."""
-    found = [_one_commit(part) for part in (*provenance.get("parts", ()), provenance)]
-    return ", then ".join(text for i, text in enumerate(found) if i == 0 or text != found[i - 1])
-
-
-def _one_commit(part: Mapping[str, Any]) -> str:
-    commit = part.get("commit")
-    return "unknown" if commit is None else f"{commit[:10]}{' with changes' if part.get('dirty') else ''}"
+    texts: list[str] = []
+    for part in (*provenance.get("parts", ()), provenance):
+        commit, changed = part.get("commit"), " with changes" * bool(part.get("dirty"))
+        text = "unknown" if commit is None else f"{commit[:10]}{changed}"
+        texts += [text] if texts[-1:] != [text] else []
+    return ", then ".join(texts)
 
 
 def uncommitted(checkout: Path) -> dict[str, Any]:
@@ -120,8 +100,7 @@ def uncommitted(checkout: Path) -> dict[str, Any]:
         return {"dirty": None if status is None else False, "diff": None}
     untracked = "".join(f"{line}\n" for line in status.splitlines() if line.startswith("??"))
     diff = untracked + (_git(checkout, "diff", "HEAD", "--", *_TRAINING) or "")
-    cut = len(diff) > LARGEST_DIFF
-    return {"dirty": True, "diff": diff[:LARGEST_DIFF] + ("\n(cut)" if cut else "")}
+    return {"dirty": True, "diff": diff[:LARGEST_DIFF] + "\n(cut)" * (len(diff) > LARGEST_DIFF)}
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
@@ -131,6 +110,13 @@ def _git(checkout: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _processor() -> str:

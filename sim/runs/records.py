@@ -12,7 +12,6 @@ from sim.runs.tensors import DamagedError
 Count = Annotated[StrictInt, Field(ge=0)]
 Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Loss = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Status = Literal["running", "interrupted", "complete", "diverged"]
 
 
 class Record(BaseModel):
@@ -54,7 +53,7 @@ class MetricsLine(Record):
 
 
 class Matmul(Record):
-    """Which matrix product a run takes, and what was measured (``sim.fast.matmul``)."""
+    """Which matrix product a run takes, and its measured speed and error (``sim.fast.matmul``)."""
 
     route: Literal["default", "bf16-named"]
     gflops: dict[str, Number]
@@ -71,7 +70,7 @@ class Kernels(Record):
 
 
 class Tokenizer(Record):
-    """The tokenizer's file that a run on text began with (``sim.runs.tokenizer``)."""
+    """The tokenizer's file that a run on text began with (``sim.runs.beginning``)."""
 
     file: StrictStr
     sha256: StrictStr
@@ -82,7 +81,7 @@ class Provenance(Record):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    status: Status
+    status: Literal["running", "interrupted", "complete", "diverged"]
     reason: StrictStr | None = None
     epoch: Count = 0
     written: StrictStr = ""
@@ -104,17 +103,11 @@ class Provenance(Record):
     peak_memory_mib: Number
 
 
-Kind = TypeVar("Kind", bound=Record)
+_Kind = TypeVar("_Kind", bound=Record)
 
 
 def read_value(content: bytes) -> Any:
-    """Return the value of a JSON document.
-
-    Raises
-    ------
-    DamagedError
-        If it is not valid JSON.
-    """
+    """Return the value of a JSON document; raise DamagedError if it is none."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -122,27 +115,15 @@ def read_value(content: bytes) -> Any:
 
 
 def read_object(content: bytes) -> dict[str, Any]:
-    """Return a JSON object.
-
-    Raises
-    ------
-    DamagedError
-        If it is no JSON, or no object.
-    """
-    found = read_value(content)
-    if not isinstance(found, dict):
+    """Return a JSON object; raise DamagedError if it is none."""
+    value = read_value(content)
+    if not isinstance(value, dict):
         raise DamagedError("is not a JSON object")
-    return found
+    return value
 
 
-def fitting(schema: type[Kind], value: dict[str, Any]) -> Kind:
-    """Return an object that fits a schema.
-
-    Raises
-    ------
-    DamagedError
-        Naming the first key that does not.
-    """
+def fitting(schema: type[_Kind], value: dict[str, Any]) -> _Kind:
+    """Return an object that fits a schema; raise DamagedError with the first key that does not."""
     try:
         return schema.model_validate(value)
     except ValidationError as error:

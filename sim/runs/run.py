@@ -16,10 +16,8 @@ from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.data.corpus import Corpus
 from sim.runs.folder import RunFolder, read_config
-from sim.runs.long_table import long_records
-from sim.runs.names import snapshot_name
-from sim.runs.places import is_run_folder, runs_inside
-from sim.runs.table import COLUMNS, frame, metric_records
+from sim.runs.places import is_run_folder, runs_inside, snapshot_name
+from sim.runs.table import COLUMNS, frame, long_records, metric_records
 from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
@@ -27,6 +25,7 @@ from theory.display import html_table
 from theory.labels.sample import matrix_of_counts
 from theory.paths import PathLike, as_path, is_folder, paths_of
 
+_STATISTICS = "statistics.safetensors"
 _SHOWN_FOLDERS = 8
 
 
@@ -68,21 +67,21 @@ class Run:
         return cls(folder.path, config, provenance, folder.read_metrics(), epochs)
 
     def __repr__(self) -> str:
-        c = self.config
         reached = ", ".join(f"{part} {value:.2f}" for part, value in self.metrics[-1]["accuracy"].items())
-        return (
-            f"Run({str(self.path)!r}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, "
-            f"{self.metrics[-1]['epoch']:g} epochs, accuracy {reached})"
-        )
+        return f"Run({str(self.path)!r}: {self._title}, accuracy {reached})"
 
     def _repr_html_(self) -> str:
-        c, last = self.config, self.metrics[-1]
-        title = f"{self.path}: {c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {last['epoch']:g} epochs"
+        last = self.metrics[-1]
         rows = [
             [part, f"{value:.3f}", "–" if last["loss"].get(part) is None else f"{last['loss'][part]:.3f}"]
             for part, value in last["accuracy"].items()
         ]
-        return html_table(title, ["data set", "accuracy", "loss (nats)"], rows)
+        return html_table(f"{self.path}: {self._title}", ["data set", "accuracy", "loss (nats)"], rows)
+
+    @property
+    def _title(self) -> str:
+        c = self.config
+        return f"{c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {self.metrics[-1]['epoch']:g} epochs"
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one per evaluation and data set."""
@@ -94,7 +93,7 @@ class Run:
         Parameters
         ----------
         long : bool, optional
-            One row for each statistic instead, as ``sim.runs.long_table`` has them.
+            One row for each statistic instead, as in ``sim.runs.table.long_records``.
 
         Raises
         ------
@@ -120,14 +119,15 @@ class Run:
             If there are none, or they are not as they were written.
         """
         if epoch not in self.snapshot_epochs:
-            raise InputError(
-                "epoch", epoch, f"no snapshot in {self.path}", f"choose one of {list(self.snapshot_epochs)}"
-            )
+            remedy = f"choose one of {list(self.snapshot_epochs)}"
+            raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
         folder, name = RunFolder(self.path), snapshot_name(epoch)
-        arrays, _ = folder.read_tensors(name)
+        arrays, meta = folder.read_tensors(name)
         with folder.reading(name):
             check_tensors(arrays, self._specs(epoch))
             check_finite(arrays)
+            if meta.get("epoch") != str(epoch):
+                raise DamagedError(f"is the snapshot of epoch {meta.get('epoch')}")
         return arrays
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
@@ -138,19 +138,16 @@ class Run:
         """Return an Emb-MLP's own matrices at epoch 0; other kinds of model are refused."""
         arrays = self.snapshot(0)
         if set(arrays) != {"W_emb", "W1", "W2"}:
-            raise InputError(
-                "run",
-                str(self.path),
-                f"trained a model of kind {self.config.model.kind!r}, which has no W1 and W2",
-                "name the run of an Emb-MLP, or read this one's tensors with Run.snapshot(0)",
-            )
+            problem = f"trained a model of kind {self.config.model.kind!r}, which has no W1 and W2"
+            remedy = "name the run of an Emb-MLP, or read this one's tensors with Run.snapshot(0)"
+            raise InputError("run", str(self.path), problem, remedy)
         return EmbMLPParameters(arrays["W_emb"], arrays["W1"], arrays["W2"])
 
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
-        folder, name, d = RunFolder(self.path), "statistics.safetensors", self.task.vocab_size
-        arrays, meta = folder.read_tensors(name)
-        with folder.reading(name):
+        folder, d = RunFolder(self.path), self.task.vocab_size
+        arrays, meta = folder.read_tensors(_STATISTICS)
+        with folder.reading(_STATISTICS):
             check_tensors(arrays, {"token_label_counts": ((d, d), np.dtype(np.int64))})
             counts, n_sequences = arrays["token_label_counts"], meta.get("n_sequences", "")
             if not re.fullmatch("[1-9][0-9]{0,17}", n_sequences) or counts.min() < 0:
@@ -169,9 +166,9 @@ class Run:
 
         if not isinstance(self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "trained on no corpus", "name a language model's run")
-        folder, name = RunFolder(self.path), "statistics.safetensors"
-        with folder.reading(name):
-            return corpora_of(*folder.read_tensors(name))
+        folder = RunFolder(self.path)
+        with folder.reading(_STATISTICS):
+            return corpora_of(*folder.read_tensors(_STATISTICS))
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
@@ -211,23 +208,13 @@ def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     InputError
         If a folder holds no run, but folders of runs: they are named, as they may be of different tasks.
     """
-    found: list[Path] = []
+    runs: list[Path] = []
     for path in paths_of(paths):
-        if not is_folder(path) or is_run_folder(path):
-            found.append(path)
-            continue
-        inside = runs_inside(path, 1)
-        if not inside:
-            _refuse_folder_of_folders(path)
-        found += inside or [path]
-    return found
-
-
-def _refuse_folder_of_folders(path: Path) -> None:
-    """Refuse a folder whose runs lie two or three folders down, and name the folders to choose from."""
-    folders = sorted({str(run.parent) for run in runs_inside(path, 2, 3)})
-    if folders:
-        shown = ", ".join(folders[:_SHOWN_FOLDERS]) + ", ..." * (len(folders) > _SHOWN_FOLDERS)
-        raise InputError(
-            "run", str(path), "holds no run itself, but folders of runs", f"name one or more of {shown}"
-        )
+        inside = [path] if not is_folder(path) or is_run_folder(path) else runs_inside(path, 1)
+        deeper = [] if inside else sorted({str(run.parent) for run in runs_inside(path, 2, 3)})
+        if deeper:
+            shown = ", ".join(deeper[:_SHOWN_FOLDERS]) + ", ..." * (len(deeper) > _SHOWN_FOLDERS)
+            problem = "holds no run itself, but folders of runs"
+            raise InputError("run", str(path), problem, f"name one or more of {shown}")
+        runs += inside or [path]
+    return runs

@@ -1,12 +1,19 @@
-"""A run's metrics as a tidy table: one row for each run, evaluation and data set."""
+"""Runs as tables: a row for each run, evaluation and data set, or in a long table for each statistic too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.config.run import MemberConfig
+from sim.config.language import LanguageTask
+from sim.config.run import SECTIONS, MemberConfig
+from theory.task.task import Task
 
 COLUMNS = {
     "run": "the run's folder",
@@ -21,7 +28,15 @@ COLUMNS = {
     "loss": "mean cross-entropy in nats; empty if it is not finite",
     "accuracy": "share of sequences whose most probable label is right",
 }
-"""The columns and their meaning."""
+"""The columns of the short table and their meaning."""
+ALWAYS = ("init_rate", "seed")
+"""Axes that every long table has."""
+MEASURED = ("epoch", "step", "data_set", "statistic", "value")
+"""The columns of a long table after the axes. Σ learning rate belongs to no data set."""
+_OF_TASK = ("q", "n_keys", "length", "vocab_size", "corpus", "task")
+
+NamedRun = tuple[str, MemberConfig, Sequence[Mapping[str, Any]]]
+"""A run's name in the table, its configuration and its metrics."""
 
 
 def metric_records(
@@ -42,6 +57,90 @@ def metric_records(
         for line in metrics
         for part in line["accuracy"]
     ]
+
+
+def long_records(runs: Iterable[NamedRun], axes: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Return runs as rows of "run", the axes and ``MEASURED``.
+
+    Parameters
+    ----------
+    runs : iterable of (str, MemberConfig, list of dict)
+    axes : sequence of str, optional
+        The settings that get a column; by default those in which the runs differ. A run without such a
+        setting has None there.
+    """
+    listed = list(runs)
+    shown = axes_of(config for _, config, _ in listed) if axes is None else axes
+    return [row for run in listed for row in _long_rows(run, shown)]
+
+
+def _long_rows(run: NamedRun, axes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    name, config, metrics = run
+    settings = settings_of(config)
+    shared = {"run": name} | {axis: settings.get(axis) for axis in axes}
+    for line in metrics:
+        at = shared | {"epoch": line["epoch"], "step": line["step"]}
+        yield at | {"data_set": "", "statistic": "sum_learning_rate", "value": line["sum_learning_rate"]}
+        for part in line["accuracy"]:
+            for statistic in ("loss", "accuracy"):
+                value = line[statistic].get(part)
+                yield at | {"data_set": part, "statistic": statistic, "value": value}
+
+
+def axes_of(configs: Iterable[MemberConfig]) -> list[str]:
+    """Return the settings in which runs differ, besides γ and the seed, which come first.
+
+    They are named as in a sweep's file: by the key alone where no other section has the same, "model" for
+    the kind of model, q, n_keys (N_Z), and "task" where tasks differ in something else.
+    """
+    flat = [settings_of(config) for config in configs]
+    keys = {key: None for each in flat for key in each if key not in ALWAYS}
+    return [*ALWAYS, *(key for key in keys if len({each.get(key) for each in flat}) > 1)]
+
+
+def settings_of(config: MemberConfig) -> dict[str, Any]:
+    """Return every setting of a run by its name in the table, as a number or a text."""
+    sections = {name: getattr(config, name).model_dump(mode="json") for name in SECTIONS}
+    counts = Counter(key for values in sections.values() for key in values)
+    flat = {
+        (key if counts[key] == 1 else f"{section}.{key}"): (
+            json.dumps(value) if isinstance(value, list | dict) else value
+        )
+        for section, values in sections.items()
+        for key, value in values.items()
+    }
+    flat["model"] = flat.pop("kind")
+    member = {"init_rate": config.init_rate, "seed": config.seed}
+    return member | flat | dict.fromkeys(_OF_TASK) | _task_settings(config.task)
+
+
+def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
+    """Return a task's settings; "task" is a digest of everything that the other columns do not tell apart."""
+    if isinstance(task, LanguageTask):
+        return {"corpus": "+".join(task.names), "task": _digest(task.model_dump(mode="json"))}
+    mappings = [
+        [m.name, list(m.anchors), m.rule.kind, m.rule.parameters(), sorted(m.held_out)] for m in task.mappings
+    ]
+    # The keys that follow one another are told apart by the first one and n_keys.
+    n, first = len(task.keys), task.keys[0]
+    keys = [first] if task.keys == tuple(range(first, first + n)) else list(task.keys)
+    numbers = {"q": task.n_anchors, "n_keys": n, "length": task.length, "vocab_size": task.vocab_size}
+    return numbers | {"task": _digest([keys, mappings])}
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows with the same keys as CSV text with a header; numbers in full, missing ones empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if records:
+        writer.writerow(records[0])
+        writer.writerows(record.values() for record in records)
+    return text.getvalue()
 
 
 def frame(records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:

@@ -24,26 +24,18 @@ class DamagedError(ValueError):
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:
     """Return the bytes of a safetensors file; equal arguments give equal bytes."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    content = safetensors.numpy.save(contiguous, metadata=metadata)
-    # The library writes the keys of its metadata in an order that differs between processes.
+    content = safetensors.numpy.save({name: np.ascontiguousarray(each) for name, each in arrays.items()})
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
-    if metadata:
+    if metadata:  # Its order, where the library writes it, differs between processes.
         header["__metadata__"] = dict(sorted(metadata.items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    padding = b" " * (-len(text) % 8)
-    return len(text + padding).to_bytes(8, "little") + text + padding + content[8 + size :]
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
-    """Return a safetensors file's arrays and its metadata.
-
-    Raises
-    ------
-    DamagedError
-        If it is not such a file, or holds a dtype that NumPy does not have.
-    """
+    """Return a safetensors file's arrays and its metadata; raise DamagedError if it is no such file."""
     try:
         arrays = safetensors.numpy.load(content)
     except KeyError as error:
@@ -54,13 +46,7 @@ def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
 
 
 def read_metadata(content: bytes) -> dict[str, str]:
-    """Return the metadata of a safetensors file, of which the beginning is enough.
-
-    Raises
-    ------
-    DamagedError
-        If there is no such header.
-    """
+    """Return the metadata of a safetensors file, for which its beginning is enough."""
     size = int.from_bytes(content[:8], "little")
     try:
         header = json.loads(content[8 : 8 + size])
@@ -71,19 +57,13 @@ def read_metadata(content: bytes) -> dict[str, str]:
 
 
 def check_tensors(arrays: Mapping[str, npt.NDArray[Any]], specs: Mapping[str, Spec]) -> None:
-    """Refuse arrays other than those expected: each with its shape and dtype.
-
-    Raises
-    ------
-    DamagedError
-        Naming the first tensor that is missing, unknown, of another shape or of another dtype.
-    """
+    """Refuse the first tensor that is missing, unknown, of another shape or of another dtype."""
     for name in sorted(specs.keys() ^ arrays.keys()):
         raise DamagedError(f"{name} is {'missing' if name in specs else 'not a tensor of this run'}")
     for name, (shape, dtype) in specs.items():
-        found = arrays[name]
-        if found.shape != shape or found.dtype != dtype:
-            raise DamagedError(f"{name} is {found.dtype} of shape {found.shape}, expected {dtype} {shape}")
+        array = arrays[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise DamagedError(f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} {shape}")
 
 
 def check_finite(arrays: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -15,11 +15,10 @@ from sim.config.run import MemberConfig, RunConfig
 from sim.data.dataset import check_data
 from sim.errors import UnfinishedRunsError
 from sim.models.initial import tensor_specs
-from sim.runs.beginning import check_free, check_resumable, create_folder, is_begun
+from sim.runs.beginning import check_free, check_resumable, check_tokenizer, create_folder, is_begun
 from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
-from sim.runs.tokenizer import check_tokenizer
 from sim.training.engines import check_engine, engine_of
 from sim.training.engines.local import SIGNALS
 from sim.training.execution import Execution, Options, check_device, execution_of

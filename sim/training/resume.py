@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from sim.runs.folder import RunFolder
-from sim.runs.names import checkpoint_name
+from sim.runs.places import checkpoint_name
 from sim.runs.records import CheckpointState
 from sim.runs.tensors import Arrays, DamagedError, check_finite, check_tensors
 from sim.training.schedule import evaluation_steps

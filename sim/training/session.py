@@ -14,13 +14,12 @@ import torch
 from sim.config.run import MemberConfig, sources
 from sim.fast.matmul import RouteReport, matmul_route
 from sim.runs import provenance
-from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder
+from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder, tokenizer_record
 from sim.runs.ending import has_ended
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 from sim.runs.run import is_complete
-from sim.runs.tokenizer import tokenizer_record
 from sim.training.execution import Execution, Options, execution_of
 from sim.training.kernels import KernelReport, choose_kernels, route_for
 from sim.training.resume import metrics_until, newest_checkpoint

@@ -20,7 +20,7 @@ from safetensors.torch import save as save_torch
 from sim import Run, RunConfig, train
 from sim.runs.folder import RunFolder
 from sim.runs.manifest import Manifest
-from sim.runs.names import checkpoint_name, snapshot_name
+from sim.runs.places import checkpoint_name, snapshot_name
 from sim.runs.tensors import read_metadata
 from theory import InputError
 

@@ -9,14 +9,18 @@ import pickle
 import resource
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sim import RunConfig, train
-from sim.runs.lock import only_writer
+from sim.errors import BusyError
+from sim.runs.lock import is_being_written, only_writer
 from sim.training.engines import local
 from tests.sim.conftest import TRANSFORMER
 from theory import InputError
@@ -43,15 +47,15 @@ def holder(forked: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Make, tmp_path: Path) -> None:
-    refusal = rf"gamma0.8_seed0': process {holder.pid} is writing it; wait"
+    refusal = r"gamma0.8_seed0': another process is writing it; wait"
     for options in ({}, {"resume": True}, {"overwrite": True}):
         with pytest.raises(InputError, match=refusal):
             train(small(), tmp_path, **options)
     assert not (tmp_path / "gamma0.8_seed0").exists()
     holder.kill()
     holder.join()
-    # What a killed holder leaves behind stops nobody, and is gone in the end.
-    assert (tmp_path / ".gamma0.8_seed0.lock").exists()
+    # The file that a killed holder leaves behind stops nobody, and is gone in the end.
+    assert is_being_written(tmp_path / "gamma0.8_seed0") is False
     assert train(small(), tmp_path)[0].provenance["status"] == "complete"
     assert [p.name for p in tmp_path.iterdir()] == ["gamma0.8_seed0"]
 
@@ -60,27 +64,28 @@ def test_worker_processes_pass_a_refusal_on(
     holder: Any, forked: Any, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(local, "_CONTEXT", forked)
-    with pytest.raises(InputError, match=f"process {holder.pid} is writing"):
+    with pytest.raises(InputError, match="another process is writing"):
         train(small(seeds=[0, 1]), tmp_path, workers=2)
 
 
-def test_the_lock_knows_when_its_file_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first holder removes its file between another's opening and locking: the other must start over."""
-    path = tmp_path / "run"
-    opened = []
-    original = os.open
+def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
+    """Also where one removes the file while another has opened it and waits to lock it."""
+    inside, most, taken = 0, 0, 0
 
-    def open_late(file: Any, *arguments: Any) -> int:
-        descriptor = original(file, *arguments)
-        opened.append(descriptor)
-        if len(opened) == 1:
-            Path(file).unlink()
-        return descriptor
+    def take(_: int) -> None:
+        nonlocal inside, most, taken
+        for _ in range(100):
+            with suppress(BusyError), only_writer(tmp_path / "run"):
+                inside += 1
+                most = max(most, inside)
+                time.sleep(1e-5)
+                inside -= 1
+                taken += 1
 
-    monkeypatch.setattr(os, "open", open_late)
-    with only_writer(path):
-        assert len(opened) == 2
-        assert (tmp_path / ".run.lock").read_text() == str(os.getpid())
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(take, range(4)))
+    assert most == 1
+    assert taken > 20
     assert not list(tmp_path.iterdir())
 
 

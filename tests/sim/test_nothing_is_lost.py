@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sim import Run, RunConfig, train
+from sim import Run, RunConfig, find_runs, train, train_together
+from sim.runs.beginning import check_free, create_folder
+from sim.runs.files import is_leftover, write_atomically
 from sim.runs.lock import only_writer
 from sim.runs.manifest import Manifest
 from theory import InputError
@@ -31,111 +35,159 @@ def folder(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "out" / NAME))
 
 
-def _contents(folder: Path) -> dict[Path, bytes]:
+def contents(folder: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-def _of_version_1(folder: Path) -> None:
-    """Turn a run into what this program wrote before there were manifests."""
-    (folder / "manifest.json").unlink()
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"format_version": 1}))
-
-
-def _overwriting_is_refused(folder: Path, small: Make, words: str) -> None:
-    before = _contents(folder)
+def _is_refused(folder: Path, words: str, small: Make, **options: bool) -> None:
+    before = contents(folder)
     with pytest.raises(InputError, match=words):
-        train(small(), folder.parent, overwrite=True)
-    assert _contents(folder) == before
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("name", ["NOTES.md", "snapshots/mine.safetensors", "sub/thesis.tex", ".gitignore"])
-def test_a_users_file_in_a_run_stays(version: int, name: str, folder: Path, small: Make) -> None:
-    (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text("years of work")
-    if version == 1:
-        _of_version_1(folder)
-    _overwriting_is_refused(folder, small, rf"{name} in it was not written by this program")
-
-
-def test_a_file_that_was_changed_stays(folder: Path, small: Make) -> None:
-    (folder / "metrics.jsonl").write_text("{}\n")
-    _overwriting_is_refused(folder, small, r"metrics.jsonl in it was not written by this program, or changed")
+        train(small(), folder.parent, **options)
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize(
-    "content", ["3", "null", "true", "[]", '"x"', '["format_version"]', '{"format_version": 1}', "\x00\xff"]
+    "name",
+    [
+        "NOTES.md",
+        "snapshots/mine.safetensors",
+        "sub/thesis.tex",
+        ".gitignore",
+        ".thesis.json.20261123",
+        ".anchorflow-tmp-mine",
+    ],
 )
-def test_another_programs_config_is_no_run(content: str, small: Make, tmp_path: Path) -> None:
+def test_a_users_file_in_a_run_stays(name: str, folder: Path, small: Make) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("years of work")
+    _is_refused(folder, Path(name).name, small, overwrite=True)
+    _spoil_status(folder)
+    assert train(small(), folder.parent, resume=True)
+    assert (folder / name).read_text() == "years of work"
+
+
+def _spoil_status(folder: Path) -> None:
+    provenance = json.loads((folder / "provenance.json").read_text())
+    Manifest(folder).write("provenance.json", json.dumps(provenance | {"status": "interrupted"}))
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "snapshots/epoch_000002.safetensors", "manifest.json"])
+def test_a_file_that_was_changed_stays(name: str, folder: Path, small: Make) -> None:
+    (folder / name).write_text("{}\n")
+    _is_refused(folder, "not written by this program|not a list of checksums", small, overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["config.json", "manifest.json", "metrics.jsonl"])
+@pytest.mark.parametrize(
+    "content", ["3", "null", "{}", '"x"', '{"short_name": "app"}', '{"format_version": 1}', "\x00\xff"]
+)
+def test_another_programs_folder_is_no_run(name: str, content: str, small: Make, tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
-    (folder / "config.json").write_text(content, encoding="latin-1")
-    (folder / "thesis.tex").write_text("years of work")
-    _overwriting_is_refused(folder, small, "not a run folder")
+    (folder / name).write_text(content, encoding="latin-1")
+    for options in ({}, {"overwrite": True}):
+        _is_refused(folder, "already exists|not written by this program", small, **options)
 
 
-def test_an_unfinished_run_without_a_manifest_stays(folder: Path, small: Make) -> None:
-    _of_version_1(folder)
-    provenance = json.loads((folder / "provenance.json").read_text())
-    (folder / "provenance.json").write_text(json.dumps(provenance | {"status": "interrupted"}))
-    _overwriting_is_refused(folder, small, r"not a run folder.*status: interrupted")
+def test_a_list_of_checksums_by_another_program_is_no_manifest_of_ours(small: Make, tmp_path: Path) -> None:
+    folder = tmp_path / NAME
+    folder.mkdir()
+    for name in ("config.json", "data.csv"):
+        (folder / name).write_text(name)
+    sums = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("config.json", "data.csv")}
+    (folder / "manifest.json").write_text(json.dumps(sums))
+    _is_refused(folder, "not written by this program", small, overwrite=True)
 
 
-def test_a_complete_run_without_a_manifest_is_read_and_overwritten(folder: Path, small: Make) -> None:
-    _of_version_1(folder)
-    assert Run.open(folder).embedding(4).shape == (48, 8)
-    assert train(small(epochs=3), folder.parent, overwrite=True)[0].config.training.epochs == 3
-    assert json.loads((folder / "config.json").read_text())["format_version"] == 2
+def test_what_appears_after_the_check_stays(
+    folder: Path, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files to delete are listed once."""
+
+    def then_a_file_appears(path: Path, **options: bool) -> list[Path]:
+        files = check_free(path, **options)
+        (path / "snapshots" / "thesis.tex").write_text("years of work")
+        return files
+
+    monkeypatch.setattr("sim.runs.beginning.check_free", then_a_file_appears)
+    create_folder(folder, small().members()[0], overwrite=True)
+    assert (folder / "snapshots" / "thesis.tex").read_text() == "years of work"
+    assert not (folder / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize("lost", ["config.json", "provenance.json", "metrics.jsonl", "manifest.json"])
+def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder: Path, small: Make) -> None:
+    (folder / lost).unlink()
+    assert find_runs(folder.parent) == [folder]
+    with pytest.raises(InputError, match=rf"{lost} is missing"):
+        Run.open(folder)
+    if lost != "provenance.json":  # A run that was killed at once has none.
+        with pytest.raises(InputError, match=rf"{lost}|step 0"):
+            train(small(), folder.parent, resume=True)
 
 
 @pytest.mark.parametrize("options", [{"overwrite": True}, {"resume": True}, {}])
 def test_nothing_is_written_through_a_link(options: dict[str, bool], folder: Path, small: Make) -> None:
-    """Not through one in the run folder's place, nor one to a folder inside."""
+    """Not through one in the run folder's place."""
     link = folder.parent.parent / "other" / NAME
     link.parent.mkdir()
     link.symlink_to(folder)
-    before = _contents(folder)
+    before = contents(folder)
     with pytest.raises(InputError, match="is a link"):
         train(small(epochs=5), link.parent, **options)
-    assert _contents(folder) == before
-    assert link.is_symlink()
+    assert contents(folder) == before
 
 
 def test_checkpoints_are_not_written_through_a_link(folder: Path, small: Make, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     (folder / "checkpoints").rename(elsewhere)
     (folder / "checkpoints").symlink_to(elsewhere)
-    before = _contents(elsewhere)
-    provenance = json.loads((folder / "provenance.json").read_text())
-    Manifest(folder).write("provenance.json", json.dumps(provenance | {"status": "interrupted"}))
+    before = contents(elsewhere)
+    _spoil_status(folder)
     for options in ({"overwrite": True}, {"resume": True}):
         with pytest.raises(InputError, match="checkpoints"):
             train(small(), folder.parent, **options)
-    assert _contents(elsewhere) == before
+    assert contents(elsewhere) == before
 
 
-@pytest.mark.parametrize("content", ["years of work", "\x00\x01\xff", "12 34", "1" * 21])
-def test_a_file_with_a_locks_name_stays(content: str, tmp_path: Path) -> None:
-    lock = tmp_path / ".run.lock"
-    lock.write_text(content, encoding="latin-1")
-    before = lock.read_bytes()
-    with pytest.raises(InputError, match="not a lock of this program"), only_writer(tmp_path / "run"):
-        pass
-    assert lock.read_bytes() == before
+@pytest.mark.parametrize("action", ["move", "delete", "lose its configuration"])
+def test_training_stops_when_its_folder_is_gone(action: str, small: Make, tmp_path: Path) -> None:
+    """At the next write; what the message says to do then works."""
+    (member,) = small(epochs=9, evaluate_every=1).members()
+    path, away = tmp_path / NAME, tmp_path / "away"
+
+    def disturb(progress: Any) -> None:
+        if progress.epoch == 3 and action == "move":
+            path.rename(away)
+        elif progress.epoch == 3 and action == "delete":
+            shutil.rmtree(path)
+        elif progress.epoch == 3:
+            (path / "config.json").rename(away)
+        assert progress.epoch <= 3
+
+    with pytest.raises(InputError, match=r"moved or deleted.*put it back.*--resume, or train into a new"):
+        train_together([member], [path], report=disturb)
+    if action != "delete":
+        away.rename(path if action == "move" else path / "config.json")
+        train_together([member], [path], resume=True)
+    else:
+        train_together([member], [path])
+    assert Run.open(path).metrics == train(small(epochs=9, evaluate_every=1), tmp_path / "whole")[0].metrics
 
 
-def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [".run.lock", ".run.anchorflow-lock"])
+def test_a_file_or_link_in_a_locks_place_keeps_its_content(name: str, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("1234")
-    (tmp_path / ".run.lock").symlink_to(target)
-    with pytest.raises(InputError, match="not a lock of this program"), only_writer(tmp_path / "run"):
-        pass
+    (tmp_path / name).symlink_to(target)
+    (tmp_path / "other").hardlink_to(target)
+    try:
+        with only_writer(tmp_path / "run"):
+            assert target.read_text() == "1234"
+    except InputError as error:
+        assert "run" in str(error)
     assert target.read_text() == "1234"
-    (tmp_path / ".run.lock").unlink()
-    (tmp_path / ".run.lock").mkdir()
-    with pytest.raises(InputError, match="not a lock of this program"), only_writer(tmp_path / "run"):
-        pass
+    assert (tmp_path / name).is_symlink()
 
 
 @pytest.mark.parametrize("name", ["../victim", "a/../../victim", "/etc/victim", "", "manifest.json", "."])
@@ -151,10 +203,10 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path)
     manifest.write("a/own", "1")
     manifest.write("a/own", "2")
-    assert not manifest.foreign()
+    assert manifest.own_and_foreign() == ([tmp_path / "a/own", tmp_path / "manifest.json"], [])
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "a")
-    assert manifest.foreign() == [tmp_path / "link", tmp_path / "mine"]
+    assert manifest.own_and_foreign()[1] == [tmp_path / "link", tmp_path / "mine"]
     for name, words in (
         ("mine", "not written by this"),
         ("link", "not a regular"),
@@ -174,24 +226,18 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
     assert all(isinstance(own, str) for own in json.loads((tmp_path / "manifest.json").read_text()).values())
 
 
-@pytest.mark.parametrize(
-    "content", ["3", "[]", '{"a": 3}', '{"a": "xyz"}', "{", '{"a": ["' + "0" * 63 + '"]}']
-)
-def test_a_manifest_that_is_none_is_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(InputError, match="not a list of checksums"):
-        Manifest(tmp_path).write("a", "1")
-    assert (tmp_path / "manifest.json").read_text() == content
+def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, other = tmp_path / "result.json", tmp_path / "other"
+    write_atomically(file, "old")
+    other.touch()
+    assert file.stat().st_mode == other.stat().st_mode
 
+    def fail(*_: object) -> None:
+        assert sum(map(is_leftover, tmp_path.iterdir())) == 1
+        raise OSError("disk full")
 
-def test_names_tell_close_rates_apart(small: Make, tmp_path: Path) -> None:
-    """γ = 0.8 and 0.80000001 are equal to six digits."""
-    rates = [0.8, 0.80000001, 0.3, 1e-7, 0.1 + 0.2]
-    names = [member.name for member in small(init_rates=rates).members()]
-    assert names == [
-        "gamma0.8_seed0",
-        "gamma0.80000001_seed0",
-        "gamma0.3_seed0",
-        "gamma1e-07_seed0",
-        "gamma0.30000000000000004_seed0",
-    ]
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(file, "new")
+    assert file.read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == [other, file]

@@ -27,7 +27,6 @@ from sim import (
 )
 from sim.config.run import make_run_config, sources
 from sim.runs.beginning import create_folder
-from sim.runs.files import write_atomically
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest
 from sim.runs.places import is_run_folder, runs_inside
@@ -83,14 +82,6 @@ def test_nothing_is_overwritten_unless_asked(run: Run, small: Make) -> None:
     assert (run.path / "metrics.jsonl").read_bytes() == before
     again = train(small(epochs=3), run.path.parent, overwrite=True)[0]
     assert again.config.training.epochs == 3
-
-
-def test_what_is_not_a_run_is_never_deleted(small: Make, tmp_path: Path) -> None:
-    (tmp_path / "gamma0.8_seed0").mkdir()
-    (tmp_path / "gamma0.8_seed0" / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="not a run folder"):
-        train(small(), tmp_path, overwrite=True)
-    assert (tmp_path / "gamma0.8_seed0" / "thesis.tex").read_text() == "years of work"
 
 
 def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Run, small: Make) -> None:
@@ -226,30 +217,6 @@ def test_a_truncated_checkpoint_falls_back_to_the_older_one(small: Make, tmp_pat
     again = train(small(), tmp_path, resume=True)[0]
     np.testing.assert_array_equal(again.embedding(4), run.embedding(4))
     assert again.metrics == run.metrics
-
-
-def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "result.json"
-    write_atomically(file, "old")
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(file, "new")
-    assert file.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_results_are_as_readable_as_the_users_other_files(tmp_path: Path) -> None:
-    before = os.umask(0o002)
-    try:
-        write_atomically(tmp_path / "result.json", "{}")
-        (tmp_path / "other").touch()
-    finally:
-        os.umask(before)
-    assert (tmp_path / "result.json").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_run_is_removed_from_its_checkpoints_to_what_identifies_it(

@@ -30,6 +30,8 @@ class Options(CommandOptions):
     """LaTeX instead of text; with --all, the page of the documentation."""
     out: Path | None = None
     """Write here instead of to standard output."""
+    overwrite: bool = False
+    """Replace the file if it is there."""
 
 
 COMMAND = Command("derive", Options, EXAMPLE)
@@ -40,11 +42,11 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     if options.name is not None and options.all:
         raise InputError("name, all", options.name, "a name together with --all", "ask for one of the two")
-    from sim.runs.outputs import check_new_file, write_new_file
+    from sim.runs.outputs import OutputFile
     from validate.terminal.tables import print_json
 
     if options.out is not None:
-        check_new_file(options.out)
+        OutputFile(options.out, overwrite=options.overwrite).check()
     if options.as_json:
         print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
         return 0
@@ -55,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is None:
         print(text, end="")
     else:
-        write_new_file(options.out, text)
+        OutputFile(options.out, overwrite=options.overwrite).write(text)
         print(f"written to {options.out}")
     return 0
 

@@ -43,7 +43,7 @@ COMMAND = Command("table", Options, "anchorflow table runs/mine --csv metrics.cs
 def run(arguments: Sequence[str]) -> int:
     """Read the runs, and write or print their table."""
     options = COMMAND.parse(arguments)
-    from sim.runs.long_table import csv_text
+    from sim.runs.table import csv_text
     from validate.observe import find_observations
     from validate.sweeps.table import table_file, write_table
     from validate.terminal.tables import print_json
@@ -83,8 +83,7 @@ def _is_standard_output(file: str | None) -> bool:
 
 
 def _records(runs: Sequence[Observations], *, long: bool) -> list[dict[str, Any]]:
-    from sim.runs.long_table import long_records
-    from sim.runs.table import metric_records
+    from sim.runs.table import long_records, metric_records
 
     if long:
         return long_records([(each.source, each.config, each.metrics) for each in runs])

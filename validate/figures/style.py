@@ -181,19 +181,15 @@ def rendered(figure: Figure, suffix: str, dpi: float = 200.0, title: str | None 
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: Path) -> Path:
+def save(figure: Figure, path: Path, *, overwrite: bool = False) -> Path:
     """Write a figure; the suffix chooses the format.
 
     Raises
     ------
     InputError
-        If there is a file that this function did not write, or it cannot be written.
+        If there is another file and ``overwrite`` is not asked for, or it cannot be written.
     """
-    output = OutputFile(path, "out", _is_saved)
+    output = OutputFile(path, overwrite=overwrite)
     output.check()
     output.write(rendered(figure, path.suffix.removeprefix("."), title=_TITLE))
     return path
-
-
-def _is_saved(file: Path) -> bool:
-    return _TITLE.encode() in file.read_bytes()

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from sim.runs.files import finite
-from sim.runs.long_table import axes_of, settings_of
+from sim.runs.table import axes_of, settings_of
 from theory.errors import unknown_name
 from validate.figures.panels.heat_map import HeatMap
 from validate.judge.bounds import Bound, Value, between, ends

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.run import MemberConfig
-from sim.runs.long_table import axes_of, settings_of
+from sim.runs.table import axes_of, settings_of
 from theory.paths import PathLike, as_path
 from validate.studies import load_study
 

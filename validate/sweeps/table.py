@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.runs.long_table import csv_text, is_long, long_records
 from sim.runs.outputs import OutputFile
 from sim.runs.run import Run
-from sim.runs.table import COLUMNS
+from sim.runs.table import COLUMNS, csv_text, is_long, long_records
 from theory import InputError
 from validate.sweeps.plan import Plan
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sim import Execution
-from sim.runs.long_table import csv_text
+from sim.runs.table import csv_text
 from tests.processes import ROOT, command, end_of, is_empty
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import write_toy

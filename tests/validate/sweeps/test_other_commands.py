@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sim import Run
-from sim.runs.long_table import csv_text, long_records
+from sim.runs.table import csv_text, long_records
 from tests.processes import command, end_of
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import TOY, write_toy

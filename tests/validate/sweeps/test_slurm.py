@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.runs.long_table import csv_text
+from sim.runs.table import csv_text
 from tests.processes import command, end_of
 from tests.slurm import NoSlurmError, slurm
 from tests.validate.sweeps.at_work import holders, wait_for

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sim import Execution, Run, train_members
-from sim.runs.long_table import axes_of, csv_text, long_records
+from sim.runs.table import axes_of, csv_text, long_records
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate.cli import main

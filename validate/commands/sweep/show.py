@@ -103,7 +103,7 @@ def _complete_runs(options: Options) -> list[Run]:
 
 
 def _statistic(runs: Sequence[Run], options: Options) -> tuple[HeatMap, list[list[Spread | None]]]:
-    from sim.runs.long_table import long_records
+    from sim.runs.table import long_records
     from validate.sweeps.maps import Shown, mean_map
 
     fields = {name: getattr(options, name) for name in Shown.__dataclass_fields__}
@@ -121,7 +121,7 @@ def _measured(runs: Sequence[Run], options: Options) -> MeasureMap:
 
 def _mixed(runs: Sequence[Run], options: Options) -> list[str]:
     """Say over what else the runs of a cell may differ, besides the seed."""
-    from sim.runs.long_table import axes_of, settings_of
+    from sim.runs.table import axes_of, settings_of
 
     flat = [settings_of(run.config) for run in runs]
     shown = {options.x, options.y, "seed"}
