@@ -13,7 +13,7 @@ from sim.runs.files import writing
 
 
 @contextmanager
-def only_writer(path: Path, *, trains: bool = True) -> Iterator[None]:
+def only_writer(path: Path, *, trains: bool = True, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block.
 
     The lock is a file beside it, because what it stands for may be replaced.
@@ -23,6 +23,8 @@ def only_writer(path: Path, *, trains: bool = True) -> Iterator[None]:
     path : Path
     trains : bool, optional
         Whether what is written there is a run, as for ``sim.runs.files.writing``.
+    wait : float, optional
+        Seconds to wait for another process that holds it.
 
     Raises
     ------
@@ -30,7 +32,7 @@ def only_writer(path: Path, *, trains: bool = True) -> Iterator[None]:
         If another process holds the lock.
     """
     file = _lock_file(path)
-    lock = FileLock(file, blocking=False, fallback_to_soft=False)
+    lock = FileLock(file, timeout=wait, fallback_to_soft=False)
     with writing(path, trains=trains):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,8 @@ def test_a_file_or_link_in_a_locks_place_keeps_its_content(name: str, tmp_path: 
     target.write_text("1234")
     (tmp_path / name).symlink_to(target)
     (tmp_path / "other").hardlink_to(target)
-    try:
-        with only_writer(tmp_path / "run"):
-            assert target.read_text() == "1234"
-    except InputError as error:
-        assert "run" in str(error)
+    with suppress(InputError), only_writer(tmp_path / "run"):
+        pass
     assert target.read_text() == "1234"
     assert (tmp_path / name).is_symlink()
 

@@ -1,4 +1,4 @@
-"""Tables and pictures at a path of the user's choice: nothing is replaced but what such a command wrote."""
+"""Tables and pictures at a path of the user's choice: a file that is there stays, unless asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _table(runs: Path, file: Path, *options: str) -> int:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    """What is known as a run: its configuration and its manifest."""
+    """A folder that is known as a run's by its configuration and its manifest."""
     folder = tmp_path / "run"
     (folder / "snapshots").mkdir(parents=True)
     for name in ("config.json", "manifest.json"):
@@ -32,18 +32,19 @@ def run_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_table_replaces_no_file_but_a_table(
+def test_a_table_that_the_user_edited_stays(
     runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.csv"
-    for options in ([], ["--long"], []):  # Each replaces the one before.
-        assert _table(runs_folder, file, *options) == 0
-    file.write_text(FOREIGN)
+    assert _table(runs_folder, file) == 0
+    with file.open("a") as opened:
+        opened.write("my notes\n")
+    edited = file.read_text()
     assert _table(runs_folder, file) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("anchorflow: csv = ")
-    assert "was not written by this program" in error
-    assert file.read_text() == FOREIGN
+    assert "--overwrite" in capsys.readouterr().err
+    assert file.read_text() == edited
+    assert _table(runs_folder, file, "--overwrite") == 0
+    assert "my notes" not in file.read_text()
     file.write_text("")  # As mktemp leaves it.
     assert _table(runs_folder, file) == 0
 
@@ -52,7 +53,7 @@ def test_a_table_replaces_no_file_but_a_table(
 def test_no_table_is_written_into_a_run(run_folder: Path, name: str) -> None:
     before = sorted(run_folder.rglob("*"))
     with pytest.raises(InputError, match="is in the folder of a run"):
-        write_table(ROWS, run_folder / name)
+        write_table(ROWS, run_folder / name, overwrite=True)
     assert sorted(run_folder.rglob("*")) == before
     assert (run_folder / "config.json").read_text() == "{}"
 
@@ -61,15 +62,15 @@ def test_links_stay(run_folder: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.csv"
     link.symlink_to("target.csv")
     for _ in range(2):
-        write_table(ROWS, link)
+        write_table(ROWS, link, overwrite=True)
         assert link.is_symlink()
         assert (tmp_path / "target.csv").read_text().startswith("run,epoch")
     (tmp_path / "target.csv").write_text(FOREIGN)
     (tmp_path / "in_run.csv").symlink_to(run_folder / "config.json")
     (tmp_path / "loop.csv").symlink_to("loop.csv")
-    for name in ("link", "in_run", "loop"):
+    for name, overwrite in (("link", False), ("in_run", True), ("loop", True)):
         with pytest.raises(InputError):
-            write_table(ROWS, tmp_path / f"{name}.csv")
+            write_table(ROWS, tmp_path / f"{name}.csv", overwrite=overwrite)
         assert (tmp_path / f"{name}.csv").is_symlink()
     assert (tmp_path / "target.csv").read_text() == FOREIGN
 
@@ -85,11 +86,6 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_folder_is_no_table(runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _table(runs_folder, tmp_path) == 2
-    assert "cannot be written (Is a directory); name another path.\n" in capsys.readouterr().err
-
-
 def test_the_name_of_standard_output_is_standard_output(
     runs_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,32 +99,26 @@ def test_the_name_of_standard_output_is_standard_output(
     assert link.is_symlink()
 
 
-def test_a_parquet_file_of_others_stays(tmp_path: Path) -> None:
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    file = tmp_path / "table.parquet"
-    for _ in range(2):
-        write_table(ROWS, file)
-    for write in (
-        lambda: parquet.write_table(pyarrow.table({"mine": [1]}), file),
-        lambda: file.write_text(FOREIGN),
-    ):
-        write()
-        before = file.read_bytes()
-        with pytest.raises(InputError, match="was not written by this program"):
-            write_table(ROWS, file)
-        assert file.read_bytes() == before
-
-
 @pytest.mark.usefixtures("blank_pictures")
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_a_picture_replaces_no_file_but_such_a_picture(suffix: str, run_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "parquet"])
+def test_a_picture_or_parquet_file_stays_unless_asked(suffix: str, run_folder: Path, tmp_path: Path) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
     file = tmp_path / f"map.{suffix}"
-    for _ in range(2):
-        save(Figure(), file)
-    Figure().savefig(file)
-    before = file.read_bytes()
-    with pytest.raises(InputError, match="was not written by this program"):
-        save(Figure(), file)
-    assert file.read_bytes() == before
+
+    def write(file: Path, overwrite: bool = False) -> None:
+        if suffix == "parquet":
+            write_table(ROWS, file, overwrite=overwrite)
+        else:
+            save(Figure(), file, overwrite=overwrite)
+
+    write(file)
+    whole = file.read_bytes()
+    file.write_text(FOREIGN)
+    with pytest.raises(InputError, match="--overwrite"):
+        write(file)
+    assert file.read_text() == FOREIGN
+    write(file, overwrite=True)
+    assert file.read_bytes() == whole
     with pytest.raises(InputError, match="is in the folder of a run"):
-        save(Figure(), run_folder / file.name)
+        write(run_folder / file.name, overwrite=True)

@@ -35,6 +35,8 @@ class Options(CommandOptions):
     """A Parquet file to write, which needs pyarrow."""
     long: bool = False
     """One row for each statistic, with every setting in which the runs differ."""
+    overwrite: bool = False
+    """Replace files that are there."""
 
 
 COMMAND = Command("table", Options, "anchorflow table runs/mine --csv metrics.csv")
@@ -43,20 +45,21 @@ COMMAND = Command("table", Options, "anchorflow table runs/mine --csv metrics.cs
 def run(arguments: Sequence[str]) -> int:
     """Read the runs, and write or print their table."""
     options = COMMAND.parse(arguments)
+    from sim.runs.outputs import OutputFile
     from sim.runs.table import csv_text
     from validate.observe import find_observations
-    from validate.sweeps.table import table_file, write_table
+    from validate.sweeps.table import write_table
     from validate.terminal.tables import print_json
 
     prints_csv, files = _is_standard_output(options.csv), _files(options)
     for argument, file in files:
-        table_file(file, argument).check()
+        OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
     records = _records(runs, long=options.long)
     if prints_csv:
         sys.stdout.write(csv_text(records))
     for argument, file in files:
-        write_table(records, file, argument)
+        write_table(records, file, argument, overwrite=options.overwrite)
         print(f"{len(records)} rows: {file}", file=sys.stderr if options.as_json else sys.stdout)
     if options.as_json:
         print_json(records)

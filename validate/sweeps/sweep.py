@@ -5,15 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sim.config.run import MemberConfig
 from sim.runs.table import axes_of, settings_of
+from sim.training.cost import Cost, Remaining, cost_of_runs, steps_of_runs
+from sim.training.execution import Execution
+from sim.training.launch import epochs_left, train_members
+from theory.checked import checked
 from theory.paths import PathLike, as_path
+from validate.progress import training_progress
 from validate.studies import load_study
+from validate.studies.state import State, state_in
+from validate.terminal.tables import say
 
 _DIGITS = 12
 
@@ -56,6 +63,49 @@ class Sweep:
         return {name: as_path("out", out) / name for name in self.members}
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Where the runs of a sweep stand, and what is left to train.
+
+    Attributes
+    ----------
+    sweep : Sweep
+    paths : dict of str to Path
+        The folder of each run.
+    states : dict of str to State
+        "complete", "diverged" (which is final too), "unfinished" or "missing".
+    """
+
+    sweep: Sweep
+    paths: dict[str, Path]
+    states: dict[str, State]
+
+    @property
+    def left(self) -> list[str]:
+        """The runs that are missing or not finished."""
+        return [name for name, state in self.states.items() if state in ("missing", "unfinished")]
+
+    @cached_property
+    def remaining(self) -> list[Remaining]:
+        """The runs that are left, with the epochs that each still needs."""
+        members = self.sweep.members
+        return [(members[name], epochs_left(members[name], self.paths[name])) for name in self.left]
+
+    @cached_property
+    def n_steps(self) -> int:
+        """The steps that the runs which are left still take."""
+        return steps_of_runs(self.remaining)
+
+    @property
+    def summary(self) -> str:
+        """The work that is left, in one line."""
+        return f"runs left: {len(self.left)} of {len(self.states)}, steps: {self.n_steps}"
+
+    def cost(self, execution: Execution) -> Cost:
+        """Return what the runs that are left will cost, from a few steps on this machine."""
+        return cost_of_runs(self.remaining, execution)
+
+
 def load_sweep(source: str | Path) -> Sweep:
     """Return the sweep in a study's file, or in the study of a name.
 
@@ -79,3 +129,51 @@ def run_name(config: MemberConfig) -> str:
     data = config.model_dump(mode="json", exclude_defaults=True)
     text = json.dumps({"kind": config.model.kind, **data}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def plan_of(sweep: Sweep, out: PathLike) -> Plan:
+    """Return where the runs of a sweep stand.
+
+    Raises
+    ------
+    InputError
+        If a run's folder holds another run.
+    """
+    paths = sweep.paths(out)
+    states = {name: state_in(paths[name], member) for name, member in sweep.members.items()}
+    return Plan(sweep, paths, states)
+
+
+@checked
+def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -> Plan:
+    """Train the runs that a sweep lacks, and return where its runs stand then.
+
+    Runs that are complete or diverged stay as they are; unfinished ones continue. Several processes may run
+    the same sweep in one folder: each run is trained by one of them.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    out : path
+        The folder of the run folders.
+    execution : Execution, optional
+        How; by default one run after the other in this process.
+
+    Raises
+    ------
+    InputError
+        If a run's folder holds another run, or the engine cannot be had.
+    UnfinishedRunsError
+        If processes were killed too often; call again to continue.
+    KeyboardInterrupt
+        After Ctrl-C, with a checkpoint of every unfinished run; call again to continue.
+    """
+    how = replace(execution or Execution(), resume=True, shared=True)
+    plan = plan_of(sweep, out)
+    if not plan.left:
+        return plan
+    say(f"{plan.summary}; engine: {how.engine}, workers: {how.workers}")
+    members, paths = [sweep.members[n] for n in plan.left], [plan.paths[n] for n in plan.left]
+    with training_progress(sum(epochs for _, epochs in plan.remaining)) as report:
+        train_members(members, paths, how, report=report)
+    return plan_of(sweep, out)

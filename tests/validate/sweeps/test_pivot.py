@@ -1,0 +1,255 @@
+"""A sweep over two axes: every cell against pandas and SciPy, and how gaps and bounds are told apart."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+from scipy import stats
+
+from sim import MemberConfig, train_members
+from sim.runs.table import axes_of, long_records
+from tests.validate.sweeps.toy import toy_text, write_toy
+from theory import InputError
+from validate.cli import main
+from validate.judge.bounds import Bound, Value
+from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
+from validate.sweeps.pivot import Cell, Evaluated
+
+PARTS = ("mem", "rsn_train", "rsn_test")
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> dict[tuple[float, int, float], MemberConfig]:
+    """The toy's runs with three seeds, by γ, seed and learning rate."""
+    file = tmp_path / "toy.toml"
+    file.write_text(toy_text(seeds="[0, 1, 2]"))
+    return {(m.init_rate, m.seed, m.training.learning_rate): m for m in load_sweep(file).members.values()}
+
+
+@pytest.fixture
+def runs(members: dict[tuple[float, int, float], MemberConfig]) -> list[Evaluated]:
+    """Runs of two evaluations in which every number is another one."""
+    rng = np.random.default_rng(0)
+    return [(config, [line(epoch, rng.uniform(size=6)) for epoch in (0, 1)]) for config in members.values()]
+
+
+def line(epoch: int, values: Any) -> dict[str, Any]:
+    loss, accuracy = (dict(zip(PARTS, map(float, part), strict=True)) for part in (values[:3], values[3:]))
+    return {"epoch": epoch, "step": epoch, "sum_learning_rate": 1.0, "loss": loss, "accuracy": accuracy}
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [("init_rate", "seed"), ("seed", "learning_rate"), ("learning_rate", "init_rate")]
+)
+@pytest.mark.parametrize(
+    ("name", "part", "minus", "epoch", "bounds"),
+    [
+        ("accuracy", "rsn_test", "", None, (0, 1)),
+        ("loss", "mem", "", 0.0, (0, math.inf)),
+        ("accuracy", "rsn_train", "mem", 1.0, (-1, 1)),
+        ("loss", "rsn_test", "rsn_train", None, (-math.inf, math.inf)),
+    ],
+)
+def test_every_cell_is_the_mean_that_pandas_finds_with_the_interval_of_student(
+    name: str,
+    part: str,
+    minus: str,
+    epoch: float | None,
+    bounds: tuple[float, float],
+    x: str,
+    y: str,
+    runs: list[Evaluated],
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(long_records([(str(i), *run) for i, run in enumerate(runs)]))
+    frame = frame[(frame.statistic == name) & (frame.epoch == (1 if epoch is None else epoch))]
+    keys = ["run", "init_rate", "seed", "learning_rate"]
+    values = frame[frame.data_set == part].set_index(keys)["value"]
+    if minus:
+        values = values - frame[frame.data_set == minus].set_index(keys)["value"]
+    shown = pivot_of(runs, statistic(name, part, minus, epoch), x, y)
+    expected = values.reset_index().pivot_table(index=y, columns=x, values="value")
+    assert (list(shown.x[1]), list(shown.y[1])) == (list(expected.columns), list(expected.index))
+    said = shown.as_dict()
+    np.testing.assert_allclose(np.array(said["values"], float), expected, rtol=1e-12)
+    for row, column in itertools.product(range(len(expected.index)), range(len(expected.columns))):
+        at = values.reset_index()
+        at = at[(at[y] == expected.index[row]) & (at[x] == expected.columns[column])]
+        means = at.groupby("seed")["value"].mean()
+        assert said["seeds"][row][column] == len(means)
+        low, high = said["interval_low"][row][column], said["interval_high"][row][column]
+        if len(means) == 1:
+            assert low is None
+            assert high is None
+        else:
+            by_scipy = stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
+            np.testing.assert_allclose([low, high], np.clip(by_scipy, *bounds), rtol=1e-9)
+
+
+def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> None:
+    """Σ learning rate 0 to 2; test minus memory is 0, 1, 1, whose mean over the run is 3/4."""
+    config = members[0.3, 0, 1e-3]
+    lines = [
+        line(i, [0.0] * 3 + values) | {"sum_learning_rate": float(i)}
+        for i, values in enumerate([[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    ]
+    cells = {name: pivot_of([(config, lines)], m, "seed", "optimizer") for name, m in MEASURES.items()}
+    numbers = {name: shown.cells[0][0].number for name, shown in cells.items()}
+    assert numbers == {"bias": 0.75, "highest_test_accuracy": 1.0, "matched_test_accuracy": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "full"),
+    [
+        ((1.0, 2.0), "1.50", "1.500 [–] n=2"),
+        ((-0.004,), "0.00", "-0.004 [–] n=2"),
+        ((1.0, math.nan), "1.00*", "1.000* [–] n=2"),
+        ((math.nan, math.nan), "undefined", "undefined"),
+        ((1.0, Bound(low=3.0)), "≥2.00", "≥2.000 [–] n=2"),
+        ((Bound(high=-1.0), math.nan), "≤-1.00*", "≤-1.000* [–] n=2"),
+        ((Bound(low=1.0), Bound(high=0.0)), "?", "? [–] n=2"),
+        ((), "–", "–"),
+    ],
+)
+def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], text: str, full: str) -> None:
+    assert Cell(values, 2).text() == text
+    assert Cell(values, 2).full_text == full
+
+
+def of_seeds(values: dict[int, float]) -> Measure:
+    """A measure that gives each seed's run a value."""
+    return Measure("made up", lambda run: values[run.config.seed], ())
+
+
+@pytest.mark.parametrize(
+    ("values", "left_out", "n", "has_interval"),
+    [
+        ({0: 1.0, 1: 2.0, 2: 4.0}, (), 3, True),
+        ({0: 1.0, 1: math.nan, 2: 4.0}, (), 2, True),
+        ({0: 1.0, 1: math.nan, 2: math.nan}, (), 1, False),
+        ({0: 1.0, 1: 2.0, 2: Bound(low=4.0)}, (), 3, False),
+        # One seed lacks a learning rate: the difference would count as scatter.
+        ({0: 1.0, 1: 2.0, 2: 4.0}, ((0.3, 1, 2e-3),), 3, False),
+    ],
+)
+def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
+    values: dict[int, Any],
+    left_out: tuple[Any, ...],
+    n: int,
+    has_interval: bool,
+    members: dict[Any, MemberConfig],
+) -> None:
+    runs = [(config, [line(0, range(6))]) for at, config in members.items() if at not in left_out]
+    cell = pivot_of(runs, of_seeds(values), "init_rate", "optimizer").cells[0][0]
+    assert (cell.seeds, cell.low is not None, cell.high is not None) == (n, has_interval, has_interval)
+    assert ("[–]" in cell.full_text) is not has_interval
+
+
+def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[Any, MemberConfig]) -> None:
+    runs = [(members[0.3, 0, 1e-3], [line(0, range(6))]), (members[0.8, 1, 1e-3], [line(0, range(6))])]
+    runs[1][1][0]["loss"]["mem"] = None
+    shown = pivot_of(runs, statistic("loss", "rsn_train", "mem"), "init_rate", "seed")
+    assert shown.texts == [["1.000 [–] n=1", "–"], ["–", "undefined"]]
+    assert [note.partition(":")[0] for note in shown.notes] == ["undefined", "–", "[–]"]
+    assert shown.as_dict()["values"] == [[1.0, None], [None, None]]
+    panel = shown.panel.plot()
+    assert panel.ax_ is not None
+    assert [p.get_xy() for p in panel.ax_.patches if isinstance(p, Rectangle)] == [(0.5, 0.5)]
+    assert [text.get_text() for text in panel.ax_.texts] == ["1.00"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "x", "named"),
+    [
+        (MEASURES["bias"], "sed", r"axis = 'sed'.*did you mean 'seed'"),
+        (statistic("accuracy", "rsn"), "seed", "data_set = 'rsn'"),
+        (statistic("accuracy", "mem", "rest"), "seed", "data_set = 'rest'"),
+        (statistic("loss", "mem", epoch=7.0), "seed", "no run was evaluated then"),
+    ],
+)
+def test_an_axis_data_set_or_epoch_that_is_not_there_is_refused(
+    measure: Measure, x: str, named: str, runs: list[Evaluated]
+) -> None:
+    with pytest.raises(InputError, match=named):
+        pivot_of(runs, measure, x, "init_rate")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("held_out = [[11, 12]]", "held_out = [[11, 13]]"),
+        ("keys = [40, 44]", "keys = [41, 45]"),
+        ("keys = [40, 44]", "keys = [40, 45]"),
+    ],
+    ids=["held-out combinations", "first key", "gaps between keys"],
+)
+def test_tasks_that_differ_in_anything_are_told_apart(change: tuple[str, str], tmp_path: Path) -> None:
+    """Or their runs would be pooled in one cell."""
+    configs = []
+    for name, text in (("a", toy_text()), ("b", toy_text().replace(*change))):
+        (tmp_path / f"{name}.toml").write_text(text)
+        configs.append(next(iter(load_sweep(tmp_path / f"{name}.toml").members.values())))
+    assert axes_of(configs) == ["init_rate", "seed", "task"]
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_the_command_shows_draws_and_leaves_unfinished_runs_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = load_sweep(write_toy(tmp_path, axes="learning_rate = [1e-3]"))
+    some = [(name, member) for name, member in sweep.members.items() if member.seed == 0]
+    train_members([member for _, member in some], [tmp_path / name for name, _ in some])
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.json").write_text((tmp_path / some[0][0] / "config.json").read_text())
+    command = ["sweep", "show", str(tmp_path), "--y", "seed", "--measure", "highest_test_accuracy"]
+    assert main([*command, "--json"]) == 0
+    printed = capsys.readouterr()
+    said = json.loads(printed.out)
+    assert (said["x"], said["y"], said["figure"], said["runs"]) == ([0.3, 0.8], [0], None, [[1, 1]])
+    assert "left out: 1 of 3 runs" in printed.err
+    assert main([*command, "--out", "new/map.svg"]) == 0
+    assert Path("new/map.svg").read_text().startswith("<?xml")
+    assert "figure: new/map.svg" in capsys.readouterr().out
+    assert main([*command, "--out", "new/map.svg"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main([*command, "--out", "new/map.svg", "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--measure", "bais"], "did you mean 'bias'"),
+        (["--measure", "bias", "--data-set", "mem"], "data_set = 'mem'"),
+        (["--measure", "bias"], "no run there is complete"),
+        (["--x", "seed", "--y", "seed"], "y = 'seed'"),
+    ],
+)
+def test_the_command_refuses_what_makes_no_sense(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "show", str(tmp_path), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_command_says_what_a_cell_is_a_mean_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = load_sweep(write_toy(tmp_path)).members
+    train_members(list(members.values()), [tmp_path / name for name in members])
+    command = ["sweep", "show", str(tmp_path), "--statistic", "loss"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "each cell is a mean" not in out
+    assert out.count("n=2") == 4
+    assert main([*command, "--y", "seed"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("[–] n=1") == 4  # Two rates of one seed, in each cell.
+    assert "each cell is a mean over all values of learning_rate\n" in out

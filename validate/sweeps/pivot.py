@@ -1,0 +1,284 @@
+"""A number of each run of a sweep over two of its axes: the mean in each cell, and how sure it is.
+
+A cell is the mean over all runs that agree in both axes, with its 95 % interval over seeds: the runs of a
+seed are averaged first, since they are not independent of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.config.run import MemberConfig
+from sim.runs.files import finite
+from sim.runs.table import axes_of, settings_of
+from theory import InputError
+from theory.errors import unknown_name
+from validate.claims.measures.learning import highest_test_accuracy, learned_bias, matched_test_accuracy
+from validate.figures.panels.heat_map import HeatMap
+from validate.judge.bounds import Bound, Value, between, ends
+from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
+from validate.observe import Observations
+
+Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
+"""A run's configuration and its metrics, one entry for each evaluation."""
+UNDEFINED, NO_RUN, NO_INTERVAL = "undefined", "–", "[–]"
+NOTES = {
+    UNDEFINED: "no run there has a value, as where nothing was learned or the loss overflowed",
+    NO_RUN: "no complete run is there",
+    "≥": "at least; a run ended before its value was decided",
+    "≤": "at most; a run ended before its value was decided",
+    "?": "open; runs ended before their values were decided",
+    "*": "the mean of some of the runs there, since the others have no value",
+    "[low, high]": "the 95 % interval over the n seeds (Student's t)",
+    NO_INTERVAL: "no interval: one seed, equal values, a bound, or not the same settings for every seed",
+}
+"""The meaning of the texts in cells."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of one complete run.
+
+    Attributes
+    ----------
+    name : str
+    of : callable
+        From a run's observations, of which only configuration and metrics are there, to a number: NaN if it
+        is undefined, a bound if the run was too short, None if the run was not evaluated then.
+    parts : tuple of str
+        The data sets that it needs.
+    within : tuple of float, optional
+        The values that it can take.
+    """
+
+    name: str
+    of: Callable[[Observations], Value | None]
+    parts: tuple[str, ...]
+    within: tuple[float, float] = ANY
+
+    def of_run(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value | None:
+        """Return the measure of a run; refuse one whose task lacks a data set."""
+        for part in self.parts:
+            if part not in metrics[0]["accuracy"]:
+                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
+        return self.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
+
+
+_TRAIN, _TEST, _MEMORY = "rsn_train", "rsn_test", "mem"
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("bias", learned_bias, (_TEST, _MEMORY), (-1.0, 1.0)),
+        Measure("highest_test_accuracy", highest_test_accuracy, (_TEST,), SHARE),
+        Measure("matched_test_accuracy", matched_test_accuracy, (_TRAIN, _TEST), SHARE),
+    )
+}
+"""The ledger's measures of a run's evaluations alone, by their names."""
+
+
+def statistic(name: str, data_set: str, minus: str = "", epoch: float | None = None) -> Measure:
+    """Return the "accuracy" or "loss" of a data set as a measure.
+
+    Parameters
+    ----------
+    name, data_set : str
+    minus : str, optional
+        Another data set, whose statistic is subtracted.
+    epoch : float, optional
+        When; by default at the last evaluation of each run.
+    """
+
+    def at(run: Observations) -> float | None:
+        lines = run.metrics[-1:] if epoch is None else [m for m in run.metrics if m["epoch"] == epoch]
+        if not lines:
+            return None
+        values = [lines[-1][name].get(part) for part in (data_set, *[minus] * bool(minus))]
+        return math.nan if None in values else values[0] - sum(values[1:])
+
+    within = (ANY if minus else SIZE) if name == "loss" else ((-1.0, 1.0) if minus else SHARE)
+    when = "at the end" if epoch is None else f"at epoch {epoch:g}"
+    title = f"{name} {data_set}{f' − {minus}' if minus else ''}, {when}"
+    parts = (data_set, minus) if minus else (data_set,)
+    return Measure(title, at, parts, within)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The runs at one pair of values of two axes.
+
+    Attributes
+    ----------
+    values : tuple of float or Bound
+        The measure of each run; NaN where it is undefined.
+    seeds : int
+        Seeds with a value.
+    low, high : float or None
+        The 95 % interval of the mean over seeds; None without one.
+    """
+
+    values: tuple[Value, ...] = ()
+    seeds: int = 0
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def defined(self) -> tuple[Value, ...]:
+        """The values of the runs that have one."""
+        return tuple(value for value in self.values if not math.isnan(ends(value)[0]))
+
+    @property
+    def mean(self) -> Value:
+        """The mean over the runs that have a value; a bound if one of them is, NaN if none has."""
+        if not self.defined:
+            return math.nan
+        lows, highs = zip(*map(ends, self.defined), strict=True)
+        return between(float(np.mean(lows)), float(np.mean(highs)))
+
+    @property
+    def number(self) -> float:
+        """The mean, of a bound its finite end; NaN without any."""
+        return next((end for end in ends(self.mean) if math.isfinite(end)), math.nan)
+
+    def text(self, decimals: int = 2) -> str:
+        """Return the mean as text, marked if it is a bound or leaves runs out."""
+        if not self.defined:
+            return UNDEFINED if self.values else NO_RUN
+        side = ""
+        if isinstance(self.mean, Bound):
+            side = "≥" if math.isfinite(self.mean.low) else "≤"
+        # Adding 0 makes −0 a plain 0.
+        number = "?" if math.isnan(self.number) else f"{side}{round(self.number, decimals) + 0:.{decimals}f}"
+        return number + "*" * (len(self.defined) < len(self.values))
+
+    @property
+    def full_text(self) -> str:
+        """The mean with its interval and the number of seeds, marked like ``text``."""
+        if not self.defined or isinstance(self.mean, Bound):
+            return f"{self.text(3)} {NO_INTERVAL} n={self.seeds}" if self.defined else self.text()
+        mean, _, interval = estimate_text(self.number, self.low, self.high).partition(" ")
+        mark = "*" * (len(self.defined) < len(self.values))
+        return f"{mean}{mark} {interval or NO_INTERVAL} n={self.seeds}"
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """A measure over two axes.
+
+    Attributes
+    ----------
+    title : str
+    x, y : (str, sequence)
+        Each axis: its name and its values.
+    cells : tuple of tuple of Cell
+        Row by row, a row for each value of y.
+    """
+
+    title: str
+    x: tuple[str, Sequence[object]]
+    y: tuple[str, Sequence[object]]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The text of every cell with its interval and its seeds, row by row."""
+        return [[cell.full_text for cell in row] for row in self.cells]
+
+    @property
+    def notes(self) -> list[str]:
+        """The meaning of the texts in the cells, of those that occur."""
+        plain = "".join(cell.text() for row in self.cells for cell in row)
+        full = "".join(text for row in self.texts for text in row)
+        occurs = {mark: mark in plain for mark in NOTES}
+        occurs |= {"[low, high]": "[" in full.replace(NO_INTERVAL, ""), NO_INTERVAL: NO_INTERVAL in full}
+        return [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data: of each cell the number, its two ends, the runs with a value, the interval."""
+        of_cells: dict[str, Callable[[Cell], Any]] = {
+            "values": lambda cell: finite(cell.number),
+            "low": lambda cell: finite(ends(cell.mean)[0]),
+            "high": lambda cell: finite(ends(cell.mean)[1]),
+            "runs": lambda cell: len(cell.values),
+            "defined": lambda cell: len(cell.defined),
+            "seeds": lambda cell: cell.seeds,
+            "interval_low": lambda cell: cell.low,
+            "interval_high": lambda cell: cell.high,
+        }
+        grids = {name: [[of(cell) for cell in row] for row in self.cells] for name, of in of_cells.items()}
+        return {"measure": self.title, "x": list(self.x[1]), "y": list(self.y[1])} | grids
+
+    @property
+    def panel(self) -> HeatMap:
+        """The pivot as a picture: hatched where it is undefined, blank where there is no run."""
+        numbers = np.array([[cell.number for cell in row] for row in self.cells])
+        hatched = [[bool(cell.values) and math.isnan(cell.number) for cell in row] for row in self.cells]
+        texts = [[cell.text() for cell in row] for row in self.cells]
+        return HeatMap(self.title, self.x, self.y, numbers, texts=texts, hatched=np.array(hatched))
+
+
+def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Pivot:
+    """Return a measure over two axes, each cell over all runs that agree in both.
+
+    Parameters
+    ----------
+    runs : sequence of (MemberConfig, list of dict)
+        The configuration and the metrics of complete runs.
+    measure : Measure
+    x, y : str
+        Two settings in which the runs may differ, by their columns in the table.
+
+    Raises
+    ------
+    InputError
+        If the runs have no such axis, lack a data set that the measure needs, or none was evaluated then.
+    """
+    at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
+    for config, metrics in runs:
+        settings, value = settings_of(config), measure.of_run(config, metrics)
+        if value is not None:
+            at[settings.get(x), settings.get(y)].append((value, settings))
+    for axis in (x, y):
+        # Also one in which these runs do not differ: of a sweep that has only begun, say.
+        if not any(axis in settings_of(config) for config, _ in runs):
+            raise unknown_name("axis", axis, axes_of(config for config, _ in runs))
+    if not at:
+        raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
+    xs, ys = (sorted({pair[i] for pair in at}, key=_order) for i in (0, 1))
+    cells = tuple(tuple(_cell(at.get((a, b), []), {x, y}, measure.within) for a in xs) for b in ys)
+    return Pivot(measure.name, (x, xs), (y, ys), cells)
+
+
+def _cell(
+    runs: Sequence[tuple[Value, Mapping[str, Any]]], shown: set[str], within: tuple[float, float]
+) -> Cell:
+    """Return a cell, with an interval where every seed has the same settings, which else count as scatter."""
+    values = tuple(value for value, _ in runs)
+    by_seed: dict[int, dict[Hashable, Value]] = defaultdict(dict)
+    for value, settings in runs:
+        if not math.isnan(ends(value)[0]):
+            others = tuple(v for name, v in settings.items() if name not in {"seed", *shown})
+            by_seed[settings["seed"]][others] = value
+    alike = len({frozenset(each) for each in by_seed.values()}) == 1
+    if not alike or any(isinstance(value, Bound) for value in values):
+        return Cell(values, len(by_seed))
+    means = [float(np.mean([ends(v)[0] for v in each.values()])) for each in by_seed.values()]
+    estimate = over_seeds(means, within)
+    return Cell(values, len(by_seed), estimate.low, estimate.high)
+
+
+def other_axes(runs: Iterable[Evaluated], x: str, y: str) -> list[str]:
+    """Return over what else, besides the seed, the runs of one cell differ somewhere."""
+    return [axis for axis in axes_of(config for config, _ in runs) if axis not in {x, y, "seed"}]
+
+
+def _order(value: Any) -> tuple[str, Any]:
+    """Sort the values of an axis: what is missing first, numbers by size, words by the alphabet."""
+    if value is None:
+        return "", 0
+    return ("number", value) if isinstance(value, int | float) else ("word", value)
