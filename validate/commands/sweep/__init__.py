@@ -73,8 +73,8 @@ def report(plan: Plan, execution: Execution, options: Options) -> None:
 
     cost = plan.cost(execution) if options.dry_run and plan.left else None
     if options.as_json:
-        left = {"runs_left": len(plan.left), "steps_left": plan.n_steps}
-        left["seconds_left"] = None if cost is None else cost.seconds
+        seconds = None if cost is None else cost.seconds
+        left = {"runs_left": len(plan.left), "steps_left": plan.n_steps, "seconds_left": seconds}
         runs = [
             {"run": name, "path": str(plan.paths[name]), "state": state} | plan.sweep.settings[name]
             for name, state in plan.states.items()
