@@ -152,10 +152,11 @@ def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path:
         (tmp_path / place / transformer_run.path.name).symlink_to(transformer_run.path)
     unfinished = tmp_path / "mine" / "gamma0.5_seed9"
     unfinished.mkdir()
-    (unfinished / "config.json").write_text("{}")
-    (unfinished / "provenance.json").write_text(
-        '{"status": "interrupted", "wall_seconds": 1.0, "peak_memory_mib": 1.0}'
-    )
+    for name, text in (
+        ("config.json", "{}"),
+        ("provenance.json", '{"status": "interrupted", "wall_seconds": 1.0, "peak_memory_mib": 1.0}'),
+    ):
+        Manifest(unfinished).write(name, text)
     found = kept("mine", root=tmp_path)
     assert len(found) == 2
     assert len(kept("mine", "variant", root=tmp_path)) == 1
