@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -57,31 +55,3 @@ def why_refused(options: Any) -> str | None:
     if any("::" in argument for argument in options.file_or_dir):
         return "a file's largest error needs all its tests: name files or folders, no single test"
     return None
-
-
-def recorded_patterns(source: str) -> set[str]:
-    """Return a regular expression for every equation that a module's calls of ``record_error`` can name."""
-    if "record_error" not in source:  # Most: reading them takes a hundred times as long.
-        return set()
-    tree = ast.parse(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {pattern for function in functions for pattern in _patterns_of(function)}
-
-
-def _patterns_of(function: ast.FunctionDef) -> set[str]:
-    """Read a function's calls; a name may hold any text written in the function or its decorators."""
-    nodes = list(ast.walk(function))
-    texts = {re.escape(n.value) for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-    calls = [n for n in nodes if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "record_error"]
-    found: set[str] = set()
-    for call in calls:
-        match call.args[0]:
-            case ast.Constant(value=str() as text):
-                found.add(re.escape(text))
-            case ast.IfExp(body=ast.Constant(value=str() as a), orelse=ast.Constant(value=str() as b)):
-                found |= {re.escape(a), re.escape(b)}
-            case ast.JoinedStr(values=parts):
-                found.add("".join(re.escape(p.value) if isinstance(p, ast.Constant) else ".+" for p in parts))  # type: ignore[misc, type-var]
-            case _:
-                found |= texts
-    return found

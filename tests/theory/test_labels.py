@@ -1,4 +1,4 @@
-"""Label distributions by independent routes: closed form, convolution, enumeration, a drawn sample."""
+"""Label distributions by independent routes: exact enumeration, closed form, numbers by hand, large tasks."""
 
 from __future__ import annotations
 
@@ -6,97 +6,52 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.theory.any_rule import tasks
 from tests.theory.brute_force import occurrences
 from tests.theory.large_task import LARGE
-from tests.theory.test_task import tasks
 from theory import (
+    Expression,
     InputError,
-    Lookup,
     Mapping,
-    Shift,
     Sum,
     Task,
-    Window,
-    draw_tables,
     enumerate_population,
     expected_token_label_matrix,
     label_distribution,
     label_table,
     labels_of,
-    marginal_distribution,
     reasoning_anchor_distribution,
+    sample_label_distribution,
     token_label_matrix,
     token_ratio,
-    token_ratios,
 )
 
 Record = Callable[[str, float], None]
 
 
-def small_task(q: int = 2, length: int = 4) -> Task:
-    """One mapping of every kind, keys with a gap, something held out."""
-    return Task(
-        keys=[30, 31, 32, 35],
-        n_anchors=q,
-        length=length,
-        vocab_size=60,
-        mappings=[
-            Mapping([1, 2, 3], Sum(), "sum", held_out=[(1, 2), (3, 3)] if q == 2 else []),
-            Mapping([4, 5], Shift({4: 7, 5: -3}), "shift"),
-            Mapping([6, 7], Lookup(), "lookup"),
-            Mapping([8], Lookup(10, 14), "range"),
-            Mapping([9, 10], Window(), "window"),
-        ],
-    )
-
-
-@pytest.mark.parametrize("held_out", [False, True])
-@pytest.mark.parametrize(("q", "length"), [(1, 2), (1, 4), (2, 3), (2, 4)])
-def test_enumeration_agrees_exactly(q: int, length: int, held_out: bool) -> None:
-    task = small_task(q, length)
+@given(tasks(most_keys=3, most_anchors=2), st.booleans())
+@settings(max_examples=40)
+def test_enumeration_agrees_exactly(task: Task, held_out: bool) -> None:
     found = occurrences(task, held_out=held_out)
-    for token in (*task.keys, *task.anchors, 0):
-        roles = ("key", "noise", "anchor")
-        total = [
-            sum((found.get((token, r), {}).get(i, Fraction(0)) for r in roles), Fraction(0))
-            for i in range(60)
-        ]
-        ratio = sum(total, Fraction(0))
-        assert token_ratio(task, token, held_out=held_out, exact=True) == ratio
-        distribution = label_distribution(task, token, held_out=held_out, exact=True)
-        assert distribution == [mass / ratio if ratio else Fraction(1, 60) for mass in total]
-
-
-@pytest.mark.parametrize("role", ["key", "noise", "anchor"])
-def test_enumeration_agrees_role_by_role(role: str) -> None:
-    task = small_task()
-    found = occurrences(task, held_out=True)
-    for token in (31, 1, 4, 6, 9):
-        counter: Counter[int] = found.get((token, role), Counter())
-        ratio = sum(counter.values(), Fraction(0))
-        assert token_ratio(task, token, role=role, held_out=True, exact=True) == ratio  # type: ignore[call-overload]
-        distribution = label_distribution(task, token, role=role, held_out=True, exact=True)  # type: ignore[call-overload]
-        assert distribution == [
-            Fraction(counter.get(i, 0)) / ratio if ratio else Fraction(1, 60) for i in range(60)
-        ]
-
-
-@given(tasks())
-@settings(max_examples=60)
-def test_float_agrees_with_exact_for_any_task(task: Task) -> None:
+    roles = {"any": ("key", "noise", "anchor"), "key": ("key",), "noise": ("noise",), "anchor": ("anchor",)}
     for token in (*task.keys[:2], *task.anchors, 150):
-        for held_out in (False, True):
-            exact = label_distribution(task, token, held_out=held_out, exact=True)
-            floats = label_distribution(task, token, held_out=held_out)
-            assert sum(exact) == 1
-            assert min(exact) >= 0
+        for role, parts in roles.items():
+            mass = Counter[int]()
+            for part in parts:
+                mass.update(found.get((token, part), {}))
+            ratio = sum(mass.values(), Fraction(0))
+            options: Any = {"role": role, "held_out": held_out}
+            assert token_ratio(task, token, exact=True, **options) == ratio
+            exact = label_distribution(task, token, exact=True, **options)
+            assert exact == [mass.get(i, 0) / ratio if ratio else Fraction(1, 160) for i in range(160)]
+            floats = label_distribution(task, token, **options)
             np.testing.assert_allclose(floats, [float(p) for p in exact], rtol=1e-12, atol=0)
 
 
@@ -131,6 +86,10 @@ def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
         worst = np.abs(label_distribution(task, s) - ways / 1000).max()
         record_error("eq. 8", worst)
         assert worst < 1e-15
+        moved = np.allclose(
+            label_distribution(task, s), label_distribution(task, s, held_out=True), atol=1e-15
+        )
+        assert moved == (s not in (11, 13))
 
 
 def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) -> None:
@@ -144,53 +103,6 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     record_error("eq. 22", np.abs(floats - exact).max())
 
 
-def test_closed_form_in_float64_is_worthless() -> None:
-    """The reason for convolving: eq. 22 term by term in float64, at q = 100, against the exact counts."""
-    q, n_keys, n_anchors = 100, 100, 10
-    exact = reasoning_anchor_distribution(n_keys, n_anchors, q)
-    r = len(exact) // 2
-    terms = [
-        float((-1) ** j * comb(q - 1, j)) * float(comb(r - j * n_anchors + q - 1 - shift, q - 1)) * sign
-        for j in range(q)
-        for shift, sign in ((0, 1.0), (n_keys, -1.0))
-        if r - j * n_anchors - shift >= 0
-    ]
-    naive = sum(terms) / float(n_keys * n_anchors ** (q - 1))
-    assert abs(naive / float(exact[r]) - 1) > 1
-    task = Task(
-        keys=range(10, 110), reasoning_anchors=range(10), n_anchors=q, length=q + 1, vocab_size=1200
-    )  # fmt: skip
-    assert label_distribution(task, 0)[10 + r] == pytest.approx(float(exact[r]), rel=1e-12)
-
-
-@pytest.mark.parametrize("held_out", [False, True])
-def test_several_tokens_at_once_are_the_rows_of_single_ones(held_out: bool) -> None:
-    task, tokens = Task.paper(), [11, 3, 50, 199]
-    table = label_distribution(task, tokens, held_out=held_out)
-    assert table.shape == (4, 200)
-    for row, token in zip(table, tokens, strict=True):
-        np.testing.assert_array_equal(row, label_distribution(task, token, held_out=held_out))
-    exact = label_distribution(task, np.array(tokens), held_out=held_out, exact=True)
-    assert exact[0] == label_distribution(task, 11, held_out=held_out, exact=True)
-    assert label_distribution(task, [15], role="anchor").shape == (1, 200)
-
-
-@pytest.mark.parametrize("tokens", [[], [[11]], [11, 200], [1.5]])
-def test_token_lists_that_make_no_sense_are_refused(tokens: object) -> None:
-    with pytest.raises(InputError, match="token"):
-        label_distribution(Task.paper(), tokens)  # type: ignore[call-overload]
-
-
-def test_held_out_combinations_shift_only_their_own_anchors() -> None:
-    task = Task.paper()
-    for s in task.reasoning_anchors:
-        same = np.allclose(
-            label_distribution(task, s), label_distribution(task, s, held_out=True), atol=1e-15
-        )
-        assert same == (s not in (11, 13))
-    assert token_ratio(task, 11, held_out=True, exact=True) == Fraction(2 * 10 - 2, 198)
-
-
 def test_holding_out_almost_everything_cancels_nothing() -> None:
     pairs = [(a, b) for a in range(11, 21) for b in range(11, 21) if (a, b) != (12, 17)]
     task = Task(
@@ -201,49 +113,11 @@ def test_holding_out_almost_everything_cancels_nothing() -> None:
         vocab_size=200,
         held_out=pairs,
     )
-    distribution = label_distribution(task, 12, held_out=True)
     expected = np.zeros(200)
     expected[21 + 29 : 121 + 29] = 0.01
-    np.testing.assert_allclose(distribution, expected, rtol=1e-14, atol=0)
+    np.testing.assert_allclose(label_distribution(task, 12, held_out=True), expected, rtol=1e-14, atol=0)
     assert token_ratio(task, 11, held_out=True) == 0
     np.testing.assert_allclose(label_distribution(task, 11, held_out=True), 1 / 200)
-
-
-def test_ratios_sum_to_the_length() -> None:
-    for task in (Task.paper(), Task.paper(length=3), small_task(2, 5)):
-        for held_out in (False, True):
-            total = sum(token_ratio(task, s, held_out=held_out, exact=True) for s in range(task.vocab_size))
-            assert total == task.length
-
-
-def test_marginal_is_the_mixture_of_any_position() -> None:
-    """P̄ = Σ_s r_s P^s / L: every position sees the same labels."""
-    task = small_task(2, 4)
-    for held_out in (False, True):
-        mixture = token_ratios(task, held_out=held_out) @ label_table(task, held_out=held_out) / task.length
-        np.testing.assert_allclose(mixture, marginal_distribution(task, held_out=held_out), atol=1e-15)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_drawn_sample_lies_within_its_standard_error(seed: int) -> None:
-    """C of many independent tables: each entry within 5 standard errors of the expected matrix."""
-    task = small_task(2, 3)
-    population = enumerate_population(task)
-    train = ~population.held_out
-    rng = np.random.default_rng(seed)
-    draws = np.array(
-        [
-            token_label_matrix(
-                population.sequences[train], labels_of(task, population, draw_tables(task, rng))[train], 60
-            )
-            for _ in range(400)
-        ]
-    )
-    expected = expected_token_label_matrix(task, held_out=True)
-    error = draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
-    # 5 standard errors: about 0.002 false alarms over all 3600 entries; 1e-15 for entries without noise.
-    assert (np.abs(draws.mean(axis=0) - expected) <= 5 * error + 1e-15).all()
 
 
 @pytest.mark.parametrize("length", [3, 4])
@@ -266,24 +140,51 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
     assert worst < 1e-15
 
 
-def test_relabelling_anchors_of_a_lookup_changes_nothing() -> None:
-    """A lookup's P^s does not know which anchor it is."""
-    task = Task.paper()
-    for s in range(2, 11):
-        np.testing.assert_array_equal(label_distribution(task, 1), label_distribution(task, s))
+def test_the_sum_by_convolution_by_its_total_and_by_enumeration() -> None:
+    rules = Sum(), Expression("key + total"), Expression("key + a1 + a2")
+    given = {"keys": (20, 21, 23, 30), "n_anchors": 2, "length": 4, "vocab_size": 130}
+    convolved, *others = (
+        Task(mappings=[Mapping([1, 2, 5], rule, "own", {(2, 5)})], **given)
+        for rule in rules  # type: ignore[arg-type]
+    )
+    for token in (1, 5, 21):
+        for held_out in (False, True):
+            wanted = label_distribution(convolved, token, held_out=held_out, exact=True)
+            for task in others:
+                assert label_distribution(task, token, held_out=held_out, exact=True) == wanted
+                assert task.label_range(task.mappings[0]) == convolved.label_range(convolved.mappings[0])
+    many: Any = {"keys": range(100, 200), "n_anchors": 30, "length": 31, "vocab_size": 700}
+    sums, totals = (
+        Task(mappings=[Mapping(range(1, 11), rule)], **many)
+        for rule in (Sum(), Expression("(key + total) % 700"))
+    )
+    np.testing.assert_allclose(label_distribution(totals, 4), label_distribution(sums, 4), rtol=1e-12)
 
 
-@pytest.mark.parametrize("token", [-1, 200, 1.5, True])
-def test_tokens_outside_the_vocabulary_are_refused(token: int) -> None:
-    with pytest.raises(InputError, match="token = "):
-        label_distribution(Task.paper(), token)
-    with pytest.raises(InputError, match="token = "):
-        token_ratio(Task.paper(), token)
+@pytest.mark.parametrize("q", [20, 400])
+def test_a_rule_too_large_to_enumerate_is_refused_and_can_be_sampled(q: int) -> None:
+    mapping = Mapping(range(1, 11), Expression("(key * a1 + a20) % 97"))
+    task = Task(keys=range(50, 90), n_anchors=q, length=q + 1, vocab_size=97, mappings=[mapping])
+    with pytest.raises(InputError, match="sample_label_distribution"):
+        label_distribution(task, 3)
+    found = sample_label_distribution(task, 3, np.random.default_rng(0), n_samples=1000)
+    assert found.shares.sum() == pytest.approx(1)
+    assert found.standard_error.min() > 0
 
 
-def test_unknown_role_and_huge_table_are_refused() -> None:
+@pytest.mark.parametrize("tokens", [[], [[11]], [11, 200], [1.5], -1, 200, 1.5, True])
+def test_tokens_that_make_no_sense_are_refused(tokens: Any) -> None:
+    with pytest.raises(InputError, match="token"):
+        label_distribution(Task.paper(), tokens)
+    with pytest.raises(InputError, match="token"):
+        token_ratio(Task.paper(), tokens)
+
+
+def test_an_unknown_role_and_a_huge_table_are_refused() -> None:
     with pytest.raises(InputError, match="role = 'anker'"):
         label_distribution(Task.paper(), 1, role="anker")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="role = 'anker'"):
+        token_ratio(Task.paper(), 1, role="anker")  # type: ignore[call-overload]
     big = Task(keys=range(50_000), reasoning_anchors=[50_001], n_anchors=1, length=2, vocab_size=200_000)
     with pytest.raises(InputError, match="GiB"):
         label_table(big)

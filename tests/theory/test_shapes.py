@@ -1,111 +1,156 @@
-"""Public functions of theory are held to the axes in their annotations while the tests run."""
+"""Shapes of an embedding: cosines, principal components, eq. 14, power laws; axes of annotations."""
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import theory
-from tests.shapes import ShapeError, held_to_its_shapes, names_axes, numerical_functions
-from theory import cosine_matrix, token_label_matrix
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import checked
+from tests.shapes import names_axes, numerical_functions
+from tests.theory.any_rule import RULES, task_of
+from theory import (
+    InputError,
+    Mapping,
+    Shift,
+    Sum,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    fit_exponent,
+    fit_width,
+    gaussian_shape,
+    off_diagonal,
+    principal_components,
+)
 
 
-@dataclass(frozen=True)
-class Pair:
-    vectors: Float64[FloatArray, "n d"]
-    values: Float64[FloatArray, " n"]
+@given(
+    arrays(np.float64, (4, 3), elements=st.floats(-1e3, 1e3, width=32)),
+    st.floats(1e-250, 1e250),
+)
+def test_cosines_are_those_of_directions_at_any_scale(rows: Any, scale: float) -> None:
+    rows = rows + np.array([[2e3, 0, 0]])  # keeps every row away from zero
+    found = cosine_matrix(rows)
+    lengths = np.linalg.norm(rows, axis=1)
+    np.testing.assert_allclose(found, rows @ rows.T / np.outer(lengths, lengths), atol=1e-12)
+    assert (np.abs(found) <= 1).all()
+    np.testing.assert_allclose(cosine_matrix(rows * scale), found, atol=1e-9)
+    np.testing.assert_allclose(cosine_matrix(rows, rows[:2]), found[:, :2], atol=1e-15)
+    pairs = [found[i, j] for i in range(4) for j in range(i + 1, 4)]
+    assert off_diagonal(found).tolist() == pairs
 
 
-@checked
-def outer(a: Real[ArrayLike, " n"], b: Real[ArrayLike, " m"] | None = None) -> Float64[FloatArray, "n m"]:
-    return np.outer(a, a if b is None else b).astype(np.float64)
+def test_cosines_of_tiny_vectors_and_of_nothing() -> None:
+    found = cosine_matrix([[1e-200, 0.0], [1e-200, 1e-200]])
+    np.testing.assert_allclose(found, [[1, 0.5**0.5], [0.5**0.5, 1]], rtol=1e-15)
+    assert np.isnan(cosine_matrix([[0.0, 0.0], [1.0, 0.0]])[0]).all()
+    assert np.isnan(off_diagonal(np.full((3, 3), np.nan))).all()
 
 
-@checked
-def transposed(a: Real[ArrayLike, " n"], b: Real[ArrayLike, " m"]) -> Float64[FloatArray, "n m"]:
-    return np.outer(b, a).astype(np.float64)
+@given(arrays(np.float64, (7, 4), elements=st.floats(-10, 10)))
+def test_components_keep_distances_and_order_by_variance(rows: Any) -> None:
+    rows = rows + np.arange(7)[:, None] * np.arange(1, 5)  # never all alike
+    found = principal_components(rows, 4)
+    before, after = (np.linalg.norm(r[:, None] - r, axis=-1) for r in (rows, found.coordinates))
+    np.testing.assert_allclose(after, before, atol=1e-9)
+    values = np.linalg.eigvalsh(np.cov(rows.T))[::-1]
+    np.testing.assert_allclose(found.explained, values / values.sum(), atol=1e-9)
+    np.testing.assert_allclose(found.coordinates.var(axis=0, ddof=1), values, atol=1e-8)
+    largest = found.coordinates[np.abs(found.coordinates).argmax(axis=0), range(4)]
+    assert (largest >= 0).all()
+    np.testing.assert_array_equal(principal_components(rows).coordinates, found.coordinates[:, :2])
 
 
-@checked
-def counts(tokens: Integer[ArrayLike, " n"], vocab_size: int) -> Float64[FloatArray, " {vocab_size}"]:
-    return np.bincount(tokens, minlength=vocab_size).astype(np.float64)
+def test_eq14_as_printed() -> None:
+    """Rows 15 and 30 by hand; cos(15, ·) as noted from the paper's own task."""
+    task = Task.paper()
+    rows = eq14_embedding(task, [15, 30])
+    assert rows[0, 17] == pytest.approx(np.exp(-4 / 12) - 1 / 200)
+    assert rows[1, 33] == pytest.approx(np.exp(-9 / 12))
+    other = eq14_embedding(task, [15], width=7.0, d_m=50)
+    assert other[0, 17] == pytest.approx(np.exp(-4 / 7) - 1 / 50)
+    anchors = list(task.reasoning_anchors)
+    row = cosine_matrix(eq14_embedding(task, anchors))[4]
+    np.testing.assert_allclose(row.round(2), [0.51, 0.68, 0.84, 0.96, 1, 0.96, 0.84, 0.68, 0.51, 0.34])
 
 
-@checked
-def trace(matrix: Real[ArrayLike, "n n"]) -> float:
-    return float(np.trace(np.asarray(matrix)))
+@pytest.mark.parametrize("width", [2.0, 12.0, 150.0])
+def test_fit_finds_the_width_it_was_given(width: float) -> None:
+    task, anchors = Task.paper(), list(range(11, 21))
+    observed = cosine_matrix(eq14_embedding(task, anchors, width=width))
+    assert fit_width(task, anchors, observed) == pytest.approx(width, rel=1e-3)
+    assert fit_width(task, anchors, np.stack([observed, observed])) == pytest.approx(width, rel=1e-3)
 
 
-@checked
-def pair(n: int, length: int) -> Pair:
-    return Pair(np.zeros((n, 3)), np.zeros(length))
+@given(st.floats(-3, 3), st.floats(0.1, 10))
+def test_exponent_of_a_power_law_is_found(exponent: float, factor: float) -> None:
+    x = np.array([1.0, 2.0, 5.0, 10.0])
+    fitted = fit_exponent(x, factor * x**exponent)
+    assert fitted.value == pytest.approx(exponent, abs=1e-12)
+    assert fitted.low - 1e-9 <= exponent <= fitted.high + 1e-9
 
 
-def test_what_agrees_with_its_annotations_is_returned() -> None:
-    assert held_to_its_shapes(outer)([1, 2], [3, 4, 5]).shape == (2, 3)
-    assert held_to_its_shapes(outer)(np.ones(2)).shape == (2, 2)
-    assert held_to_its_shapes(counts)([0, 2, 2], 3).tolist() == [1, 0, 2]
-    assert held_to_its_shapes(pair)(2, 2).values.shape == (2,)
+@pytest.mark.statistical
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_exponent_interval_covers_at_its_level(level: float) -> None:
+    rng, x = np.random.default_rng(0), np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    noise = np.exp(0.1 * rng.standard_normal((2000, 5)))
+    fits = [fit_exponent(x, x**-0.5 * factor, level=level) for factor in noise]
+    covered = np.mean([f.low <= -0.5 <= f.high for f in fits])
+    assert abs(covered - level) < 3.9 * (level * (1 - level) / 2000) ** 0.5
 
 
-def test_a_result_of_another_shape_is_caught() -> None:
-    with pytest.raises(ShapeError, match=r"transposed: return has shape \(3, 2\)"):
-        held_to_its_shapes(transposed)([1, 2], [3, 4, 5])
-    with pytest.raises(ShapeError, match="counts: return"):
-        held_to_its_shapes(counts)([0, 5], 3)
+ANCHORS = list(range(11, 21))
+SHIFTS = Task(
+    keys=range(20, 30),
+    n_anchors=2,
+    length=3,
+    vocab_size=60,
+    mappings=[Mapping([1, 2, 3, 4], Shift({1: 5, 2: 1, 3: -2, 4: -8}), "shift")],
+)
 
 
-def test_shapes_that_agreed_do_not_stand_for_others() -> None:
-    """Comparing takes longer than most functions, and is left out where shapes and types agreed before."""
-    once, sized, paired = map(held_to_its_shapes, (transposed, counts, pair))
-    assert once([1, 2], [3, 4]).shape == (2, 2)
-    with pytest.raises(ShapeError, match="transposed: return"):
-        once([1, 2], [3, 4, 5])
-    assert len(sized([0, 2], 3)) == 3
-    with pytest.raises(ShapeError, match="counts: return"):
-        sized([0, 2], 2)
-    with pytest.raises(ShapeError, match="counts: return"):
-        sized([0, 2], np.int64(1))
-    assert len(paired(2, 2).values) == 2
-    with pytest.raises(ShapeError, match=r"Pair\.values"):
-        paired(2, 3)
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: cosine_matrix([1.0, 2.0]), "rows"),
+        (lambda: cosine_matrix([[1.0, np.nan]]), "rows"),
+        (lambda: cosine_matrix([[1.0, 2.0]], [[1.0]]), "other"),
+        (lambda: off_diagonal(np.ones((2, 3))), "matrix"),
+        (lambda: principal_components([[1.0, 2.0]], 1), "rows"),
+        (lambda: principal_components(np.eye(3), 4), "n_components"),
+        (lambda: principal_components(np.eye(3), 0), "n_components"),
+        (lambda: eq14_embedding(Task.paper(), ANCHORS, width=0), "width"),
+        (lambda: eq14_embedding(task_of(Sum()), [1, 6]), "tokens"),
+        (lambda: eq14_embedding(task_of(RULES["modular"]), [1]), "tokens"),
+        (lambda: eq14_embedding(SHIFTS, [20, 1]), "tokens"),  # Renumbered, its anchors keep their labels.
+        (lambda: fit_width(Task.paper(), ANCHORS, np.eye(10), bounds=(2.0, 1.0)), "bounds"),
+        (lambda: fit_width(Task.paper(), [11], np.eye(1)), "observed"),
+        (lambda: gaussian_shape(task_of(RULES["modular"]), 1), "anchor"),
+        (lambda: fit_exponent([1, 2], [1, 2]), "x, y"),
+        (lambda: fit_exponent([1, 2, 3], [1, 0, 2]), "y"),
+        (lambda: fit_exponent([2, 2, 2], [1, 2, 3]), "x"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call: Any, argument: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        call()
+    assert refusal.value.argument == argument
 
 
-def test_an_argument_that_the_function_should_have_refused_is_caught() -> None:
-    with pytest.raises(ShapeError, match=r"trace: matrix has shape \(2, 3\)"):
-        held_to_its_shapes(trace)(np.ones((2, 3)))
-
-
-def test_the_fields_of_a_result_are_compared_with_each_other() -> None:
-    with pytest.raises(ShapeError, match=r"Pair\.values"):
-        held_to_its_shapes(pair)(2, 3)
-
-
-def test_every_public_function_that_names_axes_is_held_to_them() -> None:
-    named = [f for f in numerical_functions(theory) if any(map(names_axes, _hints(f).values()))]
-    assert {cosine_matrix, token_label_matrix} <= set(named)
-    assert [f.__name__ for f in named if not hasattr(f, "held")] == []
-
-
-def test_no_public_function_has_an_array_without_axes() -> None:
-    functions = numerical_functions(theory)
-    plain = [
-        (f.__name__, part) for f in functions for part, hint in _hints(f).items() if _has_plain_array(hint)
-    ]
-    assert plain == []
-
-
-def _hints(function: Callable[..., object]) -> dict[str, object]:
-    return typing.get_type_hints(function)
+def test_every_public_function_is_held_to_the_axes_of_its_arrays() -> None:
+    """While the tests run (tests/shapes.py); an array without axes would not be."""
+    for function in numerical_functions(theory):
+        hints = typing.get_type_hints(function).values()
+        assert not any(map(names_axes, hints)) or hasattr(function, "held"), function
+        assert not any(map(_has_plain_array, hints)), function
 
 
 def _has_plain_array(hint: object) -> bool:
-    if typing.get_origin(hint) is np.ndarray:
-        return True
-    return any(map(_has_plain_array, typing.get_args(hint)))
+    return typing.get_origin(hint) is np.ndarray or any(map(_has_plain_array, typing.get_args(hint)))

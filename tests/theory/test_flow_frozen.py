@@ -1,4 +1,4 @@
-"""The frozen flow against autograd and its limits; eq. 14 and its fitted width."""
+"""The frozen flow against autograd and its limits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from theory import (
     cosine_matrix,
     draw_tables,
     enumerate_population,
-    eq14_embedding,
-    fit_width,
     frozen_direction,
     frozen_flow,
     labels_of,
@@ -99,24 +97,3 @@ def test_bad_shapes_are_refused() -> None:
         EmbMLPParameters(np.zeros((5, 2)), np.zeros((3, 4)), np.zeros((4, 5)))
     with pytest.raises(InputError, match=r"give \(48, 48\)"):
         frozen_flow(np.zeros((7, 7)), _parameters(0), [1.0])
-
-
-def test_eq14_as_printed() -> None:
-    """Rows 15 and 30 by hand; cos(15, ·) as noted from the paper's own task."""
-    task = Task.paper()
-    rows = eq14_embedding(task, [15, 30])
-    assert rows[0, 17] == pytest.approx(np.exp(-4 / 12) - 1 / 200)
-    assert rows[1, 33] == pytest.approx(np.exp(-9 / 12))
-    anchors = list(task.reasoning_anchors)
-    row = cosine_matrix(eq14_embedding(task, anchors))[4]
-    np.testing.assert_allclose(row.round(2), [0.51, 0.68, 0.84, 0.96, 1, 0.96, 0.84, 0.68, 0.51, 0.34])
-    with pytest.raises(InputError, match="width = 0"):
-        eq14_embedding(task, anchors, width=0)
-
-
-@pytest.mark.parametrize("width", [2.0, 12.0, 150.0])
-def test_fit_finds_the_width_it_was_given(width: float) -> None:
-    task, anchors = Task.paper(), list(range(11, 21))
-    observed = cosine_matrix(eq14_embedding(task, anchors, width=width))
-    assert fit_width(task, anchors, observed) == pytest.approx(width, rel=1e-3)
-    assert fit_width(task, anchors, np.stack([observed, observed])) == pytest.approx(width, rel=1e-3)

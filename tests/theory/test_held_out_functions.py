@@ -1,0 +1,188 @@
+"""Every public function that can leave held-out combinations out, against sequences written down one by one.
+
+The functions are found by their parameter ``held_out``: a new one without a check here fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theory
+from tests.theory.brute_force import Enumerated, combinations
+from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
+
+ROUNDING = 1e-13
+ROLES = ("any", "anchor", "key", "noise")
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Task:
+    """Draw tasks that hold combinations out of two rules, beside two memory mappings."""
+    q = draw(st.integers(1, 3))
+    keys = draw(st.sets(st.integers(30, 36), min_size=1, max_size=3))
+    first, second = ((1, 2, 3), (4, 5)) if q < 3 else ((1, 2), (4, 5))
+    rule = draw(
+        st.sampled_from([Sum(), Shift(dict(zip(first, (4, -1, 2), strict=False))), Expression("key + a1")])
+    )
+    order = Expression(f"(key * a1 + 2 * a{q}) % 41")
+    held = [
+        draw(st.sets(st.tuples(*[st.sampled_from(a)] * q), min_size=1, max_size=len(a) ** q - 1))
+        for a in (first, second)
+    ]
+    mappings = [
+        Mapping(first, rule, "rule", held[0]),
+        Mapping(second, order, "order", held[1]),
+        Mapping((6, 7), Lookup(), "memory"),
+        Mapping((8,), draw(st.sampled_from([Window(), Lookup(38, 41)])), "near"),
+    ]
+    length = q + draw(st.integers(1, 2))
+    return Task(keys=keys, n_anchors=q, length=length, vocab_size=64, mappings=mappings)
+
+
+def close(found: object, expected: object) -> None:
+    np.testing.assert_allclose(np.asarray(found, dtype=float), expected, atol=ROUNDING)
+
+
+def label_distributions(task: Task, brute: Enumerated, held_out: bool) -> None:
+    for role in ROLES:
+        close(theory.label_distribution(task, range(64), role=role, held_out=held_out), brute.table(role))
+        exact = theory.label_distribution(task, 1, role=role, held_out=held_out, exact=True)
+        assert sum(exact) == 1
+        close(exact, brute.table(role)[1])
+
+
+def ratios(task: Task, brute: Enumerated, held_out: bool) -> None:
+    for role in ROLES:
+        found = [theory.token_ratio(task, s, role=role, held_out=held_out) for s in range(64)]
+        close(found, brute.ratio(role))
+    exact = [theory.token_ratio(task, s, held_out=held_out, exact=True) for s in range(64)]
+    assert sum(exact, Fraction(0)) == task.length
+
+
+def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
+    rng = np.random.default_rng(0)
+    for token, role in ((1, "any"), (5, "anchor"), (task.keys[0], "key"), (task.keys[-1], "any")):
+        if brute.ratio(role)[token] > 1e-12:
+            found = theory.sample_label_distribution(
+                task, token, rng, n_samples=400, role=role, held_out=held_out
+            )
+            # 5.5 standard errors of each of 64 shares: a false alarm in some ten thousand tasks.
+            scores = (found.shares - brute.table(role)[token]) / found.standard_error
+            assert np.abs(scores).max() < 5.5
+            assert found.shares[brute.table(role)[token] < 1e-12].max(initial=0) == 0
+
+
+def several_labels(task: Task, brute: Enumerated, held_out: bool) -> None:
+    found = theory.sample_labels(task, [1, 5, 6], np.random.default_rng(0), n_samples=40, held_out=held_out)
+    close(found.moments.shares, brute.table()[[1, 5, 6]])
+    close(found.moments.inner, brute.table()[[1, 5, 6]] @ brute.table()[[1, 5, 6]].T)
+
+
+def spreads(task: Task, brute: Enumerated, held_out: bool) -> None:
+    n = 3 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
+    for a in (1, 4, 6, 8):
+        if brute.ratio()[a] > 1e-12:
+            for size in (None, n):
+                found = theory.finite_sample_spread(task, a, n_sequences=size, held_out=held_out)
+                close(found, brute.covariance(a, a, size))
+    with pytest.raises(theory.InputError, match="n_sequences"):
+        theory.finite_sample_spread(task, 1, n_sequences=n // 3 - 1, held_out=held_out)
+
+
+def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
+    n = 2 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
+    centred = brute.table() - 1 / 64
+    for a, b in ((1, 2), (4, 5), (6, 7), (1, 6), (7, 7)):
+        if min(brute.ratio()[[a, b]]) > 1e-12:
+            for size in (None, n):
+                found = theory.finite_sample_cosine(task, a, b, n_sequences=size, held_out=held_out)
+                signal, spread = ([f(s) for s in (a, b)] for f in (
+                    lambda s: centred[s] @ centred[s],
+                    lambda s, size=size: brute.covariance(s, s, size),
+                ))  # fmt: skip
+                inner = centred[a] @ centred[b] + brute.covariance(a, b, size)
+                close(found.signal, signal)
+                close(found.spread, spread)
+                close(found.inner, inner)
+                close(found.cosine, inner / np.sqrt(np.prod(np.add(signal, spread))))
+
+
+def last_shares(task: Task, brute: Enumerated, held_out: bool) -> None:
+    found = [theory.last_position_share(task, s, held_out=held_out) for s in range(64)]
+    ratio = brute.ratio()
+    close(found, np.where(ratio > 1e-12, brute.ratio("last") / np.maximum(ratio, 1e-12), 0))
+
+
+def value_growth(task: Task, brute: Enumerated, held_out: bool) -> None:
+    for reference, label in (("uniform", 1 / 64), ("marginal", brute.marginal)):
+        for form, role in (("paper", "any"), ("exact", "last")):
+            found = theory.predict_value_growth(task, form=form, reference=reference, held_out=held_out)
+            D, C = brute.matrix(role, label), brute.matrix("any", label)
+            expected = np.linalg.svd(D.T @ C / task.length, compute_uv=False)
+            np.testing.assert_allclose(found.singular_values, expected, atol=1e-12)
+            driven = np.linalg.norm(D, axis=1) > 1e-9
+            along = D[driven] @ found.direction / np.linalg.norm(D[driven], axis=1)
+            np.testing.assert_allclose(found.alignment[driven], along, atol=1e-9)
+
+
+Check = Callable[[Task, Enumerated, bool], None]
+
+
+def table(compute: Callable[..., object], of: Callable[[Enumerated], object]) -> Check:
+    """Return the check of a function of the task alone."""
+    return lambda task, brute, held_out: close(compute(task, held_out=held_out), of(brute))
+
+
+def per_token(compute: Callable[..., object], of: Callable[[Enumerated], object]) -> Check:
+    """Return the check of a function of one token."""
+    return lambda task, brute, held_out: close(
+        [compute(task, s, held_out=held_out) for s in range(64)], of(brute)
+    )
+
+
+CHECKS: dict[str, Check] = {
+    "label_distribution": label_distributions,
+    "token_ratio": ratios,
+    "label_table": table(theory.label_table, lambda b: b.table()),
+    "token_ratios": table(theory.token_ratios, lambda b: b.ratio()),
+    "marginal_distribution": table(theory.marginal_distribution, lambda b: b.marginal),
+    "expected_token_label_matrix": table(theory.expected_token_label_matrix, lambda b: b.matrix()),
+    "expected_cooccurrence": table(theory.expected_cooccurrence, lambda b: b.cooccurrence),
+    "last_position_ratio": per_token(theory.last_position_ratio, lambda b: b.ratio("last")),
+    "last_position_distribution": per_token(theory.last_position_distribution, lambda b: b.table("last")),
+    "last_position_matrix": table(theory.last_position_matrix, lambda b: b.matrix("last")),
+    "last_position_share": last_shares,
+    "predict_value_growth": value_growth,
+    "sample_label_distribution": drawn_distribution,
+    "sample_labels": several_labels,
+    "finite_sample_spread": spreads,
+    "finite_sample_cosine": cosines,
+}
+
+
+def takes_held_out(function: object) -> bool:
+    """Return whether a function has a switch ``held_out``."""
+    if not inspect.isfunction(function):
+        return False
+    parameter = inspect.signature(function).parameters.get("held_out")
+    return parameter is not None and parameter.default is False
+
+
+def test_every_function_with_the_switch_is_checked() -> None:
+    assert {name for name in theory.__all__ if takes_held_out(getattr(theory, name))} == CHECKS.keys()
+
+
+@pytest.mark.parametrize("name", CHECKS)
+@given(task=tasks(), held_out=st.booleans())
+@settings(max_examples=12)
+def test_it_is_the_mean_over_the_sequences_that_are_left(name: str, task: Task, held_out: bool) -> None:
+    CHECKS[name](task, Enumerated.of(task, held_out), held_out)
+    left = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
+    assert left == sum(len(combinations(task, m, held_out)) for m in task.mappings)

@@ -1,0 +1,199 @@
+"""Finite samples: matrices, reduced populations, sampled distributions, the spread of a data set."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tests.theory.any_rule import RULES, task_of, tasks
+from tests.theory.flow_reference import small_example, small_task
+from theory import (
+    InputError,
+    Mapping,
+    Sum,
+    Task,
+    cooccurrence_matrix,
+    count_population,
+    count_sample,
+    draw_tables,
+    enumerate_population,
+    expected_token_label_matrix,
+    finite_sample_cosine,
+    finite_sample_spread,
+    label_distribution,
+    labels_of,
+    sample_label_distribution,
+    sample_last_position_matrix,
+    token_label_counts,
+    token_label_matrix,
+)
+
+
+@given(arrays(np.int64, (7, 3), elements=st.integers(0, 9)), arrays(np.int64, 7, elements=st.integers(0, 9)))
+def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> None:
+    """C and S written out with one-hot rows, tokens twice in a sequence included."""
+    eye = np.eye(10)
+    c = eye[sequences].sum(axis=1)
+    found = token_label_matrix(sequences, labels, 10)
+    np.testing.assert_allclose(found, c.T @ (eye[labels] - 0.1) / 7, atol=1e-15)
+    np.testing.assert_array_equal(token_label_counts(sequences, labels, 10), c.T @ eye[labels])
+    np.testing.assert_allclose(cooccurrence_matrix(sequences, 10), c.T @ c / 7, atol=1e-15)
+    last = eye[sequences[:, -1]].T @ (eye[labels] - 0.1) / 7
+    np.testing.assert_allclose(sample_last_position_matrix(sequences, labels, 10), last, atol=1e-15)
+    reduced = count_sample(sequences, labels, 10)
+    np.testing.assert_allclose(reduced.token_label_matrix(), found, atol=1e-15)
+    np.testing.assert_allclose(reduced.cooccurrence(), c.T @ c / 7, atol=1e-15)
+    assert len(reduced.left) == len({tuple(row) for row in c.tolist()})
+
+
+@given(tasks(most_keys=3, most_anchors=2), st.integers(0, 99))
+def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: int) -> None:
+    """C, S and the labels of each data set, by its name."""
+    tables = draw_tables(task, np.random.default_rng(seed))
+    everything = enumerate_population(task)
+    labels, trained, d = labels_of(task, everything, tables), ~everything.held_out, task.vocab_size
+    reduced = count_population(task, tables)
+    sample = everything.sequences[trained], labels[trained]
+    assert np.abs(reduced.token_label_matrix() - token_label_matrix(*sample, d)).max() < 1e-14
+    assert np.abs(reduced.cooccurrence() - cooccurrence_matrix(sample[0], d)).max() < 1e-13
+    rows = {"training": trained}
+    for index, mapping in enumerate(task.mappings):
+        inside = everything.mapping == index
+        parts = {" train": inside & trained, " test": inside & ~trained} if mapping.held_out else {"": inside}
+        rows |= {mapping.name + part: chosen for part, chosen in parts.items()}
+    assert list(reduced.data_sets) == list(rows)
+    for name, chosen in rows.items():
+        share = reduced.data_sets[name]
+        assert share.sum() == pytest.approx(1, abs=1e-13)
+        found = np.einsum("ij,ijk->k", share, reduced.label_distributions)
+        np.testing.assert_allclose(found, np.bincount(labels[chosen], minlength=d) / chosen.sum(), atol=1e-13)
+        counts = share.sum(axis=1) @ reduced.left + share.sum(axis=0) @ reduced.right
+        tokens = np.bincount(everything.sequences[chosen].ravel(), minlength=d) / chosen.sum()
+        np.testing.assert_allclose(counts, tokens, atol=1e-13)
+    ideal = count_population(task).token_label_matrix()
+    assert np.abs(ideal - expected_token_label_matrix(task, held_out=True)).max() < 1e-14
+
+
+def test_orders_of_a_bag_stay_apart_where_one_is_held_out() -> None:
+    reduced = small_example().population
+    in_test = np.flatnonzero(reduced.data_sets["reasoning test"].any(axis=0))
+    assert in_test.size == 1
+    twins = (reduced.right == reduced.right[in_test]).all(axis=1)
+    assert reduced.data_sets["reasoning train"].any(axis=0)[twins].sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("sequences", "labels", "argument"),
+    [
+        ([[1, 2]], [1, 2], "sequences, labels"),
+        ([1, 2], [1, 2], "sequences, labels"),
+        ([[1, 99]], [1], "sequences"),
+        ([[1, 2]], [-1], "labels"),
+        ([[0.5, 2.0]], [1], "sequences"),
+    ],
+)
+def test_bad_samples_are_refused(sequences: Any, labels: Any, argument: str) -> None:
+    for function in (token_label_matrix, token_label_counts, count_sample):
+        with pytest.raises(InputError) as caught:
+            function(sequences, labels, 20)
+        assert caught.value.argument == argument
+    if argument == "sequences":
+        with pytest.raises(InputError, match="sequences"):
+            cooccurrence_matrix(sequences, 20)
+
+
+def test_what_is_too_large_or_of_another_task_is_refused() -> None:
+    with pytest.raises(InputError, match="linearised_flow"):
+        count_population(Task.paper())
+    with pytest.raises(InputError, match="tables"):
+        count_population(small_task(), [np.zeros((5, 3), int), None])
+    with pytest.raises(InputError, match="anchor = 25"):
+        finite_sample_spread(Task.paper(), 25)
+    with pytest.raises(InputError, match="sequences"):
+        cooccurrence_matrix(np.zeros((0, 3), int), 20)
+
+
+def test_the_spread_at_the_papers_sizes() -> None:
+    """Σω² by listing the combinations, and the cosine it implies; enumeration of one table gave 0.914."""
+    task = Task.paper(length=3)
+    weights = [c.count(1) for c in itertools.product(range(1, 11), repeat=2) if 1 in c]
+    effective = sum(w**2 for w in weights) / sum(weights) ** 2 / 100
+    assert finite_sample_spread(task, 1) == pytest.approx(effective * 0.99, rel=1e-12)
+    found = finite_sample_cosine(task, 1, 2)
+    shared = 2 / sum(weights) ** 2 / 100 * 0.99
+    assert found.signal[0] == pytest.approx(0.005, rel=1e-12)
+    assert found.cosine == pytest.approx((0.005 + shared) / (0.005 + effective * 0.99), rel=1e-12)
+    assert finite_sample_cosine(task, 3, 3).cosine == pytest.approx(1, rel=1e-12)
+    assert finite_sample_spread(task, 11) == 0
+
+
+HELD_OUT = Task(
+    keys=range(20, 23),
+    reasoning_anchors=[5, 6, 7],
+    memory_anchors=[1, 2],
+    n_anchors=2,
+    length=4,
+    vocab_size=40,
+    held_out={(5, 6), (6, 6), (7, 5)},
+)
+
+
+@pytest.mark.statistical
+def test_the_spread_of_drawn_training_sets() -> None:
+    """1000 sets of three sequences to a combination that is not held out: 4 standard errors."""
+    rng, each = np.random.default_rng(4), 3
+    population = enumerate_population(HELD_OUT)
+    groups = [
+        np.flatnonzero((population.mapping == m) & (population.combination == c) & ~population.held_out)
+        for m in range(2)
+        for c in range(9)
+    ]
+    groups = [group for group in groups if len(group)]
+    drawn = []
+    for _ in range(1000):
+        rows = np.concatenate([rng.choice(group, each) for group in groups])
+        labels = labels_of(HELD_OUT, population, draw_tables(HELD_OUT, rng))[rows]
+        counts = token_label_counts(population.sequences[rows], labels, 40)
+        drawn.append(counts[:8] / np.maximum(counts[:8].sum(axis=1, keepdims=True), 1))
+    shares = np.array(drawn)
+    P = np.zeros((8, 40))
+    P[[1, 2, 5, 6, 7]] = label_distribution(HELD_OUT, [1, 2, 5, 6, 7], held_out=True)
+    options: Any = {"n_sequences": each * len(groups), "held_out": True}
+    for a, b in ((5, 5), (5, 6), (6, 7), (1, 2), (1, 1)):
+        inners = ((shares[:, a] - 1 / 40) * (shares[:, b] - 1 / 40)).sum(axis=1)
+        expected = finite_sample_cosine(HELD_OUT, a, b, **options).inner
+        assert abs(inners.mean() - expected) < 4 * inners.std() / 1000**0.5
+        if a == b:
+            squares = ((shares[:, a] - P[a]) ** 2).sum(axis=1)
+            expected = finite_sample_spread(HELD_OUT, a, **options)
+            assert abs(squares.mean() - expected) < 4 * squares.std() / 1000**0.5
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("role", ["any", "anchor", "key", "noise"])
+@pytest.mark.parametrize("held_out", [False, True])
+def test_a_sampled_distribution_lies_within_its_error_bars(held_out: bool, role: Any) -> None:
+    task, token = task_of(RULES["conditional"]), 2 if role in ("any", "anchor") else 21
+    found = sample_label_distribution(
+        task, token, np.random.default_rng(1), n_samples=40_000, role=role, held_out=held_out
+    )
+    exact = label_distribution(task, token, role=role, held_out=held_out)
+    scores = (found.shares - exact) / found.standard_error
+    assert np.abs(scores).max() < 4.5
+    # Neither too wide: where labels occur, the mean square is 1.
+    assert 0.4 < np.mean(scores[exact > 0.002] ** 2) < 2.0
+
+
+def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> None:
+    """11^7 combinations: rejected one by one, and each weighs as much as it holds the anchor."""
+    mapping = Mapping(range(1, 12), Sum(), held_out=[(1, 1, 1, 1, 1, 1, 1)])
+    task = Task(keys=[30], n_anchors=7, length=8, vocab_size=120, mappings=[mapping])
+    found = sample_label_distribution(task, 1, np.random.default_rng(2), n_samples=30_000, held_out=True)
+    exact = label_distribution(task, 1, held_out=True)
+    assert np.abs((found.shares - exact) / found.standard_error).max() < 4.5
