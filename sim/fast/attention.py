@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from sim.fast.layers import Norm, add_bias, input_gradient, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, joined, store_projections, weight_gradient
 from sim.fast.matmul import small_products
+from sim.fast.token_table import TableProjections
 from sim.models.layers import Parameters, causal_mask, member_product
-
-if TYPE_CHECKING:
-    from sim.fast.token_table import TableProjections
 
 
 @dataclass(frozen=True)
@@ -54,23 +52,6 @@ def _split(joined_projections: Tensor) -> tuple[Tensor, Tensor]:
     """Return the columns of the queries, and those of keys and values."""
     width = joined_projections.shape[-1] // 3
     return joined_projections[..., :width], joined_projections[..., width:]
-
-
-def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
-    """Return W_Q, W_K and W_V side by side, and their biases where there are any."""
-    weight = torch.cat([p[f"{prefix}W_{name}"] for name in "QKV"], dim=-1)
-    if f"{prefix}b_Q" not in p:
-        return weight, None
-    return weight, torch.cat([p[f"{prefix}b_{name}"] for name in "QKV"], dim=-1)
-
-
-def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
-    """Put the gradients of the joined projections into ``found``, each under its own name."""
-    gradients = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
-    for kind, gradient in gradients.items():
-        for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
-            # torch's fused optimisers read gradients as they lie in memory.
-            found[f"{prefix}{kind}_{name}"] = part.contiguous()
 
 
 @dataclass(frozen=True)

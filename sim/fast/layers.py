@@ -157,6 +157,23 @@ def mlp_backward(
     return input_gradient(dh, p[f"{prefix}W_in"])
 
 
+def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
+    """Return W_Q, W_K and W_V side by side, and their biases where there are any."""
+    weight = torch.cat([p[f"{prefix}W_{name}"] for name in "QKV"], dim=-1)
+    if f"{prefix}b_Q" not in p:
+        return weight, None
+    return weight, torch.cat([p[f"{prefix}b_{name}"] for name in "QKV"], dim=-1)
+
+
+def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
+    """Put the gradients of the joined projections into ``found``, each under its own name."""
+    gradients = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
+    for kind, gradient in gradients.items():
+        for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
+            # torch's fused optimisers read gradients as they lie in memory.
+            found[f"{prefix}{kind}_{name}"] = part.contiguous()
+
+
 def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean over rows, shape (M,), and its gradient in the logits, shape (M, R, d)."""
     log_p = logits.log_softmax(dim=-1)

@@ -18,8 +18,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.attention import joined, store_projections
-from sim.fast.layers import Norm, add_bias, input_gradient, table_gradient, weight_gradient
+from sim.fast.layers import (
+    Norm,
+    add_bias,
+    input_gradient,
+    joined,
+    store_projections,
+    table_gradient,
+    weight_gradient,
+)
 from sim.models.layers import Parameters, look_up, member_product
 
 

@@ -8,15 +8,12 @@ On a CPU the same code runs step by step, which is how it is tested.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sim.training.optimizer import by_member, clip_divisors
-
-if TYPE_CHECKING:
-    from sim.training.trainer import Trainer
 
 BLOCK = 20
 """Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
@@ -25,9 +22,9 @@ _WARM_UP = 3
 
 
 class DeviceLoop:
-    """Takes a trainer's steps on its device, where parameters, data and optimiser are."""
+    """Takes the steps of a ``sim.Trainer`` on its device, where parameters, data and optimiser are."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: Any) -> None:
         self.trainer, device = trainer, trainer.device
         n = len(trainer.members)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)

@@ -28,7 +28,7 @@ def imports() -> dict[str, set[str]]:
     ],
 )
 def test_packages_are_in_layers(package: str, above: tuple[str, ...], imports: dict[str, set[str]]) -> None:
-    assert "sim.training.state" in imports["sim.training.device_steps"]
+    assert "sim.training.device_steps" in imports["sim.training.trainer"]
     below = [name for name in imports if name.startswith(f"sim.{package}.")]
     assert below
     for name in below:

@@ -88,8 +88,9 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping) and not _other_kind(below, value)
-        merged[key] = _merged(below, value) if both else value
+        if isinstance(value, Mapping) and isinstance(below, Mapping) and not _other_kind(below, value):
+            value = _merged(below, value)
+        merged[key] = value
     return merged
 
 
