@@ -30,11 +30,6 @@ def cosine_matrix(
     -------
     ndarray of float64, shape (n, m)
         In [−1, 1]. A zero vector has no direction: its cosines are NaN.
-
-    Raises
-    ------
-    InputError
-        If an argument is not a matrix or the widths differ.
     """
     a = unit_rows("rows", rows)
     b = a if other is None else unit_rows("other", other)
@@ -68,11 +63,6 @@ def off_diagonal(
     Returns
     -------
     ndarray of float64, shape (n(n − 1)/2,)
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square.
     """
     square = np.asarray(matrix, dtype=np.float64)
     if square.ndim != 2 or square.shape[0] != square.shape[1]:
@@ -106,11 +96,6 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
         One vector per row, at least two.
     n_components : int, optional
         How many directions to keep, at most min(n, k).
-
-    Raises
-    ------
-    InputError
-        If ``rows`` is not a matrix of two rows or more, or has fewer directions than asked for.
     """
     matrix = np.asarray(rows, dtype=np.float64)
     if matrix.ndim != 2 or len(matrix) < 2:

@@ -53,7 +53,10 @@ def eq14_embedding(
 
 def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tuple[FloatArray, FloatArray]:
     """Return (i − s)² and each token's constant, shapes (n, vocab_size) and (n, 1)."""
-    _check_meaning(task, tokens)
+    summed = [a for m in task.mappings if isinstance(m.rule, Sum) for a in m.anchors]
+    for token in tokens[~np.isin(tokens, [*task.keys, *summed])].tolist():
+        problem = "neither a key nor an anchor that is added itself, so eq. 14 says nothing of it"
+        raise InputError("tokens", token, problem, f"choose keys or anchors from {sorted(summed)}")
     constant: FloatArray = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
     distances: FloatArray = (np.arange(task.vocab_size, dtype=np.float64) - tokens[:, None]) ** 2
     return distances, constant[:, None]
@@ -62,18 +65,6 @@ def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tu
 def _shape(distances: FloatArray, constant: FloatArray, width: float) -> FloatArray:
     shape: FloatArray = np.exp(-distances / width) - constant
     return shape
-
-
-def _check_meaning(task: Task, tokens: npt.NDArray[np.int64]) -> None:
-    summed = [a for m in task.mappings if isinstance(m.rule, Sum) for a in m.anchors]
-    foreign = tokens[~np.isin(tokens, [*task.keys, *summed])]
-    if foreign.size:
-        raise InputError(
-            "tokens",
-            int(foreign.flat[0]),
-            "neither a key nor an anchor that is added itself, so eq. 14 says nothing of it",
-            f"choose keys or anchors from {sorted(summed)}",
-        )
 
 
 @checked
@@ -99,11 +90,6 @@ def fit_width(
     -------
     float
         In-sample: to judge the fit, compare on seeds that it has not seen.
-
-    Raises
-    ------
-    InputError
-        If a token is none that eq. 14 speaks of, there is no pair, shapes differ, or the bounds are no range.
     """
     s = check_tokens("tokens", tokens, task.vocab_size)
     n = len(s)

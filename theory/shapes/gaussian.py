@@ -18,7 +18,7 @@ from theory.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.shapes.summand import Summand, total
 from theory.task.rules.additive import Additive
-from theory.task.task import Mapping, Task
+from theory.task.task import Task
 
 MAX_LOST_MASS = 0.01
 """The normal mass that may lie outside the vocabulary before Theorem 1 is refused."""
@@ -114,34 +114,29 @@ def gaussian_shape(
     variance = total(terms, "variance")
     if variance == 0:
         raise InputError("task", f"anchor {anchor}", "its label never varies", "give at least two keys")
-    mu, sigma = _own_shift(task, anchor) + total(terms, "mean"), variance**0.5
+    mu, sigma = total(terms, "mean"), variance**0.5
     low, high = (-0.5 - mu) / sigma, (task.vocab_size - 0.5 - mu) / sigma
     lost = float(ndtr(low) + ndtr(-high))
     if lost > max_lost_mass:
-        raise InputError(
-            "vocab_size",
-            task.vocab_size,
-            f"cuts off {lost:.2g} of the normal of anchor {anchor} (mean {mu:.1f}, deviation {sigma:.1f})",
-            f"let 0..vocab_size − 1 hold {mu - 2.6 * sigma:.0f}..{mu + 2.6 * sigma:.0f}, "
-            "or use label_distribution, which needs no normal",
-        )
+        normal = f"mean {mu:.1f}, deviation {sigma:.1f}"
+        problem = f"cuts off {lost:.2g} of the normal of anchor {anchor} ({normal})"
+        remedy = f"let 0..vocab_size − 1 hold {mu - 2.6 * sigma:.0f}..{mu + 2.6 * sigma:.0f}, or use "
+        remedy += "label_distribution, which needs no normal"
+        raise InputError("vocab_size", task.vocab_size, problem, remedy)
     C1 = learning_rate * token_ratio(task, anchor) / task.length
     skewness, kurtosis = total(terms, "third_cumulant") / sigma**3, total(terms, "fourth_cumulant") / sigma**4
     return GaussianShape(C1, 1 / (sigma * (2 * np.pi) ** 0.5), mu, sigma, skewness, kurtosis, lost)
 
 
-def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand]:
-    """Return what a reasoning anchor's label adds to its own shift: the key, and the other anchors."""
-    mapping = _adding_mapping(task, anchor)
-    assert isinstance(mapping.rule, Additive)
+def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand, Summand]:
+    """Return the terms of a reasoning anchor's label: its own shift, the key, the other anchors' shifts."""
+    mapping = task.mapping_of(anchor)
+    if mapping is None or not isinstance(mapping.rule, Additive):
+        problem = "its label is not the key plus a shift for each anchor, so Theorem 1 says nothing of it"
+        raise InputError("anchor", anchor, problem, f"choose one of {list(task.additive_anchors)}")
     shifts = tuple(mapping.rule.shift(a) for a in mapping.anchors)
-    return Summand(tuple(task.keys), 1), Summand(shifts, task.n_anchors - 1)
-
-
-def _own_shift(task: Task, anchor: int) -> int:
-    rule = _adding_mapping(task, anchor).rule
-    assert isinstance(rule, Additive)
-    return rule.shift(anchor)
+    own = Summand((mapping.rule.shift(anchor),), 1)
+    return own, Summand(tuple(task.keys), 1), Summand(shifts, task.n_anchors - 1)
 
 
 @checked
@@ -185,9 +180,9 @@ def gaussian_embedding(
     """
     if (init_rate is None) != (rng is None):
         raise InputError("init_rate, rng", (init_rate, rng), "only one of them", "give both or neither")
-    tokens = check_tokens("anchors", anchors, task.vocab_size)
+    options = {"learning_rate": learning_rate, "max_lost_mass": max_lost_mass}
     shapes = [
-        gaussian_shape(task, int(s), learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in tokens
+        gaussian_shape(task, int(s), **options) for s in check_tokens("anchors", anchors, task.vocab_size)
     ]
     rows = np.stack([shape.C1 * (_density(task, shape) - 1 / task.vocab_size) for shape in shapes])
     if init_rate is None or rng is None:
@@ -208,13 +203,9 @@ def label_distribution_embedding(
     Without its noise; ``W`` is that of eq. 29, I by default. Otherwise as ``gaussian_embedding``.
     """
     tokens = check_tokens("anchors", anchors, task.vocab_size)
-    scale = learning_rate / task.length
-    rows = np.stack(
-        [
-            scale * token_ratio(task, int(s)) * (label_distribution(task, int(s)) - 1 / task.vocab_size)
-            for s in tokens
-        ]
-    )
+    ratios = np.array([token_ratio(task, s) for s in tokens.tolist()])
+    drives = ratios[:, None] * (label_distribution(task, tokens) - 1 / task.vocab_size)
+    rows = learning_rate / task.length * drives
     return rows if W is None else rows @ check_shape("W", W, (task.vocab_size, None))
 
 
@@ -234,11 +225,6 @@ def inner_product_difference(
     Returns
     -------
     ndarray of float64, shape (n, n)
-
-    Raises
-    ------
-    InputError
-        If the two shapes differ.
     """
     a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
     if a.ndim != 2 or a.shape != b.shape:
@@ -269,11 +255,11 @@ def _edgeworth_kolmogorov(task: Task, anchor: int, shape: GaussianShape) -> floa
     """
     from scipy.signal import fftconvolve  # A second of loading, and most tasks never come here.
 
-    key, others = summands_of(task, anchor)
+    own, key, others = summands_of(task, anchor)
     first = min(key.values)
     mass = np.bincount(np.array(key.values) - first) / len(key.values)
     labels = np.arange(task.vocab_size)
-    sums = np.arange(1 - len(mass), task.vocab_size) - first - _own_shift(task, anchor)
+    sums = np.arange(1 - len(mass), task.vocab_size) - first - own.values[0]
     distribution = fftconvolve(others.edgeworth(sums), mass, mode="valid")
     return float(np.abs(distribution - ndtr((labels + 0.5 - shape.mu) / shape.sigma_P)).max())
 
@@ -281,15 +267,3 @@ def _edgeworth_kolmogorov(task: Task, anchor: int, shape: GaussianShape) -> floa
 def _density(task: Task, shape: GaussianShape) -> FloatArray:
     j = np.arange(task.vocab_size)
     return np.asarray(shape.C2 * np.exp(-((j - shape.mu) ** 2) / (2 * shape.sigma_P**2)))
-
-
-def _adding_mapping(task: Task, anchor: int) -> Mapping:
-    mapping = task.mapping_of(anchor)
-    if mapping is None or not isinstance(mapping.rule, Additive):
-        raise InputError(
-            "anchor",
-            anchor,
-            "its label is not the key plus a shift for each anchor, so Theorem 1 says nothing of it",
-            f"choose one of {list(task.additive_anchors)}",
-        )
-    return mapping

@@ -89,10 +89,11 @@ def inner_product_bound(
     Raises
     ------
     InputError
-        If the anchors do not share a mapping that adds, the vocabulary is too small for the normal, or
-        the confidence is not a probability.
+        If the anchors do not share a mapping that adds, or the vocabulary is too small for the normal.
     """
-    _check(task, anchors)
+    if len({id(task.mapping_of(s)) for s in anchors}) != 1:
+        remedy = f"choose from {list(task.reasoning_anchors)}"
+        raise InputError("anchors", list(anchors), "not of one mapping", remedy)
     shapes = [
         gaussian_shape(task, s, learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in anchors
     ]
@@ -126,7 +127,7 @@ def _local_bound(terms: list[Summand], sigma: float) -> float:
     outer += erfc(sigma * _CUTS) / (2 * sigma * ROOT_PI)
     peak = 1 / (2 * sigma * ROOT_PI)
     # Two non-negative numbers differ by no more than the larger.
-    return min(float((inner / (2 * pi) + outer).min()), max(_largest_mass(terms), peak))
+    return min(float((inner / (2 * pi) + outer).min()), max(min(t.largest_mass for t in terms), peak))
 
 
 def _distance_bound(terms: list[Summand], sigma: float) -> float:
@@ -145,7 +146,7 @@ def _distance_bound(terms: list[Summand], sigma: float) -> float:
     aliases = 2 * ROOT_TWO_PI * np.exp(-((pi * sigma) ** 2) / 2) / -np.expm1(-4 * (pi * sigma) ** 2)
     best = float((inner + outer + aliases).min() / ROOT_TWO_PI)
     norm = (1 + _poisson(sigma)) / (2 * sigma * ROOT_PI)
-    return min(best, sqrt(_largest_mass(terms) + norm))
+    return min(best, sqrt(min(t.largest_mass for t in terms) + norm))
 
 
 def _leading_distance(shape: GaussianShape) -> float:
@@ -192,11 +193,6 @@ def _modulus_beyond(terms: list[Summand]) -> FloatArray:
     return out
 
 
-def _largest_mass(terms: list[Summand]) -> float:
-    """Bound the largest probability of the sum: that of any term."""
-    return min(term.largest_mass for term in terms)
-
-
 def _poisson(sigma: float) -> float:
     """Bound the relative difference of Σ exp(−k²/σ²) from its integral (Poisson's formula)."""
     ratio = float(np.exp(-((pi * sigma) ** 2)))
@@ -210,11 +206,3 @@ def _edges(shapes: list[GaussianShape], d: int) -> float:
     outside = max(float(ndtr(-s.mu / s.sigma_P) + ndtr((s.mu - (d - 1)) / s.sigma_P)) for s in shapes)
     mass = outside + _poisson(2**0.5 * shape.sigma_P)
     return _poisson(shape.sigma_P) / (2 * shape.sigma_P * ROOT_PI) + shape.C2 * outside + 2 * mass / d
-
-
-def _check(task: Task, anchors: Sequence[int]) -> None:
-    mappings = {id(task.mapping_of(s)) for s in anchors}
-    if len(mappings) != 1:
-        raise InputError(
-            "anchors", list(anchors), "not of one mapping", f"choose from {list(task.reasoning_anchors)}"
-        )

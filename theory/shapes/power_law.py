@@ -54,14 +54,13 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
     if spread == 0:
         raise InputError("x", float(np.exp(log_x[0])), "the same for all points", "vary it")
     slope = float(centred @ log_y) / spread
-    residual = log_y - log_y.mean() - slope * centred
-    freedom = len(log_x) - 2
+    residual, freedom = log_y - log_y.mean() - slope * centred, len(log_x) - 2
     half = float(stdtrit(freedom, (1 + level) / 2)) * (float(residual @ residual) / freedom / spread) ** 0.5
     return Exponent(slope, slope - half, slope + half)
 
 
 def _logs(argument: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
-    if not (np.isfinite(array) & (array > 0)).all():
+    if not (array > 0).all():
         raise InputError(argument, values, "not all positive", "a power law needs positive numbers")
     return np.log(array)

@@ -75,19 +75,10 @@ class Summand:
         return np.asarray(np.abs(phases.mean(axis=-1)) ** 2, dtype=np.float64)
 
     def edgeworth(self, at: npt.ArrayLike) -> FloatArray:
-        """Return the distribution function of the sum of all copies, by its Edgeworth expansion.
+        """Return the distribution function of the sum of all copies at integers, by its Edgeworth expansion.
 
         The expansion goes to order 1/count. Sums are ``span`` apart, so that it is taken at the middle of
-        each step, whose own second order is span²/24σ². A sum that never varies has no expansion: it is
-        exact.
-
-        Parameters
-        ----------
-        at : array_like of int
-
-        Returns
-        -------
-        ndarray of float64, of the same shape
+        each step, whose own second order is span²/24σ². A sum that never varies is exact.
         """
         sums, mean, sigma = np.asarray(at), self.count * self.mean, (self.count * self.variance) ** 0.5
         if sigma == 0:
