@@ -131,7 +131,7 @@ def _tasks() -> dict[str, dict[str, Any]]:
         "Lookup": {"low": 20, "high": 30},
         "Shift": {"table": {4: 1, 5: 2}},
         "Expression": {"text": "key + g(a1)", "table": {4: 1, 5: 2}},
-        "Function": {"function": _add, "takes_arrays": False},
+        "Function": {"function": _add},
         "Tabulated": {"labels": [[20, 21], [22, 23]]},
     }
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
+from tests.theory.test_theorem1 import roomy, unit_rate
 from theory import (
     InputError,
-    Mapping,
-    Shift,
     Task,
     fit_exponent,
     gaussian_embedding,
@@ -19,28 +18,9 @@ from theory import (
     inner_product_difference,
     label_distribution_embedding,
     normal_distance,
-    token_ratio,
 )
 
 SKEWED = (5, 1, -2, -8)
-
-
-def roomy(keys, shifts, q, room=None):
-    """A task with the given keys, moved up, and shifts; eight standard deviations of room on both sides."""
-    deviation = (np.var(keys) + q * np.var(shifts)) ** 0.5
-    room = int(8 * deviation) + 2 if room is None else room
-    anchors = range(len(shifts))
-    first = max(len(shifts), room - min(keys) - q * min(min(shifts), 0))
-    moved = [first + k for k in keys]
-    return Task(
-        keys=moved, mappings=[Mapping(anchors, Shift(dict(zip(anchors, shifts, strict=True))))],
-        n_anchors=q, length=q + 1, vocab_size=max(moved) + q * max(max(shifts), 0) + room,
-    )  # fmt: skip
-
-
-def unit_rate(task):
-    """The learning rate with C1 = 1."""
-    return task.length / token_ratio(task, 0)
 
 
 def seen(task):
