@@ -198,6 +198,13 @@ class RunFolder:
                 raise _incomplete(self.path, name)
         return provenance
 
+    def check_begun(self) -> dict[str, Any]:
+        """Return the provenance of a run that has been evaluated; refuse one that diverged."""
+        provenance = self.read_provenance()
+        if provenance["status"] == "diverged" or not self.read_metrics():
+            raise _unfinished(self.path, provenance)
+        return provenance
+
     def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
         """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
         due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())

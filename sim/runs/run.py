@@ -52,17 +52,24 @@ class Run:
 
     @classmethod
     @checked
-    def open(cls, path: PathLike) -> Run:
+    def open(cls, path: PathLike, *, unfinished: bool = False) -> Run:
         """Read a run folder.
+
+        Parameters
+        ----------
+        path : Path
+        unfinished : bool, optional
+            Read a run that is still in training, or was stopped, as far as it has come.
 
         Raises
         ------
         InputError
-            If the folder is missing, of another version, unfinished, diverged or incomplete.
+            If the folder is missing, of another version, unfinished, diverged or incomplete; a run that has
+            not been evaluated yet is refused too.
         """
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
-        provenance = folder.check_complete(config)
+        provenance = folder.check_begun() if unfinished else folder.check_complete(config)
         epochs = tuple(folder.snapshot_epochs())
         return cls(folder.path, config, provenance, folder.read_metrics(), epochs)
 

@@ -28,6 +28,8 @@ class Options(StudyOptions):
     """Observe complete runs and keep what they show."""
     drop: bool = False
     """With --keep: delete what was kept under the study's name of runs that it does not have."""
+    unfinished: bool = False
+    """With --keep: keep what unfinished runs have shown so far, too."""
     list: bool = False
     """Show every run, not only how many there are."""
 
@@ -48,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.run:
         _run(studies, options)
     for study in studies if options.keep else []:
-        keep(study, options.root, folder, drop=options.drop)
+        keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     _show(studies, options, folder)
     return 0
 

@@ -20,7 +20,14 @@ from validate.studies.state import run_state
 from validate.studies.study import Study, StudyMember, members_of
 
 
-def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: bool = False) -> list[Path]:
+def keep(
+    study: Study,
+    root: PathLike = RUNS,
+    folder: PathLike = KEPT,
+    *,
+    drop: bool = False,
+    unfinished: bool = False,
+) -> list[Path]:
     """Observe a study's complete runs and keep what they show, with checksums.
 
     Parameters
@@ -32,6 +39,8 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
         The folder with the kept files.
     drop : bool, optional
         Delete what was kept under the study's name of runs that it does not have.
+    unfinished : bool, optional
+        Keep what unfinished runs have shown so far, too; the next call replaces it.
 
     Returns
     -------
@@ -46,23 +55,28 @@ def keep(study: Study, root: PathLike = RUNS, folder: PathLike = KEPT, *, drop: 
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     check_kept(study, folder, drop=drop)
-    complete = [member for member in members_of(study, root) if run_state(member) == "complete"]
+    states = ("complete", "unfinished") if unfinished else ("complete",)
+    members = [member for member in members_of(study, root) if run_state(member) in states]
     others = _others(study, folder)
-    if not complete and not others:
+    if not members and not others:
         return []
-    observed = _check_patterns(study, complete)
+    observed = _check_patterns(study, members)
     with only_writer(folder / CHECKSUMS, trains=False):  # All studies share the list.
         for file in others:
             drop_kept(file)
-        return [_kept(study, m, folder, observed) for m in track(complete, f"observing runs of {study.name}")]
+        return [_kept(study, m, folder, observed) for m in track(members, f"observing runs of {study.name}")]
 
 
 def _kept(study: Study, member: StudyMember, folder: Path, observed: dict[Path, Observations]) -> Path:
     """Keep what a run shows, which is observed unless it has been; return the file."""
     file = kept_file(study.name, member.variant, member.config, folder)
-    run = observed.pop(member.path, None) or observe(Run.open(member.path))
+    run = observed.pop(member.path, None) or _observed(member)
     write_kept(_chosen(run, study.kept_at(member.config.init_rate)), file)
     return file
+
+
+def _observed(member: StudyMember) -> Observations:
+    return observe(Run.open(member.path, unfinished=run_state(member) == "unfinished"))
 
 
 def _check_patterns(study: Study, members: Sequence[StudyMember]) -> dict[Path, Observations]:
@@ -73,7 +87,7 @@ def _check_patterns(study: Study, members: Sequence[StudyMember]) -> dict[Path, 
         left, known = list(patterns), set[str]()
         for member in of_variant.values():  # Variants may be of several kinds of models.
             if left:
-                observed[member.path] = observe(Run.open(member.path))
+                observed[member.path] = _observed(member)
                 known.update(observed[member.path].arrays)
                 left = [pattern for pattern in left if not any(fnmatchcase(name, pattern) for name in known)]
         if left:

@@ -79,7 +79,8 @@ def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
         made = header.provenance if made is None and is_kept else made
     if made is None:
         return MemberState(member, state, is_kept, None, "")
-    return MemberState(member, state, is_kept, made["wall_seconds"], commit_text(made))
+    seconds = made["wall_seconds"] if made["status"] == "complete" else None
+    return MemberState(member, state, is_kept, seconds, commit_text(made))
 
 
 def run_state(member: StudyMember) -> State:
