@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -133,18 +132,10 @@ class Domain:
         """Return the distribution of T over the combinations, each of weight N_A^-q times its count."""
         return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None), exact)
 
-    def mean_over_pairs(self, shifts: Shifts, a: int, b: int, function: Callable[[int], float]) -> float:
-        """Return E[c_a c_b f(T)] over the combinations, c_a being how often one holds the anchor a."""
-        q, n = self.n_anchors, len(shifts)
-        single, shift_of = uniform(shifts, False), dict(zip(self.anchors, shifts, strict=True))
-
-        def mean(*fixed: int) -> float:
-            total = total_of(q - len(fixed), single).moved(sum(shift_of[x] for x in fixed))
-            values = [function(total.low + i) if w > 0 else 0.0 for i, w in enumerate(total.weights)]
-            return float(total.weights @ np.array(values))
-
-        both = q * (q - 1) / n**2 * mean(a, b) if q > 1 else 0.0
-        return both + q / n * mean(a) if a == b else both
+    def mean_product(self, a: int, b: int) -> float:
+        """Return E[c_a c_b] over the combinations, c_a being how often one holds the anchor a."""
+        q, n = self.n_anchors, len(self.anchors)
+        return float(Fraction(q * (q - 1), n**2) + (a == b) * Fraction(q, n))
 
     def check_enumerable(self) -> None:
         """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""

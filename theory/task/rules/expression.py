@@ -12,9 +12,8 @@ import numpy as np
 
 from theory.arrays import IntArray
 from theory.errors import InputError
-from theory.task.arithmetic import value_of
+from theory.task.arithmetic import ANCHOR, parse, value_of
 from theory.task.domain import MAX_ENTRIES, Domain, Selection
-from theory.task.grammar import ANCHOR, parse
 from theory.task.measure import Measure
 from theory.task.rule import Deterministic
 from theory.task.rules.additive import Table, integer_keys, shift_table, string_keys
@@ -62,11 +61,20 @@ class Expression(Deterministic):
         if not isinstance(text, str):
             raise InputError("label", text, "not an expression", "give text such as '(key + a1) % 97'")
         pairs = () if table is None else shift_table(table)
-        root, names = parse(text, has_table=bool(pairs))
+        root = parse(text, dict(pairs))
+        # Names of functions are names to the parser too.
+        names = {node.id for node in ast.walk(root) if isinstance(node, ast.Name)} - {
+            "min",
+            "max",
+            "abs",
+            "g",
+        }
         object.__setattr__(self, "text", ast.unparse(root))
         object.__setattr__(self, "table", pairs)
         object.__setattr__(self, "_root", root)
-        object.__setattr__(self, "_names", names)
+        object.__setattr__(
+            self, "_names", frozenset(n for n in names if n in ("key", "total") or ANCHOR.fullmatch(n))
+        )
 
     @classmethod
     def from_toml(cls, parameters: dict[str, Any]) -> Expression:

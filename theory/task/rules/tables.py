@@ -3,7 +3,6 @@ r"""Rules that draw one label for each key and anchor combination: memory."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,9 +89,7 @@ class Lookup(Table):
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F]: F is the same for every combination."""
         entry = 1 - 1 / len(self.labels(domain))
-        value = entry / k + (1 - 1 / k) * entry / len(domain.keys)
-        q, n = domain.n_anchors, len(domain.anchors)
-        return value * float(Fraction(q * (q - 1), n**2) + (a == b) * Fraction(q, n))
+        return domain.mean_product(a, b) * (entry / k + (1 - 1 / k) * entry / len(domain.keys))
 
     def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
         return rng.choice(np.array(self.labels(domain)), size=(len(domain.keys), domain.n_combinations))
@@ -131,14 +128,16 @@ class Window(Table):
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F]: the wider the window, the more an entry varies."""
-
-        def variance(total: int) -> float:
-            entry = 1 - 1 / (2 * total + 1)
+        domain.check_enumerable()
+        combinations, totals = domain.combinations(), domain.totals(domain.anchors)
+        both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
+        variance = np.zeros(len(totals))
+        for total in np.unique(totals).tolist():
             smeared = uniform(domain.keys, False).plus(uniform(range(-total, total + 1), False))
             mean = 1 - float(smeared.weights @ smeared.weights)
-            return mean / k + (1 - 1 / k) * entry / len(domain.keys)
-
-        return domain.mean_over_pairs(domain.anchors, a, b, variance)
+            entry = 1 - 1 / (2 * total + 1)
+            variance[totals == total] = mean / k + (1 - 1 / k) * entry / len(domain.keys)
+        return float(both @ variance) / len(totals)
 
     def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
         widths = domain.totals(domain.anchors)
