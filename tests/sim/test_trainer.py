@@ -1,19 +1,198 @@
-"""The trainer's state: its random streams, its clock, what it restores, and when it calls a member lost."""
+"""The engine's steps against a plain loop, members against their ensemble, and evaluations by hand."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from sim import RunConfig
+from sim import MemberConfig, RunConfig, Trainer, label_logits
+from sim.data.dataset import TaskDataset
 from sim.seeds import torch_stream
 from sim.training import trainer as module
-from sim.training.trainer import Trainer
+from sim.training.schedule import learning_rate
+from tests.sim.conftest import NOISY_TASK
+from theory import InputError
 
 Make = Callable[..., RunConfig]
+SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4}
+KINDS: dict[str, dict[str, Any]] = {
+    "emb-mlp": {"kind": "emb-mlp", "d_m": 8, "d_f": 12},
+    "one-layer": {"kind": "one-layer", "d_f": 12, "d_k": 4},
+    "post": SMALL | {"norm": "post"},
+    "pre": SMALL | {"norm": "pre", "n_heads": 2, "biases": True},
+    "none": SMALL | {"norm": "none", "activation": "tanh", "loss": "next-token"},
+}
+SCHEDULE = {"schedule": "warmup-cosine", "warmup_epochs": 1, "warmup_factor": 5.0, "learning_rate": 1e-3}
+every_kind = pytest.mark.parametrize("model", KINDS.values(), ids=KINDS.keys())
+
+
+def plain_run(member: MemberConfig, epochs: int) -> tuple[Trainer, dict[str, torch.Tensor]]:
+    """Train one member beside the engine as anyone would: torch's optimiser and clipping, one loop."""
+    trainer, t = Trainer([member]), member.training
+    weights = {n: p[0].clone().requires_grad_(n not in t.frozen) for n, p in trainer.parameters.items()}
+    moving = [w for w in weights.values() if w.requires_grad]
+    optimizer: torch.optim.Optimizer = torch.optim.SGD(
+        moving, lr=t.learning_rate, momentum=t.momentum, weight_decay=t.weight_decay
+    )
+    if t.optimizer == "adamw":
+        optimizer = torch.optim.AdamW(
+            moving, t.learning_rate, (t.beta1, t.beta2), t.epsilon, weight_decay=t.weight_decay
+        )
+    data = trainer.datasets[0]
+    tokens, labels = data.tokens[data.train], data.labels[data.train]
+    for _ in range(epochs):
+        order = trainer.batches.order[0].clone()
+        for rows in order.split(trainer.batch):
+            step = trainer.optimizer.step
+            trainer.advance(trainer.position + 1)
+            logits = label_logits({n: w[None] for n, w in weights.items()}, tokens[None, rows], member.model)
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(logits[0], labels[rows]).backward()
+            if t.clip_norm > 0:
+                torch.nn.utils.clip_grad_norm_(moving, t.clip_norm)
+            optimizer.param_groups[0]["lr"] = learning_rate(t, step, trainer.steps_per_epoch)
+            optimizer.step()
+    return trainer, weights
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weight_decay": 0.5, "frozen": ["W2"]},
+        {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01, "learning_rate": 0.1},
+        {"optimizer": "sgd", "batch_size": "full", "weight_decay": 0.01, "clip_norm": 0.0},
+        *({"model": KINDS[kind], "clip_norm": 0.05, **SCHEDULE} for kind in ("one-layer", "post", "pre")),
+    ],
+    ids=["adamw, frozen", "sgd", "full batch", "one-layer", "post", "pre"],
+)
+def test_steps_are_those_of_a_plain_loop(options: dict[str, Any], small: Make) -> None:
+    """In float64. A keys' bias has no gradient but rounding, which AdamW makes steps of 5e-12."""
+    member = small(dtype="float64", init_rates=[0.3], **options).members()[0]
+    trainer, plain = plain_run(member, 3)
+    for name, weight in plain.items():
+        torch.testing.assert_close(trainer.parameters[name][0], weight.detach(), rtol=1e-10, atol=1e-10)
+    rates = [
+        learning_rate(member.training, s, trainer.steps_per_epoch) for s in range(trainer.optimizer.step)
+    ]
+    assert trainer.sum_learning_rate == pytest.approx([sum(rates)])
+
+
+def test_gradients_are_those_of_lemma_2(small: Make, record_error: Callable[[str, float], None]) -> None:
+    """Eq. 19 summed over the batch by hand, in NumPy, against the engine's gradients."""
+    trainer = Trainer(small(dtype="float64", init_rates=[0.2], batch_size="full").members())
+    _, gradients, _ = trainer.gradients(*trainer.batches.at(0))
+    W = {n: p[0].numpy() for n, p in trainer.parameters.items()}
+    data = trainer.datasets[0]
+    X, y = data.tokens[data.train].numpy(), data.labels[data.train].numpy()
+    hidden = W["W_emb"][X].sum(axis=1) @ W["W1"]
+    logits = np.tanh(hidden) @ W["W2"]
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    each = ((np.eye(48)[y] - p) @ W["W2"].T * (1 - np.tanh(hidden) ** 2)) @ W["W1"].T
+    expected = np.eye(48)[X].sum(axis=1).T @ each / len(y)
+    error = np.abs(expected + gradients["W_emb"][0].numpy()).max() / np.abs(expected).max()
+    record_error("Lemma 2", error)
+    assert error < 1e-12
+
+
+@every_kind
+def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any], small: Make) -> None:
+    """After 30 steps in float64, with different γ, seeds, learning rates, weight decays; one diverges."""
+    members = small(dtype="float64", init_rates=[0.3, 0.8], seeds=[0, 1], model=model, **SCHEDULE).members()
+    for index, changes in ((1, {"learning_rate": 3e-4, "weight_decay": 0.2}), (2, {"weight_decay": 0.0})):
+        training = members[index].training.model_copy(update=changes)
+        members[index] = members[index].model_copy(update={"training": training})
+    together = Trainer(members)
+    spoilt = together.parameters[together.model.embedding][3]
+    spoilt[0] = float("nan")
+    spoilt[:] = float("nan")
+    trainers = [Trainer([member]) for member in members[:3]]
+    for trainer in (together, *trainers):
+        while trainer.optimizer.step < 30:
+            trainer.run_epoch()
+    for index, alone in enumerate(trainers):
+        assert alone.sum_learning_rate == [together.sum_learning_rate[index]]
+        for name, parameter in together.parameters.items():
+            torch.testing.assert_close(parameter[index], alone.parameters[name][0], rtol=0, atol=1e-10)
+    assert list(together.failures) == [3]
+    assert together.failures[3].startswith("diverged at step 0")
+    assert together.sum_learning_rate[3] == 0
+    first = together.parameters[together.model.embedding]
+    assert all(float((first[0] - first[k]).abs().max()) > 1e-3 for k in (1, 2))
+
+
+@pytest.mark.parametrize(("loss", "norm"), [(math.nan, 1.0), (1.0, math.inf)])
+def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
+    loss: float, norm: float, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = Trainer(small().members())
+    batch = trainer.batches.at(0)
+    before = {name: p.clone() for name, p in trainer.parameters.items()}
+    found = torch.tensor([loss]), trainer.gradients(*batch)[1], torch.tensor([norm])
+    monkeypatch.setattr(trainer, "gradients", lambda *_: found)
+    trainer.step(*batch)
+    assert trainer.failures[0] == f"diverged at step 0: loss {loss:.3g}, gradient norm {norm:.3g}"
+    assert all(torch.equal(before[name], p) for name, p in trainer.parameters.items())
+    assert not trainer.run_epoch()
+
+
+@pytest.mark.parametrize("model", [KINDS["emb-mlp"], KINDS["post"]], ids=["emb-mlp", "post"])
+def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any], small: Make) -> None:
+    """Of each member by its own weights; sampling, chunks and data sets change nothing else."""
+    options = {
+        "dtype": "float64",
+        "seeds": [0, 1],
+        "model": model,
+        "learning_rate": 1e-2,
+        "init_rates": [0.5],
+    }
+    trainer = Trainer(small(evaluation_size=13, **options).members())
+    for _ in range(20):
+        trainer.run_epoch()
+    seen = []
+    for m, (scores, data) in enumerate(zip(trainer.evaluate(), trainer.datasets, strict=True)):
+        own = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
+        for name, rows in trainer.evaluated[m].items():
+            logits = label_logits(own, data.tokens[rows].unsqueeze(0), trainer.model)[0]
+            right = (logits.argmax(dim=1) == data.labels[rows]).double().mean()
+            loss = torch.nn.functional.cross_entropy(logits, data.labels[rows])
+            assert scores[name] == pytest.approx({"accuracy": float(right), "loss": float(loss)})
+            seen.append(scores[name]["accuracy"])
+    assert len(set(seen)) > 2
+
+
+def test_sampled_rows_are_a_uniform_draw_of_each_data_set(small: Make) -> None:
+    """Over 60 seeds every row is taken as often as chance has it: within 5 standard errors of a binomial."""
+    most, counts = 9, dict[str, torch.Tensor]()
+    members = small(seeds=list(range(60)), evaluation_size=most).members()
+    for data, parts in zip(*(lambda t: (t.datasets, t.evaluated))(Trainer(members)), strict=True):
+        for name, rows in parts.items():
+            own = data.parts[name]
+            assert set(rows.tolist()) <= set(own.tolist())
+            assert len(set(rows.tolist())) == len(rows) == min(most, len(own))
+            counts.setdefault(name, torch.zeros(len(own)))
+            counts[name] += torch.isin(own, rows)
+    for count in counts.values():
+        share = min(most / len(count), 1)
+        assert ((count - 60 * share).abs() <= 5 * math.sqrt(60 * share * (1 - share)) + 1e-6).all()
+
+
+def test_evaluating_changes_no_weight_and_draws_nothing_twice(small: Make) -> None:
+    every, few = (Trainer(small(evaluation_size=size).members()) for size in (20_000, 7))
+    drawn = {name: rows.clone() for name, rows in few.evaluated[0].items()}
+    assert few.evaluate() == few.evaluate() != every.evaluate()
+    for _ in range(3):
+        for trainer in (every, few):
+            trainer.run_epoch()
+        few.evaluate()
+        assert torch.equal(every.batches.order, few.batches.order)
+    assert all(torch.equal(few.parameters[name], p) for name, p in every.parameters.items())
+    assert all(torch.equal(few.evaluated[0][name], rows) for name, rows in drawn.items())
 
 
 def test_no_two_random_streams_of_a_run_are_one(small: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,42 +205,60 @@ def test_no_two_random_streams_of_a_run_are_one(small: Make, monkeypatch: pytest
     monkeypatch.setattr(module, "torch_stream", stream)
     monkeypatch.setattr("sim.models.initial.torch_stream", stream)
     Trainer(small(seeds=[0, 1], evaluation_size=5).members())
-    assert len(asked) == len(set(asked)) >= 2 * (3 + 3)
+    assert len(asked) == len(set(asked)) == 2 * (3 + 3)
+    starts = [torch_stream(*each).initial_seed() for each in asked]
+    assert len(set(starts)) == len(starts)
 
 
-def test_evaluation_takes_at_most_so_many_rows_of_each_data_set(small: Make) -> None:
-    trainer = Trainer(small(evaluation_size=5).members())
-    for name, rows in trainer.evaluated[0].items():
-        own = trainer.datasets[0].parts[name]
-        assert len(rows) == min(5, len(own)) == len(set(rows.tolist()) & set(own.tolist()))
+def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
+    """Keys, anchors, labels and numbers per combination stay; noise and positions change."""
+    data = {"source": "draw", "n_sequences": 700, "fresh_noise": True}
+    trainer = Trainer(small(task=NOISY_TASK, data=data, seeds=[0, 1]).members())
+    epochs = [trainer.batches.tokens.clone()]
+    for _ in range(2):
+        trainer.run_epoch()
+        epochs.append(trainer.batches.tokens.clone())
+    assert len({tuple(tokens.flatten().tolist()) for tokens in epochs}) == 3
+    for member, dataset in enumerate(trainer.datasets):
+        assert isinstance(dataset, TaskDataset)
+        anchors = dataset.tokens[dataset.train].min(dim=1).values
+        for tokens in epochs:
+            assert torch.equal(tokens[member].min(dim=1).values, anchors)
+            place = tokens[member].argmin(dim=1)
+            keys = tokens[member].gather(1, place[:, None] - 1)[:, 0]
+            np.testing.assert_array_equal(keys, dataset.population.key[dataset.train.numpy()] + 20)
+            # Three places, 600 sequences: 5 standard deviations of a binomial count.
+            counts = torch.bincount(place, minlength=4)
+            assert counts[0] == 0
+            assert (np.abs(counts[1:].numpy() - 200) < 5 * np.sqrt(600 * 2 / 9)).all()
+        assert torch.equal(trainer.batches.labels[member], dataset.labels[dataset.train])
 
 
-def test_the_clock_is_the_sum_of_the_rates_of_all_steps(small: Make) -> None:
-    trainer = Trainer(small(learning_rate=3e-3, schedule="constant").members())
-    trainer.run_epoch()
-    assert trainer.steps_per_epoch > 1
-    assert trainer.sum_learning_rate == pytest.approx([3e-3 * trainer.steps_per_epoch])
+@pytest.mark.parametrize("rate", [1e-2, 1e-9])
+def test_training_lowers_the_loss_unless_the_rate_is_tiny(rate: float, small: Make) -> None:
+    trainer = Trainer(small(learning_rate=rate, init_rates=[0.5], model=KINDS["post"]).members())
+    start = trainer.evaluate()[0]["mem"]["loss"]
+    while trainer.optimizer.step < 400:
+        trainer.run_epoch()
+    gained = start - trainer.evaluate()[0]["mem"]["loss"]
+    assert gained > 1 if rate > 1e-3 else abs(gained) < 1e-3
 
 
-def test_each_member_gets_its_own_moments_back(small: Make) -> None:
-    members = small(seeds=[0, 1]).members()
-    trained, restored = Trainer(members), Trainer(members)
-    trained.run_epoch()
-    restored.restore([trained.checkpoint(m) for m in range(2)])
-    for part in ("first", "second"):
-        for name, moment in getattr(trained.optimizer, part).items():
-            assert not torch.equal(moment[0], moment[1])
-            assert torch.equal(getattr(restored.optimizer, part)[name], moment)
-
-
-@pytest.mark.parametrize(("loss", "norm"), [(math.nan, 1.0), (1.0, math.inf)])
-def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
-    loss: float, norm: float, small: Make, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("members", "argument"),
+    [
+        (lambda small: [*small().members(), *small(clip_norm=2.0).members()], "members"),
+        (lambda small: [*small().members(), *small(data={"table_seed": 3}).members()], "members"),
+        (lambda small: small(seeds=[0, 1], patience=1.0).members(), "training.patience"),
+        (lambda small: small(frozen=["W_em"]).members(), "training.frozen"),
+        (lambda small: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
+        (lambda _: [], "members"),
+        (lambda _: np.array(3), "members"),
+    ],
+)
+def test_members_that_make_no_trainer_are_refused(
+    members: Callable[[Make], Any], argument: str, small: Make
 ) -> None:
-    trainer = Trainer(small().members())
-    batch = trainer.batches.at(0)
-    gradients = trainer.gradients(*batch)[1]
-    found = torch.tensor([loss]), gradients, torch.tensor([norm])
-    monkeypatch.setattr(trainer, "gradients", lambda *_: found)
-    trainer.step(*batch)
-    assert trainer.failures[0].startswith("diverged at step 0")
+    with pytest.raises(InputError) as refused:
+        Trainer(members(small))
+    assert refused.value.argument == argument

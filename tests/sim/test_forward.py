@@ -1,4 +1,4 @@
-"""The Transformers' forward pass: against plain loops, against the theory, pruned against whole."""
+"""Forward passes of every kind: against plain loops, against the theory, pruned against whole."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import MemberConfig, Trainer, attention_pattern, build, forward_cache, label_logits
+from sim import MemberConfig, Trainer, attention_pattern, build, emb_mlp, forward_cache, label_logits
+from sim.models.base import model_of
 from sim.models.transformer import transformer
 from tests.sim.conftest import SMALL_TASK
 from tests.sim.plain_losses import member_losses
-from tests.sim.plain_transformer import plain_forward
-from theory import OneLayerParameters, attention_logit_std, lemma3_flow, lemma4_flow, one_layer_logits
+from tests.sim.plain_transformer import SIGMA, plain_forward
+from theory import (
+    InputError,
+    OneLayerParameters,
+    attention_logit_std,
+    lemma3_flow,
+    lemma4_flow,
+    one_layer_logits,
+)
 
 Make = Callable[..., MemberConfig]
 Record = Callable[[str, float], None]
@@ -42,6 +50,33 @@ def _parameters(make: Make, model: dict[str, Any]) -> tuple[MemberConfig, dict[s
         if value.ndim == 2:
             value.add_(torch.randn(value.shape, generator=generator, dtype=torch.float64) / 2)
     return members[0], parameters
+
+
+@pytest.mark.parametrize("activation", SIGMA)
+def test_emb_mlp_written_out(activation: Any, member: Make) -> None:
+    """Definition 1 by a loop over members, sequences and tokens; a repeated token counts twice."""
+    config, p = _parameters(member, {"d_m": 8, "d_f": 12, "activation": activation})
+    found, sigma = emb_mlp(p, TOKENS, activation), np.vectorize(SIGMA[activation])
+    labels = torch.tensor([[30, 31], [32, 33]])
+    for m in range(2):
+        total = 0.0
+        for b in range(2):
+            w = sum(p["W_emb"][m, t] for t in TOKENS[m, b].tolist()).numpy()
+            logits = sigma(w @ p["W1"][m].numpy()) @ p["W2"][m].numpy()
+            np.testing.assert_allclose(found[m, b], logits, rtol=1e-12, atol=1e-14)
+            total += np.log(np.exp(logits).sum()) - logits[int(labels[m, b])]
+        own = {name: value[m : m + 1] for name, value in p.items()}
+        scores = model_of(config.model).scores(own, TOKENS[m : m + 1], labels[m : m + 1])
+        assert scores.loss == pytest.approx(total, rel=1e-12)
+        assert scores.n == 2
+
+
+@pytest.mark.parametrize("wrong", [-1, 48])
+def test_a_token_outside_the_vocabulary_is_named(wrong: int, member: Make) -> None:
+    config = member()
+    with pytest.raises(InputError) as refused:
+        label_logits(build([config], 48), torch.tensor([[[1, wrong, 20]]]), config.model)
+    assert (refused.value.argument, refused.value.value) == ("tokens", wrong)
 
 
 @pytest.mark.parametrize("biases", [False, True])

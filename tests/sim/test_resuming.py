@@ -1,0 +1,252 @@
+"""Whatever interrupts it, a run that continues is the unbroken run, bit for bit: steps, folders, kernels."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from sim import RunConfig, Trainer, train, train_together
+from sim.fast.matmul import RouteReport
+from sim.models.layers import Parameters
+from sim.runs import provenance
+from sim.runs.folder import RunFolder
+from sim.training import kernels
+from sim.training.jobs import jobs_of
+from sim.training.optimizer import Optimizer
+from sim.training.schedule import learning_rate
+from tests.sim.conftest import NOISY_TASK, make_small
+from tests.sim.on_device import on_device
+from theory import InputError
+
+Make = Callable[..., RunConfig]
+DRAWN: dict[str, Any] = {
+    "task": NOISY_TASK,
+    "data": {"source": "draw", "n_sequences": 105, "fresh_noise": True},
+    "dtype": "float64",
+    "seeds": [0, 1],
+    "frozen": ["W2"],
+    "schedule": "warmup-cosine",
+    "warmup_epochs": 1,
+    "warmup_factor": 4.0,
+}
+
+
+def trainer(kind: str) -> Trainer:
+    """Return two members with noise of their own in every epoch, whose steps are the host's or a device's."""
+    members = make_small(**DRAWN).members()
+    return Trainer(members) if kind == "host" else on_device(members, "cpu")
+
+
+@functools.cache
+def unbroken(kind: str) -> list[tuple[Parameters, list[float]]]:
+    """Return weights and sums of learning rates before and after every step of four epochs."""
+    whole, states = trainer(kind), []
+    while whole.epoch < 4:
+        states.append(({n: p.clone() for n, p in whole.parameters.items()}, [*whole.sum_learning_rate]))
+        whole.advance(whole.position + 1)
+    return [*states, (whole.parameters, whole.sum_learning_rate)]
+
+
+class Interrupted(RuleBasedStateMachine):
+    """Trains to anywhere, evaluates, and leaves and is taken up by a new trainer."""
+
+    kind = "host"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trainer = trainer(self.kind)
+
+    @rule(steps=st.integers(1, 9))
+    def train(self, steps: int) -> None:
+        """Train to a position of the epoch, unless all are done."""
+        own = self.trainer
+        if own.epoch < 4:
+            own.advance(min(own.position + steps, own.steps_per_epoch))
+
+    @rule(steps=st.integers(0, 5))
+    def stop(self, steps: int) -> None:
+        """Be asked to stop within an epoch."""
+        asked = itertools.count()
+        if self.trainer.epoch < 4:
+            self.trainer.run_epoch(lambda: next(asked) >= steps)
+
+    @rule()
+    def evaluate(self) -> None:
+        """Evaluate: nothing of the training changes."""
+        self.trainer.evaluate()
+
+    @rule()
+    def take_up(self) -> None:
+        """Continue in a new trainer from checkpoints."""
+        checkpoints = [self.trainer.checkpoint(m) for m in range(2)]
+        self.trainer = trainer(self.kind)
+        self.trainer.restore(checkpoints)
+
+    @invariant()
+    def is_the_unbroken_run(self) -> None:
+        """Weights and clocks are those of the unbroken run at this step."""
+        weights, sums = unbroken(self.kind)[self.trainer.optimizer.step]
+        assert self.trainer.sum_learning_rate == pytest.approx(sums, rel=1e-12)
+        assert all(torch.equal(p, weights[name]) for name, p in self.trainer.parameters.items())
+
+
+class InterruptedDevice(Interrupted):
+    """The same with steps that need no host."""
+
+    kind = "device"
+
+
+TestInterrupted = Interrupted.TestCase
+TestInterruptedDevice = InterruptedDevice.TestCase
+TestInterrupted.settings = TestInterruptedDevice.settings = settings(max_examples=12, stateful_step_count=12)
+
+
+@pytest.mark.parametrize("kind", ["host", "device"])
+@pytest.mark.parametrize("stopped", [1, 3, 5])
+def test_each_step_takes_its_own_learning_rate_after_resuming_within_an_epoch(
+    kind: str, stopped: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rates that the optimiser is given, by the number of the step, against the schedule."""
+    taken: dict[int, float] = {}
+    update = Optimizer.update
+
+    def noted(own: Optimizer, m: int, gradients: Any, rate: Any, step: torch.Tensor, *rest: Any) -> None:
+        taken[int(step) - 1] = float(rate)
+        update(own, m, gradients, rate, step, *rest)
+
+    first, second = trainer(kind), trainer(kind)
+    assert stopped < first.steps_per_epoch
+    first.run_epoch()
+    first.advance(stopped)
+    monkeypatch.setattr(Optimizer, "update", noted)
+    second.restore([first.checkpoint(m) for m in range(2)])
+    second.run_epoch()
+    second.run_epoch()
+    per_epoch = first.steps_per_epoch
+    steps = range(per_epoch + stopped, 3 * per_epoch)
+    expected = {step: learning_rate(first.training, step, per_epoch) for step in steps}
+    assert taken == pytest.approx(expected, rel=1e-6)
+    assert len(set(expected.values())) == len(expected)
+
+
+def stopped_after(steps: int) -> Callable[[], bool]:
+    """Return a function that stops training after so many steps."""
+    count = itertools.count()
+    return lambda: next(count) >= steps
+
+
+def interrupt(config: RunConfig, out: Path, steps: int, **options: Any) -> list[Path]:
+    """Train a configuration's members together until so many steps are taken, and return their folders."""
+    members = config.members()
+    paths = [out / member.name for member in members]
+    assert train_together(members, paths, stop=stopped_after(steps), **options) == "interrupted"
+    return paths
+
+
+@pytest.mark.parametrize("stops", [(3,), (4, 1, 1), (5, 7), (11, 1)])
+def test_stopping_at_any_step_repeats_and_loses_nothing_in_the_folder(
+    stops: tuple[int, ...], small: Make, tmp_path: Path
+) -> None:
+    """Evaluations within epochs and snapshots byte for byte."""
+    config = small(dtype="float64", epochs=3, evaluate_every=1, evaluations_per_epoch=3)
+    (whole,) = train(config, tmp_path / "whole")
+    for number, steps in enumerate(stops):
+        (path,) = interrupt(config, tmp_path / "cut", steps, resume=number > 0)
+    train(config, tmp_path / "cut", resume=True)
+    names = ["metrics.jsonl", *(f"snapshots/{file.name}" for file in whole.path.glob("snapshots/*"))]
+    assert len(names) == 4
+    for file in names:
+        assert (path / file).read_bytes() == (whole.path / file).read_bytes()
+
+
+def test_evaluating_more_often_changes_no_weight(small: Make, tmp_path: Path) -> None:
+    often = {"evaluate_every": 1, "evaluations_per_epoch": 4}
+    few, many = (
+        train(small(dtype="float64", **options), tmp_path / str(len(options)))[0] for options in ({}, often)
+    )
+    for epoch in few.snapshot_epochs:
+        assert (few.embedding(epoch) == many.embedding(epoch)).all()
+    assert [line for line in many.metrics if line["epoch"] in (0, 2, 4)] == few.metrics
+    per_epoch = many.metrics[-1]["step"] / 4
+    assert len(many.metrics) == 1 + 4 * 4
+    for number, line in enumerate(many.metrics):
+        assert line["epoch"] == pytest.approx(line["step"] / per_epoch)
+        assert line["epoch"] == pytest.approx(number / 4, abs=0.51 / per_epoch)
+
+
+def test_a_prefix_is_the_beginning_of_the_whole_schedule(small: Make) -> None:
+    """Three epochs with schedule_epochs = 10 take the first steps of ten, bit for bit in float64."""
+    options = {"schedule": "warmup-cosine", "warmup_epochs": 2, "dtype": "float64"}
+    short, whole = (
+        Trainer(small(**options, **own).members())
+        for own in ({"epochs": 3, "schedule_epochs": 10}, {"epochs": 10})
+    )
+    for _ in range(3):
+        for own in (short, whole):
+            own.run_epoch()
+        assert short.sum_learning_rate == whole.sum_learning_rate
+        assert all(torch.equal(p, whole.parameters[name]) for name, p in short.parameters.items())
+
+
+def test_members_without_a_checkpoint_in_common_keep_their_progress(small: Make, tmp_path: Path) -> None:
+    """One is at step 5, the other has not begun: together both would start from zero."""
+    (first,) = interrupt(small(seeds=[0]), tmp_path, 5)
+    before = {file: file.read_bytes() for file in first.glob("checkpoints/*")}
+    both = small(seeds=[0, 1]).members()
+    paths = [tmp_path / member.name for member in both]
+    with pytest.raises(InputError, match="no checkpoint in common"):
+        train_together(both, paths, resume=True)
+    assert before == {file: file.read_bytes() for file in first.glob("checkpoints/*")}
+    assert train_together(both[:1], paths[:1], resume=True) == "complete"
+
+
+def test_on_gpus_runs_of_different_steps_are_jobs_of_their_own(small: Make, tmp_path: Path) -> None:
+    config = small(seeds=[0, 1, 2, 3])
+    interrupt(small(seeds=[1, 3]), tmp_path, 3)
+    pending = [(member, tmp_path / member.name) for member in config.members()]
+    for parts, expected in ((1, [[0, 2], [1, 3]]), (2, [[0], [2], [1], [3]])):
+        assert [[m.seed for m, _ in job] for job in jobs_of(pending, "cuda", parts)] == expected
+
+
+def test_a_run_continued_by_other_code_names_both(
+    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = {"dirty": False, "diff": None, "python": "3.11"}
+    old = shared | {"commit": "a" * 40, "dirty": True, "diff": "+ a line", "versions": {"torch": "1"}}
+    new = shared | {"commit": "b" * 40, "versions": {"torch": "2"}}
+    config = small(seeds=[0])
+    monkeypatch.setattr(provenance, "software", lambda: old)
+    (path,) = interrupt(config, tmp_path, 5)
+    assert RunFolder(path).read_provenance()["parts"] == []
+    monkeypatch.setattr(provenance, "software", lambda: new)
+    interrupt(config, tmp_path, 2, resume=True)
+    found = train(config, tmp_path, resume=True)[0].provenance
+    (part,) = found["parts"]
+    assert part["until_step"] == 5
+    assert part | old == part
+    assert found | new == found
+
+
+def test_a_product_that_is_not_exact_here_is_not_taken_over(
+    small: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    member = small().members()[0]
+    earlier = {"matmul": {"route": "bf16-named", "gflops": {}, "error": {"bf16-named": 1e-7}}}
+    for error, taken in ((1e-7, True), (2.0**-9, False)):
+        report = RouteReport("default", {}, {"default": 1e-7, "bf16-named": error})
+        monkeypatch.setattr(kernels, "member_route", lambda *_, report=report: report)
+        with caplog.at_level(logging.WARNING, logger="anchorflow"):
+            route = kernels.route_for(member, earlier, "cpu").route
+        assert (route == "bf16-named") is taken
+        assert bool(caplog.records) is not taken
+    assert kernels.route_for(member, {}, "cpu").route == "default"
