@@ -12,7 +12,7 @@ SHARED = {
     "tests/sim/test_workers.py": "a process that has loaded torch",
     "tests/validate/corpus/test_corpus_command.py": "a process that has loaded torch",
     "tests/validate/test_terminal.py": "a process that has loaded torch",
-    "tests/theory/symbolic/": "derivations",
+    "tests/theory/derive/": "derivations",
     "tests/validate/figures/": "drawn figures",
     "tests/validate/test_answer.py": "a report",
     "tests/validate/test_compare_command.py": "a report",

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from tests.docs_script import load_script
-from theory.symbolic import derivations
+from theory.derive import derivations
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMED = {4, 5, 7, 8, 10, 11, 12, 13, 14, 19, *range(21, 30), *range(35, 39), *range(44, 48)}

@@ -122,10 +122,10 @@ if TYPE_CHECKING:
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
     from theory.shapes.power_law import Exponent as Exponent
     from theory.shapes.power_law import fit_exponent as fit_exponent
-    from theory.symbolic import Derivation as Derivation
-    from theory.symbolic import derivations as derivations
-    from theory.symbolic import derivations_page as derivations_page
-    from theory.symbolic import find_derivation as find_derivation
+    from theory.derive import Derivation as Derivation
+    from theory.derive import derivations as derivations
+    from theory.derive import derivations_page as derivations_page
+    from theory.derive import find_derivation as find_derivation
     from theory.task.mapping import Mapping as Mapping
     from theory.task.population import Population as Population
     from theory.task.population import draw_tables as draw_tables

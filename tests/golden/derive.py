@@ -10,13 +10,12 @@ import sympy as sp
 from theory import find_derivation
 
 NAMES = [
-    *("lemma 1", "lemma 2", "lemma 3", "lemma 4", "theorem 1", "theorem 2"),
+    *("lemma 1", "lemma 2", "lemma 3", "lemma 4", "theorem 1", "theorem 2 matrix"),
     *("prop 1", "prop 2", "prop 2 exact", "prop 3", "prop 3 exact", "cor 1", "cor 2"),
     *("eq 13", "eq 22", "eq 29", "eq 38", "trapezoid", "key distribution", "mu_s", "sigma_p"),
     *("rho anchor", "rho key", "all small", "next order", "gaussian inner product", "cosine"),
     *("conserved 1", "conserved 2", "linearised", "saddle", "adam step", "adam moment"),
     *("decay clock", "decay blow up", "decay conserved", "batch variance", "epoch variance"),
-    *("reshuffled scatter", "late frozen logits", "one mode"),
 ]
 INTEGERS = {"d": 12, "d_m": 5, "d_f": 4, "d_k": 3, "N_Z": 4, "N_A": 3, "q": 2, "L": 9, "s": 2, "i": 6}
 INTEGERS |= {"r": 3, "zeta_min": 2, "alpha_min": 1, "n": 20, "b": 4, "K": 7, "k": 3}
@@ -37,4 +36,4 @@ def entries() -> Iterator[tuple[str, Any]]:
     """Yield the entries."""
     for name in NAMES:
         made = find_derivation(name)
-        yield name, made.function()(*(value(argument.symbol) for argument in made.arguments))
+        yield name, made.function()(*map(value, made.arguments))

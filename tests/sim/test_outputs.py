@@ -47,7 +47,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"validate.{name}", work)
     monkeypatch.setattr("validate.judge.groups.group_runs", work)
     monkeypatch.setattr("validate.figures.paper.find_figure", work)
-    monkeypatch.setattr("theory.symbolic.find_derivation", work)
+    monkeypatch.setattr("theory.derive.find_derivation", work)
 
 
 COMMANDS = {

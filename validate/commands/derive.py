@@ -11,18 +11,18 @@ from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from theory.symbolic import Derivation
+    from theory.derive import Derivation
 
-EXAMPLE = 'anchorflow derive "prop 1"'
+EXAMPLE = "anchorflow derive prop 1"
 
 
 class Options(CommandOptions):
     """Derive a statement of the paper with SymPy, step by step, and check it.
 
-    NAME is forgiving: "prop 1", "Prop. 1", "lemma4", "eq 22". Without a name, the list of all.
+    NAME is forgiving: prop 1, "Prop. 1", lemma4, eq 22. Without a name, the list of all statements.
     """
 
-    name: Annotated[str | None, Positional("NAME")] = None
+    name: Annotated[tuple[str, ...], Positional("NAME")] = ()
     """The statement."""
     all: bool = False
     """Every derivation."""
@@ -30,8 +30,6 @@ class Options(CommandOptions):
     """LaTeX instead of text; with --all, the page of the documentation."""
     out: Path | None = None
     """Write here instead of to standard output."""
-    overwrite: bool = False
-    """Replace the file if it is there."""
 
 
 COMMAND = Command("derive", Options, EXAMPLE)
@@ -40,58 +38,41 @@ COMMAND = Command("derive", Options, EXAMPLE)
 def run(arguments: Sequence[str]) -> int:
     """Print or write one derivation, all of them, or their list."""
     options = COMMAND.parse(arguments)
-    if options.name is not None and options.all:
-        raise InputError("name, all", options.name, "a name together with --all", "ask for one of the two")
-    from sim.runs.outputs import OutputFile
-    from validate.terminal.tables import print_json
+    name = " ".join(options.name)
+    if name and options.all:
+        raise InputError("name, all", name, "a name together with --all", "ask for one of the two")
+    from sim.runs.outputs import check_new_file, write_new_file
+    from theory.derive import derivations, derivations_page, find_derivation, show, titles
+    from validate.progress import track
+    from validate.terminal.tables import print_json, print_table
 
     if options.out is not None:
-        OutputFile(options.out, overwrite=options.overwrite).check()
-    if options.as_json:
-        print_json([_as_dict(name, d) for name, d in _chosen(options).items()])
+        check_new_file(options.out)
+    if not name and not options.all and not options.as_json:
+        rows = [list(row) for row in titles().items()]
+        print_table(f"Show one with: {EXAMPLE}", ["name", "statement"], rows)
         return 0
-    if options.name is None and not options.all:
-        _print_list()
-        return 0
-    text = _text(options).removesuffix("\n") + "\n"
+    if options.all and options.latex and not options.as_json:
+        text = derivations_page()
+    else:
+        every = track(derivations().values(), "deriving statements")
+        chosen = [find_derivation(name)] if name else list(every)
+        if options.as_json:
+            print_json([_as_dict(derivation) for derivation in chosen])
+            return 0
+        text = "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
+    text = text.removesuffix("\n") + "\n"
     if options.out is None:
         print(text, end="")
     else:
-        OutputFile(options.out, overwrite=options.overwrite).write(text)
+        write_new_file(options.out, text)
         print(f"written to {options.out}")
     return 0
 
 
-def _chosen(options: Options) -> dict[str, Derivation]:
-    from theory.symbolic import derivations, find_derivation
-    from validate.progress import track
-
-    if options.name is None:
-        return dict(track(derivations().items(), "deriving statements"))
-    found = find_derivation(options.name)
-    return {options.name: found}
-
-
-def _print_list() -> None:
-    from theory.symbolic.titles import TITLES
-    from validate.terminal.tables import print_table
-
-    rows = [[name, title] for name, title in TITLES.items()]
-    print_table(f"Show one with: {EXAMPLE}", ["name", "title"], rows)
-
-
-def _text(options: Options) -> str:
-    from theory.symbolic import derivations_page, show
-
-    if options.all and options.latex:
-        return derivations_page()
-    chosen = _chosen(options).values()
-    return "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
-
-
-def _as_dict(name: str, derivation: Derivation) -> dict[str, Any]:
+def _as_dict(derivation: Derivation) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": derivation.name,
         "equation": derivation.equation,
         "title": derivation.title,
         "scope": derivation.scope,

@@ -1,0 +1,231 @@
+"""What every derivation has to fulfil, and that none survives a fault in its steps or its statement."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from theory import InputError
+from theory.derive import Check, Derivation, Step, derivations, find_derivation, saddle, show
+from theory.derive.algebra import D, average, written_out
+from theory.derive.display import section
+from theory.derive.generating import N_Z, R
+
+NAMES = list(derivations())
+PACKAGE = "theory.derive."
+LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution", "next order"}
+LONG |= {"prop 3", "eq 13", "saddle"}
+"""Seconds each; outside the long suite the others stand for them."""
+
+
+def names(mark: pytest.MarkDecorator = pytest.mark.slow) -> list[Any]:
+    return [pytest.param(name, marks=mark if name in LONG else ()) for name in NAMES]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_difference_vanishes_and_every_sentence_is_shown(name: str) -> None:
+    made = derivations()[name]
+    assert made.name == name
+    assert made.passed, [check.sentence for check in made.checks if not check.passed]
+    assert len({step.sentence for step in made.steps}) == len(made.steps)
+    shown, latex = show(made), section(made)
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert all(step.sentence in " ".join(shown.split()) for step in made.steps)
+    assert latex.count("$$") == 2 * (1 + len(made.steps))
+    assert "NOT ZERO" not in shown
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_function_takes_exactly_the_symbols_of_the_statement(name: str) -> None:
+    made = derivations()[name]
+    free = made.statement.free_symbols - {sp.Symbol("a"), sp.Symbol("i", integer=True)}
+    # A matrix brings its own sizes with it.
+    sizes = {n for m in made.arguments if isinstance(m, sp.MatrixSymbol) for n in m.shape}
+    assert free - sizes <= set(made.arguments)
+    assert all(text in str(made.function().__doc__) for text in made.arguments.values())
+
+
+def test_an_average_without_its_mean_is_refused() -> None:
+    c, y = sp.symbols("c y")
+    assert average(2 * c * y + 3, [c, y], {c * y: sp.Symbol("m")}) == 2 * sp.Symbol("m") + 3
+    with pytest.raises(KeyError):
+        average(c**2, [c, y], {c * y: sp.S.One})
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        *(("Prop. 1", "prop 1"), ("PROPOSITION 1", "prop 1"), ("Eq. (4)", "prop 1"), ("lemma2", "lemma 2")),
+        *(("corollary 2", "cor 2"), ("equation 22", "eq 22"), ("eq. 8", "trapezoid"), ("eq 14", "cosine")),
+        *(("eq25", "key distribution"), ("sigma_P^2", "sigma_p"), ("linearized", "linearised")),
+        *((name, name) for name in NAMES if name not in LONG),
+    ],
+)
+def test_names_are_found_however_they_are_written(asked: str, name: str) -> None:
+    assert find_derivation(asked).name == name
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    for asked, near in (("propp 1", "prop 1"), ("trapezium", "trapezoid"), ("", "choose one")):
+        with pytest.raises(InputError, match=near) as caught:
+            find_derivation(asked)
+        assert caught.value.argument == "name"
+
+
+def test_importing_theory_leaves_sympy_out() -> None:
+    code = "import sys, theory.derive; print('sympy' in sys.modules, 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+# A fault for each derivation: where it is planted, and what becomes of the function there.
+
+
+def times(factor: Any) -> Callable[[Any], Any]:
+    """Wrap a function so that its value is multiplied."""
+    return lambda right: lambda *args, **options: factor * right(*args, **options)
+
+
+def last_step(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Wrap a function that returns steps or a derivation so that the last expression is changed."""
+
+    def wrap(right: Any) -> Any:
+        def spoilt(*args: Any) -> Any:
+            made = right(*args)
+            steps = made.steps if isinstance(made, Derivation) else made
+            steps = (*steps[:-1], Step(steps[-1].sentence, change(steps[-1].expression)))
+            return dataclasses.replace(made, steps=steps) if isinstance(made, Derivation) else steps
+
+        return spoilt
+
+    return wrap
+
+
+def one_anchor_too_few(right: Any) -> Any:
+    return lambda n_keys, n_anchors: right(n_keys, n_anchors - 1)
+
+
+def negated(entry: int) -> Callable[[Any], Any]:
+    return lambda right: lambda: tuple(-m if n == entry else m for n, m in enumerate(right()))
+
+
+def too_many_keys(_: Any) -> Any:
+    return lambda: 1 / (N_Z + 1)
+
+
+SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "lemma 2": ("algebra.negative_gradient", times(-1)),
+    "prop 1": ("algebra.softmax", times(2)),
+    "next order": ("next_order._statement", times(2)),
+    "eq 22": ("labels.coefficient", one_anchor_too_few),
+    "trapezoid": ("labels.label_formula", last_step(lambda law: law.subs(R, R + 1))),
+    "key distribution": ("labels._role_shares", lambda right: lambda: right()[::-1]),
+    "cor 1": ("corollaries.equal_weight", too_many_keys),
+    "cor 2": ("corollaries.coefficient", one_anchor_too_few),
+    "lemma 1": ("attention.gaussian_moment", times(sp.Rational(1, 2))),
+    "lemma 3": ("transformer.feed_forward_steps", last_step(lambda row: -row)),
+    "eq 29": ("algebra.softmax", times(2)),
+    "all small": ("transformer.eq_29", last_step(lambda row: -row)),
+    "rho anchor": ("propositions.last_window", times(sp.Rational(1, 2))),
+    "rho key": ("propositions.last_window", times(sp.Rational(1, 2))),
+    "prop 2": ("corollaries.equal_weight", too_many_keys),
+    "prop 2 exact": ("propositions.rho_anchor", last_step(lambda share: share / 2)),
+    "prop 3": ("corollaries.coefficient", one_anchor_too_few),
+    "prop 3 exact": ("propositions.rho_anchor", last_step(lambda share: share / 2)),
+    "lemma 4": ("transformer.feed_forward_steps", last_step(lambda row: -row)),
+    "eq 38": ("value_matrix._small_steps", last_step(lambda row: -row)),
+    "theorem 2 matrix": ("value_matrix.drives", times(2)),
+    "theorem 2": ("value_matrix.memory_drive", lambda _: lambda keys: keys / N_Z),
+    "mu_s": ("theorem_1.uniform_moment", lambda right: lambda power: right(power) + 1),
+    "sigma_p": ("theorem_1.uniform_moment", times(2)),
+    "theorem 1": ("theorem_1.log_of_one_uniform", times(2)),
+    "eq 13": ("theorem_1._difference_steps", last_step(lambda both: 2 * both)),
+    "gaussian inner product": ("cosines.MU_I", lambda right: right + 1),
+    "cosine": ("cosines.gaussian_inner_product", last_step(lambda inner: inner + 1)),
+    "conserved 1": ("flows.flow_of_product", negated(0)),
+    "conserved 2": ("flows.flow_of_product", negated(2)),
+    "linearised": ("algebra.taylor", lambda right: lambda e, variable, n: right(e, variable, n - 1)),
+    "decay clock": ("decay.factor", times(2)),
+    "decay blow up": ("decay.clock", last_step(lambda reached: 2 * reached)),
+    "decay conserved": ("decay.flow_of_product", negated(0)),
+    "saddle": ("saddle.residual", lambda _: lambda: written_out(saddle.RESIDUAL, saddle.SIZES)),
+    "batch variance": ("noise.share_of_batches", lambda right: lambda members: right(1) ** members),
+    "epoch variance": ("noise.pair_covariance", times(-1)),
+    "reshuffled scatter": ("noise.left_of_mean", times(2)),
+    "adam step": ("noise.corrected", times(2)),
+    "adam moment": ("noise.correction", lambda right: lambda: right() ** 2),
+}
+
+
+def planted(
+    where: str, spoil: Callable[[Any], Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> Derivation:
+    """Build a derivation anew while one function is spoilt; what other tests derived stays."""
+    module_name, attribute = where.split(".")
+    fresh: dict[Any, Any] = {}
+    for module in [m for n, m in sys.modules.items() if n.startswith(PACKAGE)]:
+        for key, value in list(vars(module).items()):
+            if hasattr(value, "cache_clear") and value.__module__.startswith(PACKAGE):
+                monkeypatch.setattr(module, key, fresh.setdefault(value, functools.cache(value.__wrapped__)))
+    derivation = importlib.import_module(PACKAGE + "derivation")
+    build = derivation._BUILDERS[name].__wrapped__
+    module = importlib.import_module(PACKAGE + module_name)
+    monkeypatch.setattr(module, attribute, spoil(getattr(module, attribute)))
+    return build()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", names(pytest.mark.long))
+def test_a_fault_in_the_steps_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new derivation has no spoiler yet: a KeyError here asks for one."""
+    made = planted(*SPOILERS[name], name, monkeypatch)
+    assert not all(check.passed for check in made.compare(made.result, made.statement))
+
+
+def pull_of_the_wrong_sign() -> sp.Matrix:
+    S, change = written_out(saddle.PAIRS, saddle.SIZES), saddle.change_of_product()
+    return saddle.residual() + 7 * S * change * saddle.CENTRE / saddle.SIZES[D]
+
+
+def rest_that_meets_the_mode() -> tuple[sp.Matrix, ...]:
+    """E, w and F where w Y is not 0."""
+    emb, first, second = saddle.rest()
+    return emb, first + sp.Symbol("q") * sp.Matrix([[0, 1], [0, 0], [0, 0]]), second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("attribute", "fault"), [("drive", pull_of_the_wrong_sign), ("rest", rest_that_meets_the_mode)]
+)
+def test_the_saddle_needs_its_drive_and_its_complements(
+    attribute: str, fault: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """−S(·)/d as +7 S(·), which enters at the third order only, and a rest with w Y ≠ 0."""
+    value = fault()
+    made = planted(f"saddle.{attribute}", lambda _: lambda: value, "saddle", monkeypatch)
+    assert not made.passed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_in_any_argument_of_the_statement_is_seen(name: str) -> None:
+    made = derivations()[name]
+    sizes = {n for m in made.statement.atoms(sp.MatrixSymbol) for n in m.shape}
+    for symbol in made.arguments:
+        if symbol in sizes:  # It cannot be changed without its matrix.
+            continue
+        doubled = isinstance(symbol, sp.MatrixSymbol) or not symbol.is_integer
+        wrong = made.statement.subs(symbol, 2 * symbol if doubled else symbol + 1)
+        assert not all(check.passed for check in made.compare(made.result, wrong)), symbol
+
+
+def test_a_difference_that_is_not_zero_does_not_pass() -> None:
+    assert not Check("one is not zero", sp.S.One).passed
+    assert not Check("nor is a matrix with a one", sp.Matrix([[0, 1]])).passed

@@ -1,0 +1,19 @@
+"""Statements of the theory, derived with SymPy, checked, printed, and turned into functions.
+
+A derivation is a function with the decorator ``derived`` in one of this package's modules: SymPy makes its
+steps from one another, the statement is typed as the paper has it, and the checks say that the two agree.
+"""
+
+from theory.derive.derivation import Check, Derivation, Step, derivations, find_derivation, titles
+from theory.derive.display import derivations_page, show
+
+__all__ = [
+    "Check",
+    "Derivation",
+    "Step",
+    "derivations",
+    "derivations_page",
+    "find_derivation",
+    "show",
+    "titles",
+]

@@ -1,0 +1,291 @@
+"""The noise of batches drawn without replacement, and AdamW's moments under noise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import sympy as sp
+
+from theory.derive.algebra import average, entrywise, symbolic, written_out
+from theory.derive.derivation import Check, Derivation, Step, derived
+
+N, B, K, TAKEN = sp.symbols("n b K k", integer=True, positive=True)
+VARIANCE, SQUARE, S = sp.symbols("V q s", positive=True)
+MEAN = sp.Symbol("m")
+SIZES = {TAKEN: 3}
+EFFECTS = sp.MatrixSymbol("a", 1, TAKEN)
+DECAY, EPOCH, NOISE, AGE = sp.symbols("lambda T nu tau", positive=True)
+
+
+@derived(
+    "batch variance",
+    "Beyond the paper: the noise of one batch",
+    "The variance of a batch's mean, drawn without replacement",
+)
+def batch_variance() -> Derivation:
+    """Average the square of a batch's mean over all batches of b out of n."""
+    one, two = share_of_batches(1), share_of_batches(2)
+    # Over ordered pairs of different sequences the products sum to (n m)² minus the sum of the squares.
+    squared = (one * N * SQUARE + two * ((N * MEAN) ** 2 - N * SQUARE)) / B**2
+    variance = squared - (one * N * MEAN / B) ** 2
+    return Derivation(
+        quantity="variance of a batch's mean",
+        assumptions=(
+            "A batch is b of n sequences; every such set is equally likely.",
+            "V = q − m² is the variance of one sequence's gradient, an entry of it.",
+        ),
+        scope="Steps: symbolic n and b. All batches are enumerated at n = 4, b = 2 and at n = 5, b = 3.",
+        steps=(
+            Step("The share of all batches in which a given sequence is.", one),
+            Step("The share in which two given sequences are.", two),
+            Step("The mean of the square of a batch's mean: n squares, and n (n − 1) products.", squared),
+            Step("Minus the square of its mean.", sp.factor(variance)),
+            Step("With V = q − m².", sp.factor(sp.expand(variance.subs(SQUARE, VARIANCE + MEAN**2)))),
+        ),
+        statement=VARIANCE / B * (N - B) / (N - 1),
+        compare=symbolic,
+        further_checks=lambda: tuple(_enumerated(n, b) for n, b in ((4, 2), (5, 3))),
+        arguments={
+            VARIANCE: "the variance of one sequence's gradient",
+            B: "the size of a batch",
+            N: "the number of sequences in an epoch",
+        },
+    )
+
+
+def share_of_batches(members: int) -> sp.Expr:
+    """Return the share of all batches that contain some given sequences."""
+    share = sp.binomial(N - members, B - members) / sp.binomial(N, B)
+    return sp.factor(sp.gammasimp(sp.expand_func(sp.combsimp(share))))
+
+
+def _enumerated(n: int, b: int) -> Check:
+    """Compare the statement with the variance over every batch of n symbolic numbers."""
+    numbers = sp.symbols(f"g:{n}")
+    means = [sum(batch) / sp.Integer(b) for batch in itertools.combinations(numbers, b)]
+    stated = batch_variance().statement.subs({N: n, B: b, VARIANCE: _spread(numbers)})
+    return Check(
+        f"Every batch of {b} out of {n} general numbers, enumerated.", sp.expand(_spread(means) - stated)
+    )
+
+
+def _spread(values: Sequence[sp.Expr]) -> sp.Expr:
+    """Return the variance of values that are equally likely."""
+    count = sp.Integer(len(values))
+    return sum(v**2 for v in values) / count - (sum(values) / count) ** 2
+
+
+@derived(
+    "epoch variance",
+    "Beyond the paper: the noise of part of an epoch",
+    "The variance of a displacement over part of an epoch",
+)
+def epoch_variance() -> Derivation:
+    """Add some of an epoch's batches; all of them together have no noise."""
+    effects, common = written_out(EFFECTS, SIZES), pair_covariance()
+    noises = sp.symbols(f"xi:{SIZES[TAKEN]}")
+    square = sp.expand(sum(a * x for a, x in zip(effects, noises, strict=True)) ** 2)
+    means = {x**2: S**2 for x in noises}
+    means |= {x * y: common for x, y in itertools.combinations(noises, 2)}
+    mean = sp.expand(average(square, noises, means))
+    ones = sp.OneMatrix(TAKEN, TAKEN)
+    return Derivation(
+        quantity="variance of the sum of the a_i ξ_i",
+        assumptions=(
+            "An epoch has K batches of the same size; their deviations ξ from the mean sum to 0.",
+            "Each has the variance s², and every pair of them the same covariance.",
+            "k of them have been taken; a_i is the effect of the i-th.",
+        ),
+        scope="Steps: symbolic K and general effects at k = 3. Statement: any k.",
+        steps=(
+            Step("The covariance of two batches: K variances and K (K − 1) covariances sum to 0.", common),
+            Step("The square of the displacement.", square),
+            Step("Its mean.", sp.Matrix([[mean]])),
+        ),
+        statement=S**2 * K / (K - 1) * (EFFECTS * EFFECTS.T - EFFECTS * ones * EFFECTS.T / K),
+        compare=entrywise(SIZES),
+        further_checks=lambda: (_ordered(mean),),
+        arguments={
+            EFFECTS: "the effects of the batches taken, shape (1, k)",
+            S: "the standard deviation of one batch",
+            K: "the number of batches in an epoch",
+            TAKEN: "the number of batches taken",
+        },
+    )
+
+
+def pair_covariance() -> sp.Expr:
+    """Return the covariance of two batches, from the variance of a whole epoch, which is 0."""
+    common = sp.Symbol("c")
+    return sp.solve(K * S**2 + K * (K - 1) * common, common)[0]
+
+
+def _ordered(variance: sp.Expr) -> Check:
+    """Average the square over all orders of three of four symbolic deviations."""
+    first = sp.symbols("x:3")
+    deviations = (*first, -sum(first))
+    effects = written_out(EFFECTS, SIZES)
+    orders = list(itertools.permutations(deviations, 3))
+    mean = sum(sum(a * x for a, x in zip(effects, order, strict=True)) ** 2 for order in orders) / len(orders)
+    stated = variance.subs({K: 4}).subs(S, sp.sqrt(_spread(deviations)))
+    return Check("Every order of four batches with general deviations.", sp.expand(mean - stated))
+
+
+@derived(
+    "reshuffled scatter",
+    "Beyond the paper: the scatter of weights under reshuffled batches",
+    "The scatter of the weights at the end of a reshuffled epoch",
+)
+def reshuffled_scatter() -> Derivation:
+    """Add up what is left of the noise of all batches of all epochs before."""
+    free = sp.integrate(sp.exp(-2 * DECAY * AGE), (AGE, 0, EPOCH))
+    epoch = NOISE * DECAY * (free - left_of_mean())
+    half = DECAY * EPOCH / 2
+    statement = NOISE / 2 * (1 - sp.tanh(half) / half)
+    return Derivation(
+        quantity="variance at the end of an epoch",
+        assumptions=(
+            "dy = −λ y dt + √(ν λ) dW: curvature and noise are the same matrix (information identity), "
+            "seen along one of its eigenvectors.",
+            "Within each epoch of length T, W is a Brownian motion minus its mean rate: it returns to zero.",
+            "Epochs are independent, and many have passed.",
+        ),
+        scope="Symbolic.",
+        steps=(
+            Step("What independent noise leaves of one epoch, at its end, over ν λ.", free),
+            Step("Minus what the mean rate, times the same decay, would have: one epoch's share.", epoch),
+            Step(
+                "The epochs before, each e^{−2λT} of the one after it.",
+                epoch / (1 - sp.exp(-2 * DECAY * EPOCH)),
+            ),
+        ),
+        statement=statement,
+        compare=lambda result, stated: symbolic(sp.simplify(result), sp.simplify(stated.rewrite(sp.exp))),
+        further_checks=lambda: (
+            Check(
+                "Long epochs: the variance ν/2 of independent batches.",
+                sp.simplify(sp.limit(statement, EPOCH, sp.oo) - NOISE / 2),
+            ),
+            Check(
+                "Short ones: their noise cancels, ν (λT)²/24 is left.",
+                sp.simplify(sp.series(statement, EPOCH, 0, 3).removeO() - NOISE * (DECAY * EPOCH) ** 2 / 24),
+            ),
+        ),
+        arguments={
+            DECAY: "λ, the rate at which the direction relaxes",
+            EPOCH: "T, the length of an epoch",
+            NOISE: "ν = ηs, the learning rate over the batch size, n/(n − 1) times",
+        },
+    )
+
+
+def left_of_mean() -> sp.Expr:
+    """Return what the mean rate, taken from every part of an epoch, takes from the variance."""
+    return sp.integrate(sp.exp(-DECAY * AGE), (AGE, 0, EPOCH)) ** 2 / EPOCH
+
+
+STEPS, STEPS_AGO = sp.symbols("k j", integer=True, nonnegative=True)
+BETA, SPREAD, RATE, TIME = sp.symbols("beta s lambda tau", positive=True)
+GRADIENT, MOMENT = sp.symbols("g m", real=True)
+
+
+@derived(
+    "adam step",
+    "Beyond the paper: AdamW's step under noise",
+    "A steady gradient over the root of its mean square: the sign of g without noise",
+)
+def adam_step() -> Derivation:
+    """Sum up the moments of a gradient of constant mean and spread, and divide."""
+    steps = _step_steps()
+    return Derivation(
+        quantity="m/√v",
+        assumptions=(
+            "The gradient has the mean g and the variance s² in every step. ε of the denominator is 0.",
+            "m and v are the means of the two moments; that v scatters about its own is left out.",
+        ),
+        scope="Symbolic: any step, any β1 and β2.",
+        steps=steps,
+        statement=GRADIENT / sp.sqrt(GRADIENT**2 + SPREAD**2),
+        compare=symbolic,
+        further_checks=lambda: (
+            Check(
+                "Without noise the step is the sign of g.",
+                sp.simplify(steps[-1].expression.subs(SPREAD, 0) - GRADIENT / sp.Abs(GRADIENT)),
+            ),
+            Check(
+                "Under much noise it is g over the spread.",
+                sp.limit(SPREAD * steps[-1].expression, SPREAD, sp.oo) - GRADIENT,
+            ),
+        ),
+        arguments={
+            GRADIENT: "the mean of the gradient",
+            SPREAD: "the standard deviation of a batch's gradient",
+        },
+    )
+
+
+def corrected(mean: sp.Expr) -> sp.Expr:
+    """Return the mean of a moment after k steps from 0, over its bias correction."""
+    return sp.simplify(weights() * mean / (1 - BETA**STEPS))
+
+
+def weights() -> sp.Expr:
+    """Return the sum of the weights that k steps have in a moment."""
+    return sp.summation((1 - BETA) * BETA**STEPS_AGO, (STEPS_AGO, 0, STEPS - 1))
+
+
+def _step_steps() -> tuple[Step, ...]:
+    first, second = corrected(GRADIENT), corrected(GRADIENT**2 + SPREAD**2)
+    return (
+        Step("The step j ago has the weight (1 − β) β^j in a moment; k steps together.", weights()),
+        Step("The first moment after the correction.", first),
+        Step("The second: the mean of the square of a gradient.", second),
+        Step("Their quotient.", first / sp.sqrt(second)),
+    )
+
+
+@derived(
+    "adam moment",
+    "Beyond the paper: AdamW's moments in continuous time",
+    "The rate of a bias-corrected moment",
+)
+def adam_moment() -> Derivation:
+    """Differentiate a moment after its bias correction."""
+    steps = _moment_steps()
+    return Derivation(
+        quantity="dm/dτ",
+        assumptions=(
+            "τ is time in steps and λ = −ln β: what a moment M remembers shrinks by β in a step.",
+            "dM/dτ = λ (g − M) from M = 0, and m = M/(1 − β^τ); g may change in time. The same for v.",
+        ),
+        scope="Symbolic, for any course of g.",
+        steps=steps,
+        statement=RATE / (1 - sp.exp(-RATE * TIME)) * (GRADIENT - MOMENT),
+        compare=symbolic,
+        arguments={
+            RATE: "−ln β",
+            TIME: "the time τ in steps",
+            GRADIENT: "the gradient, or its mean square",
+            MOMENT: "the moment after bias correction",
+        },
+    )
+
+
+def correction() -> sp.Expr:
+    """Return what a moment is divided by."""
+    return 1 - sp.exp(-RATE * TIME)
+
+
+def _moment_steps() -> tuple[Step, ...]:
+    gathered = sp.Function("M")(TIME)
+    moment = gathered / correction()
+    rate = sp.diff(moment, TIME)
+    put_in = rate.subs(sp.diff(gathered, TIME), RATE * (GRADIENT - gathered))
+    named = put_in.subs(gathered, MOMENT * correction())
+    return (
+        Step("The moment after bias correction.", moment),
+        Step("Its rate.", rate),
+        Step("With the rate of M.", put_in),
+        Step("M by m.", sp.factor(sp.simplify(named))),
+    )
