@@ -9,6 +9,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from theory import derivations_page
 from validate.figures.paper import FIGURES, kept_of
 from validate.observe import NoRunsError
 
@@ -87,6 +88,18 @@ def unlink_words(app: Sphinx, doctree: nodes.document) -> None:
             reference.replace_self(reference.children)
 
 
+def write_derivations(app: Sphinx) -> None:
+    """Derive every statement and write the page of derivations, which is not kept with the sources."""
+    page = ROOT / "docs" / "theory" / "derivations.md"
+    if not page.exists() or page.stat().st_mtime < newest(ROOT / "theory" / "derive"):
+        page.write_text(derivations_page(), encoding="utf-8")
+
+
+def newest(folder: Path) -> float:
+    """Return when a source file of a folder was last changed."""
+    return max(path.stat().st_mtime for path in folder.glob("*.py"))
+
+
 def add_kept_runs(app: Sphinx, error: Exception | None) -> None:
     """Write what the explorer shows of kept runs into the built site."""
     if error is None:
@@ -97,5 +110,6 @@ def setup(app: Sphinx) -> None:
     """Connect what is above with Sphinx."""
     app.add_role("claim", ClaimRole())
     app.add_directive("claims-of-figure", ClaimsOfFigure)
+    app.connect("builder-inited", write_derivations)
     app.connect("doctree-read", unlink_words)
     app.connect("build-finished", add_kept_runs)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from theory.corpus.operators import top_singular as top_singular
     from theory.corpus.rows import corpus_gram as corpus_gram
     from theory.corpus.rows import corpus_mean_cosine as corpus_mean_cosine
+    from theory.derive import Derivation as Derivation
+    from theory.derive import derivations as derivations
+    from theory.derive import derivations_page as derivations_page
+    from theory.derive import find_derivation as find_derivation
     from theory.errors import InputError as InputError
     from theory.errors import IntegrationError as IntegrationError
     from theory.errors import TooManyEntriesError as TooManyEntriesError
@@ -122,10 +126,6 @@ if TYPE_CHECKING:
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
     from theory.shapes.power_law import Exponent as Exponent
     from theory.shapes.power_law import fit_exponent as fit_exponent
-    from theory.derive import Derivation as Derivation
-    from theory.derive import derivations as derivations
-    from theory.derive import derivations_page as derivations_page
-    from theory.derive import find_derivation as find_derivation
     from theory.task.mapping import Mapping as Mapping
     from theory.task.population import Population as Population
     from theory.task.population import draw_tables as draw_tables

@@ -18,8 +18,8 @@ import pytest
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
 from theory import AdamSettings, InputError, Lookup, Mapping, Sum, Task, label_distribution, predict_learning
-from theory.flows.learning_curves import training_size
 from theory.derive import derivations, derivations_page, find_derivation
+from theory.flows.learning_curves import training_size
 from validate.cli import main
 from validate.commands import COMMANDS
 from validate.judge.learning_times import predict_for

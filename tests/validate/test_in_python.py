@@ -19,8 +19,8 @@ from sim.runs.folder import RunFolder
 from sim.runs.table import COLUMNS, frame
 from tests.validate.page import Page
 from theory import InputError, Task
-from theory.paths import as_path
 from theory.derive import find_derivation
+from theory.paths import as_path
 from validate.cli import main
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet

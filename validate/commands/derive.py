@@ -30,6 +30,8 @@ class Options(CommandOptions):
     """LaTeX instead of text; with --all, the page of the documentation."""
     out: Path | None = None
     """Write here instead of to standard output."""
+    overwrite: bool = False
+    """Replace the file at --out."""
 
 
 COMMAND = Command("derive", Options, EXAMPLE)
@@ -41,13 +43,13 @@ def run(arguments: Sequence[str]) -> int:
     name = " ".join(options.name)
     if name and options.all:
         raise InputError("name, all", name, "a name together with --all", "ask for one of the two")
-    from sim.runs.outputs import check_new_file, write_new_file
+    from sim.runs.outputs import OutputFile
     from theory.derive import derivations, derivations_page, find_derivation, show, titles
     from validate.progress import track
     from validate.terminal.tables import print_json, print_table
 
     if options.out is not None:
-        check_new_file(options.out)
+        OutputFile(options.out, overwrite=options.overwrite).check()
     if not name and not options.all and not options.as_json:
         rows = [list(row) for row in titles().items()]
         print_table(f"Show one with: {EXAMPLE}", ["name", "statement"], rows)
@@ -65,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is None:
         print(text, end="")
     else:
-        write_new_file(options.out, text)
+        OutputFile(options.out, overwrite=options.overwrite).write(text)
         print(f"written to {options.out}")
     return 0
 

@@ -14,7 +14,7 @@ import pytest
 import sympy as sp
 
 from theory import InputError
-from theory.derive import Check, Derivation, Step, derivations, find_derivation, saddle, show
+from theory.derive import Check, Derivation, Step, derivations, find_derivation, flows, saddle, show
 from theory.derive.algebra import D, average, written_out
 from theory.derive.display import section
 from theory.derive.generating import N_Z, R
@@ -22,7 +22,7 @@ from theory.derive.generating import N_Z, R
 NAMES = list(derivations())
 PACKAGE = "theory.derive."
 LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution", "next order"}
-LONG |= {"prop 3", "eq 13", "saddle"}
+LONG |= {"prop 3", "eq 13", "saddle", "eq 29", "lemma 3", "prop 2 exact", "theorem 2 matrix", "sigma_p"}
 """Seconds each; outside the long suite the others stand for them."""
 
 
@@ -190,7 +190,7 @@ def test_a_fault_in_the_steps_is_seen(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 def pull_of_the_wrong_sign() -> sp.Matrix:
-    S, change = written_out(saddle.PAIRS, saddle.SIZES), saddle.change_of_product()
+    S, change = written_out(flows.PAIRS, saddle.SIZES), saddle.change_of_product()
     return saddle.residual() + 7 * S * change * saddle.CENTRE / saddle.SIZES[D]
 
 

@@ -16,6 +16,8 @@ TASK = Task(**SMALL)
 D = TASK.vocab_size
 TOKENS = {"reasoning anchor": 2, "memory anchor": 5, "key": 8}
 SCALES = np.array([4e-5, 2e-5, 1e-5])
+SEQUENCES: np.ndarray
+LABELS: np.ndarray
 SEQUENCES, LABELS = enumerated(TASK)
 Weights = dict[str, np.ndarray]
 
@@ -55,7 +57,7 @@ def test_lemmas_3_and_4_are_the_gradient_of_the_network(record_error: Record) ->
         return labels[[i]], p[[i]], slopes[[i]]
 
     for token in TOKENS.values():
-        counts, last = (few == token).sum(1), few[:, -1] == token
+        counts, last = np.equal(few, token).sum(1), few[:, -1] == token
         shares = [
             formula("lemma 3")(counts[i], float(last[i]), L, *rows(i), *matrices(w))
             for i in np.flatnonzero(counts)
