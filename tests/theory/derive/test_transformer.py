@@ -77,7 +77,7 @@ def test_lemmas_3_and_4_are_the_gradient_of_the_network(record_error: Record) ->
 
 
 def eq_29(token: int, w: Weights) -> np.ndarray:
-    counts = (token == SEQUENCES).sum(1).astype(float)
+    counts = np.equal(SEQUENCES, token).sum(1).astype(float)
     last = (SEQUENCES[:, -1] == token).astype(float)
     statistics = counts.mean(), distribution(counts), last.sum() / counts.sum(), distribution(last)
     made: np.ndarray = formula("eq 29")(*statistics, L, *matrices(w), D)[0]
@@ -147,7 +147,7 @@ def test_shares_of_the_last_place(kind: str) -> None:
 def test_with_all_matrices_small_only_the_last_place_counts(kind: str) -> None:
     token = TOKENS[kind]
     last = (SEQUENCES[:, -1] == token).astype(float)
-    counts = (token == SEQUENCES).sum()
+    counts = np.equal(SEQUENCES, token).sum()
     made = formula("all small")(counts / len(last), last.sum() / counts, distribution(last), D)
     errors = []
     for scale in (1e-2, 1e-3):
