@@ -43,19 +43,17 @@ class Between:
 
     def __call__(self, argument: str, value: Any) -> Any:
         """Return the value, or refuse one outside."""
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        if inside:
+        if self.low < value < self.high if self.open else self.low <= value <= self.high:
             return value
+        remedy = f"give a number between {self.low:g} and {self.high:g}"
         if self.high == float("inf"):
             remedy = f"give a number above {self.low:g}" if self.open else f"give at least {self.low:g}"
-        else:
-            remedy = f"give a number between {self.low:g} and {self.high:g}"
         raise InputError(argument, value, "out of range", remedy)
 
 
 @dataclass(frozen=True)
 class Entries:
-    """What an array holds: integers, or finite numbers; NaN only where ``undefined`` entries make sense."""
+    """The entries of an array: integers, or finite numbers; NaN only where ``undefined`` ones make sense."""
 
     integers: bool = False
     undefined: bool = False
@@ -66,12 +64,11 @@ class Entries:
             array = np.asarray(value)
         except (ValueError, TypeError, OverflowError):
             raise InputError(argument, value, "not an array", "give equally long rows of numbers") from None
-        if array.dtype.kind not in ("iu" if self.integers else "iuf"):
-            # An empty list is an array of floats to NumPy.
-            if not (array.size == 0 and array.dtype.kind == "f"):
-                kind = "integers" if self.integers else "real numbers"
-                raise InputError(argument, value, f"not {kind}", f"give an array of {kind}")
-        elif not self.undefined and not np.isfinite(array).all():
+        # An empty list is an array of floats to NumPy.
+        if array.dtype.kind not in ("iu" if self.integers and array.size else "iuf"):
+            kind = "integers" if self.integers else "real numbers"
+            raise InputError(argument, value, f"not {kind}", f"give an array of {kind}")
+        if not self.undefined and not np.isfinite(array).all():
             raise InputError(argument, value, "holds NaN or infinity", "give finite numbers")
         return value
 
@@ -131,14 +128,13 @@ def checked_fields(cls: type[R]) -> type[R]:
 def as_integer(argument: str, value: object) -> int:
     """Return ``value`` as an int, or refuse it: 2.0 and True are not integers here."""
     # Asking ``numbers.Integral`` takes longer than the rest, and a task has hundreds of tokens.
-    if type(value) is int:
-        if -_LARGEST <= value <= _LARGEST:
-            return value
-    elif isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputError(argument, value, "not an integer", "give a whole number")
-    if abs(int(value)) > _LARGEST:
+    if type(value) is not int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise InputError(argument, value, "not an integer", "give a whole number")
+        value = int(value)
+    if abs(value) > _LARGEST:
         raise InputError(argument, value, "too large", "give a number of at most 18 digits")
-    return int(value)
+    return value
 
 
 def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
@@ -159,8 +155,7 @@ def check_shape(
 ) -> npt.NDArray[np.float64]:
     """Return values as float64, or refuse another shape than this; None stands for any length."""
     array = np.asarray(values, dtype=np.float64)
-    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if not fits:
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise InputError(argument, values, f"of shape {array.shape}", f"give shape ({wanted})")
     return array
@@ -169,34 +164,30 @@ def check_shape(
 def _check_of(hint: Any) -> Check:
     """Return the check that an annotation stands for."""
     origin, members = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _SCALARS:
+        return _SCALARS[hint]
     if hint == npt.ArrayLike:
         return Entries()
+    if origin is np.ndarray:
+        (scalar,) = typing.get_args(members[1])
+        return _anything if scalar is np.bool_ else Entries(integers=issubclass(scalar, np.integer))
+    if inspect.isclass(hint) and issubclass(hint, AbstractArray):
+        return Entries(integers=all("int" in dtype for dtype in hint.dtypes))
     if origin is Annotated:
-        own = [check for check in members[1:] if callable(check)]
-        # What an annotation says of an array's entries stands in place of what all arrays have to hold.
-        plain = [] if any(isinstance(check, Entries) for check in own) else [_check_of(members[0])]
-        return functools.partial(_all, [*plain, *own])
+        added = [check for check in members[1:] if callable(check)]
+        # Entries that an annotation names stand in place of those that all arrays have to hold.
+        of_type = [] if any(isinstance(check, Entries) for check in added) else [_check_of(members[0])]
+        return functools.partial(_all, [*of_type, *added])
     if origin in (Union, types.UnionType):
         return functools.partial(_any, [_check_of(member) for member in members])
     if origin is Literal:
         return functools.partial(_one_of, members)
-    if origin is np.ndarray:
-        return _array_check(members[1])
-    if inspect.isclass(hint) and issubclass(hint, AbstractArray):
-        return Entries(integers=all("int" in dtype for dtype in hint.dtypes))
     if origin is tuple and Ellipsis not in members:
         return functools.partial(_exactly, [_check_of(member) for member in members])
     if inspect.isclass(origin) and issubclass(origin, Iterable) and not issubclass(origin, Mapping):
         return functools.partial(_each, _check_of(members[0]))
-    if hint in _SCALARS:
-        return _SCALARS[hint]
     wanted = origin or hint
     return functools.partial(_instance, wanted) if inspect.isclass(wanted) else _anything
-
-
-def _array_check(dtype: Any) -> Check:
-    (scalar,) = typing.get_args(dtype)
-    return _anything if scalar is np.bool_ else Entries(integers=issubclass(scalar, np.integer))
 
 
 def _anything(_: str, value: Any) -> Any:
@@ -257,12 +248,12 @@ def _number(argument: str, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(argument, value, "not a number", "give a number")
     try:
-        finite = math.isfinite(value)
+        number = float(value)
     except OverflowError:
-        finite = False
-    if not finite:
+        number = math.inf
+    if not math.isfinite(number):
         raise InputError(argument, value, "not a finite number", "give a finite number")
-    return value if isinstance(value, float) else float(value)
+    return value if isinstance(value, float) else number
 
 
 def _text(argument: str, value: Any) -> Any:

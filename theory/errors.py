@@ -63,16 +63,16 @@ def unknown_name(
     argument: str | None = None,
     kind: type[InputError] = InputError,
 ) -> InputError:
-    """Refuse a name that is not known, and suggest the nearest one that is.
+    """Return the refusal of a name that is not known, with the nearest one that is.
 
     Parameters
     ----------
     what : str
         What is named: "command", "preset", "key".
     name : str
-        What was given.
+        The name that was given.
     known : iterable of str
-        What could have been given.
+        The names that could have been given.
     argument : str, optional
         The argument that received it, if that is not called ``what``.
     kind : type, optional
@@ -85,7 +85,7 @@ def unknown_name(
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
-    """Refuse a key of a table that is not known, and suggest the nearest one that is."""
+    """Return the refusal of a key of a table that is not known, with the nearest one that is."""
     return unknown_name("key", key, known, where)
 
 

@@ -25,23 +25,10 @@ def machine_memory() -> int:
 
 
 def check_memory(argument: str, value: object, n_bytes: int, what: str, remedy: str) -> None:
-    """Refuse what needs more memory than this machine has.
-
-    Parameters
-    ----------
-    argument, value, remedy
-        As in ``InputError``.
-    n_bytes : int
-        The estimate.
-    what : str
-        What needs it, as the subject of the sentence.
-    """
-    if n_bytes > machine_memory():
-        needed, there = _gib(n_bytes), _gib(machine_memory())
-        problem = f"{what} needs about {needed} of memory and this machine has {there}"
+    """Refuse ``what``, the subject of the sentence, if it needs more memory than this machine has."""
+    there = machine_memory()
+    if n_bytes > there:
+        # An estimate of hundreds of digits is not a float.
+        needed = f"{n_bytes / 2**30:.3g} GiB" if n_bytes < 2**80 else "more than a billion GiB"
+        problem = f"{what} needs about {needed} of memory and this machine has {there / 2**30:.3g} GiB"
         raise InputError(argument, value, problem, remedy)
-
-
-def _gib(n_bytes: int) -> str:
-    # An estimate of hundreds of digits is not a float.
-    return f"{n_bytes / 2**30:.3g} GiB" if n_bytes < 2**80 else "more than a billion GiB"

@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from theory.errors import InputError
 
@@ -29,19 +29,17 @@ def load_toml(path: Path) -> dict[str, Any]:
         With the file's name, and for wrong syntax the line and column: if there is no such file, or it is not
         a regular file, too large, not UTF-8, not TOML, or nested too deeply.
     """
-    found: dict[str, Any] = _parsed(path, tomllib.loads, "TOML")
-    return found
+    return cast("dict[str, Any]", _parsed("file", str(path), read_text(path), tomllib.loads, "TOML"))
 
 
 def load_json(path: Path) -> Any:
     """Read a JSON file; errors are those of ``load_toml``."""
-    return _parsed(path, json.loads, "JSON")
+    return _parsed("file", str(path), read_text(path), json.loads, "JSON")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Read TOML text; errors are those of ``load_toml``."""
-    found: dict[str, Any] = _shallow("TOML", text, _decoded("TOML", text, text, tomllib.loads, "TOML"))
-    return found
+    return cast("dict[str, Any]", _parsed("TOML", text, text, tomllib.loads, "TOML"))
 
 
 def read_text(path: Path) -> str:
@@ -84,20 +82,24 @@ def open_regular(path: Path) -> Iterator[BinaryIO]:
         raise _refused(path, f"cannot be read ({error})", "check the path") from None
 
 
-def _parsed(path: Path, parse: Callable[[str], Any], language: str) -> Any:
-    return _shallow("file", str(path), _decoded("file", str(path), read_text(path), parse, language))
-
-
-def _decoded(argument: str, value: str, text: str, parse: Callable[[str], Any], language: str) -> Any:
-    """Return what a text says in a language, or refuse it."""
+def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], language: str) -> Any:
+    """Return the data that a text holds, or refuse it."""
+    too_deep = InputError(argument, value, f"nested more than {DEEPEST} levels deep", "nest less deeply")
     try:
-        return parse(text)
+        data = parse(text)
     except RecursionError:
-        raise _too_deep(argument, value) from None
+        raise too_deep from None
     except ValueError as error:
         # Syntax errors of both languages, and integers of more digits than Python reads.
         remedy = _remedy(text, str(error)) or f"correct the {language}"
         raise InputError(argument, value, f"not valid {language}: {error}", remedy) from None
+    level, depth = [data], 0
+    while level:
+        if depth > DEEPEST:
+            raise too_deep
+        tables = [list(each.values()) if isinstance(each, dict) else each for each in level]
+        level, depth = [item for items in tables if isinstance(items, list) for item in items], depth + 1
+    return data
 
 
 def _remedy(text: str, problem: str) -> str | None:
@@ -106,25 +108,6 @@ def _remedy(text: str, problem: str) -> str | None:
     lines = text.splitlines()
     line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
     return "put the expression in quotes" if re.match(r" *label *= *[^ \"']", line) else None
-
-
-def _shallow(argument: str, value: str, data: Any) -> Any:
-    """Return data, or refuse it where tables or lists are nested too deeply."""
-    level, depth = [data], 0
-    while level:
-        if depth > DEEPEST:
-            raise _too_deep(argument, value)
-        inner = [
-            each.values() if isinstance(each, dict) else each
-            for each in level
-            if isinstance(each, (dict, list))
-        ]
-        level, depth = [item for items in inner for item in items], depth + 1
-    return data
-
-
-def _too_deep(argument: str, value: str) -> InputError:
-    return InputError(argument, value, f"nested more than {DEEPEST} levels deep", "nest less deeply")
 
 
 def _refused(path: Path, problem: str, remedy: str) -> InputError:

@@ -73,6 +73,7 @@ RESULTS = frozenset(
         "LearningCurves",
         "NormalDistance",
         "Population",
+        "PredictedEmbedding",
         "PrincipalComponents",
         "RankSteps",
         "Staircase",
