@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from sim.models.inputs import label_logits as label_logits
     from sim.models.transformer import attention_pattern as attention_pattern
     from sim.models.transformer import forward_cache as forward_cache
+    from sim.modules.advise import Advice as Advice
+    from sim.modules.advise import advise as advise
     from sim.modules.initialise import InitReport as InitReport
     from sim.modules.initialise import TensorInit as TensorInit
     from sim.modules.initialise import initialise_ as initialise_

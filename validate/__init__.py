@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
     from validate.corpus.prediction import CorpusPrediction as CorpusPrediction
+    from validate.corpus.record import Recorder as Recorder
+    from validate.corpus.series import EmbeddingSeries as EmbeddingSeries
+    from validate.corpus.series import compare_series as compare_series
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure
     from validate.figures.paper import draw_figure as draw_figure

@@ -1,4 +1,4 @@
-"""Small initial weights for any torch module, and what each of its tensors was given."""
+"""Small initial weights for any torch module, and a report of each of its tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from sim.modules.roles import Kind, Role, matching, roles_of
+from sim.modules.roles import Kind, Role, check_numbers, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
 from theory.checked import Between, Rate, checked
@@ -22,7 +22,7 @@ _SIBLING_KEEPS = "c_proj.weight"
 
 @dataclass(frozen=True)
 class TensorInit:
-    """What a tensor was given.
+    """How a tensor was initialised.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class TensorInit:
         As in ``Role``.
     shape : tuple of int
     fan_in : int or None
-        What γ acted on.
+        The number that γ is the exponent of.
     how : str
         "drawn", "uniform", "constant" or "kept".
     std : float or None
@@ -52,7 +52,7 @@ class TensorInit:
 
 @dataclass(frozen=True, repr=False)
 class InitReport(Shown):
-    """What ``initialise_`` did with every tensor; print it."""
+    """The report of ``initialise_``, tensor by tensor; print it."""
 
     rate: float
     convention: Convention
@@ -147,22 +147,21 @@ def initialise_(
     Returns
     -------
     InitReport
-        Every tensor with its fan-in, standard deviation, and what was measured afterwards.
-
-    Raises
-    ------
-    InputError
-        If a parameter of two axes or more is not recognised, a pattern fits no name, or a parameter has no
-        numbers. The module is then unchanged.
+        Every tensor with its fan-in, its standard deviation, and that measured afterwards.
     """
     if bias_scale is not None:
         Between(0)("bias_scale", bias_scale)
     if seed < 0:
         raise InputError("seed", seed, "out of range", "give 0 or more")
     roles = roles_of(module, fan_in)
+    check_numbers(roles)
     kept = _kept(roles, keep)
     plans = [_plan(role, rate, convention, bias_scale, norms, role.name in kept) for role in roles]
-    _refuse_unknown(plans)
+    unknown = [plan.role.name for plan in plans if plan.how == "unknown"]
+    if unknown:
+        problem = "of a kind of module that is not known, so that its fan-in is not either"
+        remedy = f'name it in fan_in, as {{"{unknown[0]}": 64}}, or in keep'
+        raise InputError("module", ", ".join(unknown), problem, remedy)
     tensors = tuple(_fill(plan, seed) for plan in plans)
     return InitReport(rate, convention, seed, tensors)
 
@@ -170,14 +169,6 @@ def initialise_(
 def _kept(roles: Iterable[Role], patterns: Sequence[str]) -> set[str]:
     first = {name: role.name for role in roles for name in role.names}
     return {first[name] for pattern in patterns for name in matching("keep", pattern, first)}
-
-
-def _refuse_unknown(plans: Sequence[_Plan]) -> None:
-    unknown = [p.role.name for p in plans if p.how == "unknown"]
-    if unknown:
-        problem = "of a kind of module that is not known, so that its fan-in is not either"
-        remedy = f'name it in fan_in, as {{"{unknown[0]}": 64}}, or in keep'
-        raise InputError("module", ", ".join(unknown), problem, remedy)
 
 
 def _plan(

@@ -68,13 +68,9 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
     Parameters
     ----------
     module : Module
+        It may lie on the meta device; see ``check_numbers``.
     fan_in : mapping from str to int, optional
         Fan-ins of parameters whose module is not recognised, by name; ``*`` stands for any text.
-
-    Raises
-    ------
-    InputError
-        If there is no parameter, one has no numbers yet, or a name in ``fan_in`` fits none.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
@@ -82,33 +78,37 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
     if not names:
         raise InputError("module", type(module).__name__, "without parameters", "give a module that has some")
     given = fan_ins_by_name(fan_in or {}, (name for tied in names.values() for name in tied))
-    found: dict[int, Role] = {}
+    roles: dict[int, Role] = {}
     for prefix, owner in module.named_modules():
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
             full = f"{prefix}.{local}" if prefix else local
-            _check_numbers(full, parameter)
             role = _role(tuple(names[id(parameter)]), local, parameter, owner, given.get(full))
-            known = found.get(id(parameter))
+            known = roles.get(id(parameter))
             if known is None or _PREFERRED.index(role.kind) < _PREFERRED.index(known.kind):
-                found[id(parameter)] = role
-    return list(found.values())
+                roles[id(parameter)] = role
+    return list(roles.values())
+
+
+def check_numbers(roles: Iterable[Role]) -> None:
+    """Refuse a module with a parameter that has no numbers yet, or is quantised."""
+    for role in roles:
+        if is_lazy(role.tensor) or role.tensor.is_meta:
+            remedy = "run it once, or move it off the meta device"
+            raise InputError("module", role.name, "has no numbers yet", remedy)
+        if not role.tensor.dtype.is_floating_point:
+            problem = f"of dtype {role.tensor.dtype}"
+            raise InputError("module", role.name, problem, "give a module that is not quantised")
 
 
 def fan_ins_by_name(fan_in: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
-    """Return the fan-in of each name that a pattern fits.
-
-    Raises
-    ------
-    InputError
-        If a pattern fits no name, or its fan-in is not 1 or more.
-    """
-    found: dict[str, int] = {}
+    """Return the fan-in of each name that a pattern fits."""
+    fan_ins: dict[str, int] = {}
     every = list(names)
     for pattern, value in fan_in.items():
         if as_integer("fan_in", value) < 1:
             raise InputError("fan_in", value, "out of range", "give 1 or more")
-        found |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
-    return found
+        fan_ins |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
+    return fan_ins
 
 
 def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
@@ -120,13 +120,6 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     return fits
 
 
-def _check_numbers(name: str, parameter: nn.Parameter) -> None:
-    if is_lazy(parameter) or parameter.is_meta:
-        raise InputError("module", name, "has no numbers yet", "run it once, or move it off the meta device")
-    if not parameter.dtype.is_floating_point:
-        raise InputError("module", name, f"of dtype {parameter.dtype}", "give a module that is not quantised")
-
-
 def _role(
     names: tuple[str, ...], local: str, tensor: nn.Parameter, owner: nn.Module, given: int | None
 ) -> Role:
@@ -136,7 +129,8 @@ def _role(
         return Role(names, "embedding", tensor, owner, owner.embedding_dim)
     if "norm" in type(owner).__name__.lower() and tensor.ndim == 1:
         return Role(names, "norm bias" if "bias" in local else "gain", tensor, owner)
-    if "bias" in local and (tensor.ndim == 1 or isinstance(owner, nn.MultiheadAttention)):
+    experts = "expert" in type(owner).__name__.lower() and tensor.ndim == 2
+    if "bias" in local and (tensor.ndim == 1 or experts or isinstance(owner, nn.MultiheadAttention)):
         return Role(names, "bias", tensor, owner, _fan_in_of_bias(local, owner))
     fan_in = _fan_in(local, tensor, owner)
     parts = 3 if local == "in_proj_weight" or names[0].endswith("c_attn.weight") else 1
@@ -148,11 +142,25 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     if is_hugging_face_conv1d(owner):
         return weight.shape[0]
     # torch stores a map from rows to rows transposed; attention packs three of them one after another.
-    if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
+    router = "router" in type(owner).__name__.lower()
+    if (isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) or router) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
+    if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
+        return _fan_in_of_experts(local, weight, owner)
     return None
+
+
+def _fan_in_of_experts(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
+    """Return the fan-in of the maps that experts keep in one tensor, one behind the other, either way up."""
+    width = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", None))
+    axes = list(weight.shape[1:])
+    if width not in axes:
+        return None
+    axes.remove(width)
+    # The last map of an expert leads back to the width; all others start from it.
+    return int(axes[0] if "down" in local else width)
 
 
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:

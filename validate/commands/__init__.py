@@ -4,6 +4,7 @@ COMMANDS = {
     "demo": "train the Emb-MLP at two scales and judge the theory (two minutes)",
     "predict": "what a task's label distributions say about its embedding",
     "corpus": "a language model on text: predict, train, compare, embedding, demo",
+    "advise": "the initial scale of every parameter of anyone's model, and what sets it now",
     "train": "train every γ and seed of a configuration into run folders",
     "study": "the runs behind claims and figures: status, training, keeping",
     "sweep": "many runs over axes, on this machine or a cluster, and one table",

@@ -1,72 +1,150 @@
-"""The embedding that someone else's checkpoint holds."""
+"""Matrices of other people's checkpoints: of a safetensors file no byte is read but those of one tensor."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError, safe_open
 
 from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
-from theory.paths import as_path, is_file
+from theory.paths import as_path
+from theory.reading import load_json, open_regular
 
-USUAL = (
+EMBEDDINGS = (
     *("wte.weight", "transformer.wte.weight", "model.embed_tokens.weight", "gpt_neox.embed_in.weight"),
     *("embeddings.word_embeddings.weight", "W_E", "W_emb"),
 )
-"""What embeddings are usually called."""
+"""Usual names of embeddings."""
+READOUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "head.weight")
+"""Usual names of read-outs with one row per token; without one a model is tied."""
+INDEX = ".safetensors.index.json"
+_DTYPES = {
+    **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16},
+    **{"F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
+}
+_LARGEST_HEADER = 100_000_000
 
 
 @checked
 def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float64]:
-    """Return one matrix of a safetensors file; of the file, no other tensor is read.
+    """Return one matrix of a checkpoint; of the file, no other tensor is read.
 
     Parameters
     ----------
-    path : path
+    path : path or file
+        A safetensors file; the index of one in parts (``model.safetensors.index.json``); or a binary file
+        object with ``seek`` and ``read``, such as fsspec opens for a remote file.
     tensor : str, optional
         Its name; by default the only one that embeddings are usually called.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has no such tensor, or the tensor is not a matrix of finite numbers.
     """
-    file = as_path("path", path)
-    if not is_file(file):
-        raise InputError("path", str(file), "no such file", "name a .safetensors file")
+    return Checkpoint.open(path).matrix(tensor, EMBEDDINGS)
+
+
+class Checkpoint:
+    """The tensors of a checkpoint by name, in one file or several.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    """
+
+    def __init__(self, name: str, files: Mapping[str, Any]) -> None:
+        self.name, self._files = name, files
+
+    @classmethod
+    def open(cls, path: Any) -> Checkpoint:
+        """Read which tensors there are."""
+        if hasattr(path, "seek") and hasattr(path, "read"):
+            name = str(getattr(path, "name", "a file"))
+            return cls(name, dict.fromkeys(_header(path, name)[0], path))
+        file = as_path("path", path)
+        if file.name.endswith(INDEX):
+            index = load_json(file)
+            parts = index.get("weight_map") if isinstance(index, dict) else None
+            if not isinstance(parts, dict) or not all(isinstance(part, str) for part in parts.values()):
+                raise InputError("path", str(file), "no index of a checkpoint", "name one with a weight_map")
+            # Parts lie beside their index, whatever it says.
+            return cls(str(file), {tensor: file.parent / Path(part).name for tensor, part in parts.items()})
+        with _opened(file) as opened:
+            return cls(str(file), dict.fromkeys(_header(opened, str(file))[0], file))
+
+    @property
+    def readout(self) -> str | None:
+        """The name of the read-out, None of a tied model."""
+        return next((name for name in READOUTS if name in self._files), None)
+
+    def matrix(self, tensor: str | None, usual: tuple[str, ...] = ()) -> npt.NDArray[np.float64]:
+        """Return a matrix by its name, or the only one that has a usual one."""
+        names = sorted(self._files)
+        if tensor is None:
+            known = [name for name in usual if name in self._files]
+            if len(known) != 1:
+                problem = (
+                    "several may be the embedding" if known else "none is called as embeddings usually are"
+                )
+                raise InputError("tensor", None, problem, f"name one of {', '.join((known or names)[:12])}")
+            tensor = known[0]
+        elif tensor not in self._files:
+            raise unknown_name("tensor", tensor, names)
+        with _opened(self._files[tensor]) as file:
+            return as_matrix_of_rows(f"{self.name}: {tensor}", _read(file, tensor, self.name))
+
+
+@contextmanager
+def _opened(file: Any) -> Iterator[BinaryIO]:
+    if isinstance(file, os.PathLike):
+        with open_regular(Path(file)) as opened:
+            yield opened
+    else:
+        yield file
+
+
+def _header(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
+    """Return what a safetensors file says of its tensors, and where their bytes begin."""
+    file.seek(0)
+    size = int.from_bytes(file.read(8), "little")
     try:
-        with safe_open(file, framework="pt") as opened:
-            found = opened.get_tensor(_name(list(opened.keys()), tensor))
-    except (SafetensorError, OSError) as error:
-        raise InputError("path", str(file), f"not a safetensors file ({error})", "save it again") from None
-    return as_matrix_of_rows(f"{file.name}: {tensor or 'its embedding'}", found)
+        header: dict[str, Any] = json.loads(file.read(min(size, _LARGEST_HEADER)))
+        header.pop("__metadata__", None)
+        if not all(isinstance(entry["data_offsets"], list) for entry in header.values()):
+            raise ValueError
+    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+        raise _broken(name) from None
+    return header, 8 + size
 
 
-def _name(names: list[str], wanted: str | None) -> str:
-    if wanted is not None:
-        if wanted not in names:
-            raise unknown_name("tensor", wanted, names)
-        return wanted
-    usual = [name for name in USUAL if name in names]
-    if len(usual) != 1:
-        problem = "none is called as embeddings usually are" if not usual else "several may be the embedding"
-        raise InputError("tensor", None, problem, f"name one of {', '.join(sorted(usual or names)[:12])}")
-    return usual[0]
+def _read(file: BinaryIO, tensor: str, name: str) -> torch.Tensor:
+    header, start = _header(file, name)
+    try:
+        entry = header[tensor]
+        first, end = entry["data_offsets"]
+        dtype, shape = _DTYPES[entry["dtype"]], tuple(map(int, entry["shape"]))
+        if end - first != math.prod(shape) * dtype.itemsize or min(first, *shape) < 0:
+            raise ValueError
+        file.seek(start + first)
+        content = file.read(end - first)
+        return torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)
+    except (ValueError, TypeError, KeyError, RuntimeError, OSError):
+        raise _broken(name) from None
+
+
+def _broken(name: str) -> InputError:
+    return InputError("path", name, "not a safetensors file of floating-point tensors", "save it again")
 
 
 def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """Return an embedding as float64, whatever holds it.
-
-    Raises
-    ------
-    InputError
-        If it is not a matrix of finite real numbers.
-    """
+    """Return an embedding as float64, whatever holds it, or refuse it if it is not a finite matrix."""
     if isinstance(values, (torch.nn.Embedding, torch.nn.Linear)):
         values = values.weight
     if isinstance(values, torch.Tensor) and not values.is_meta and not values.is_complex():

@@ -163,17 +163,38 @@ def compare_embedding(
     rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
     _check_settings(predictors, bands, seed)
     rng = np.random.default_rng(seed)
-    counts, shuffled = _counts(corpus, len(rows), padded, rng)
+    counts, shuffled = counts_and_control(corpus, len(rows), padded, rng)
     corpora = [counts, *(shuffled() for _ in range(controls))]
     comparisons = []
-    for name, chosen in _sets(counts, tokens, top, bands, rng):
+    for name, chosen in token_sets(counts, tokens, top, bands, rng):
         for predictor in predictors:
-            grams = _grams(rows, corpora, chosen, predictor)
-            for removed in (False, True):
-                observed, predicted, *others = (cosines_of_gram(gram, removed) for gram in grams)
-                association = associate(predicted, observed, others, np.random.default_rng(seed))
-                comparisons.append(Comparison(predictor, name, removed, association))
+            grams = [corpus_gram(each, chosen, predictor) for each in corpora]
+            comparisons += [
+                Comparison(predictor, name, removed, associate_rows(rows, chosen, grams, removed, seed))
+                for removed in (False, True)
+            ]
     return EmbeddingComparison(tuple(comparisons), controls)
+
+
+def associate_rows(
+    rows: FloatArray,
+    tokens: npt.NDArray[np.int64],
+    predicted: Sequence[FloatArray],
+    mean_removed: bool,
+    seed: int,
+) -> Association:
+    """Compare the cosines of tokens' rows with those of predicted inner products, the controls' last.
+
+    Tokens without a row, observed or predicted, are left out.
+    """
+    grams = [rows[tokens] @ rows[tokens].T, *predicted]
+    defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
+    if defined.sum() < 2:
+        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
+    observed, first, *controls = (
+        cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
+    )
+    return associate(first, observed, controls, np.random.default_rng(seed))
 
 
 def _check_settings(predictors: Sequence[str], bands: Sequence[int], seed: int) -> None:
@@ -185,7 +206,7 @@ def _check_settings(predictors: Sequence[str], bands: Sequence[int], seed: int) 
         raise InputError("seed", seed, "out of range", "give 0 or more")
 
 
-def _counts(
+def counts_and_control(
     corpus: Any, n_rows: int, padded: bool, rng: np.random.Generator
 ) -> tuple[CorpusCounts, Callable[[], CorpusCounts]]:
     """Return the counts of a corpus, and a function that shuffles it anew and counts again."""
@@ -204,7 +225,7 @@ def _counts(
     return corpus_counts(sequences, n_rows), lambda: corpus_counts(shuffled_tokens(sequences, V, rng), n_rows)
 
 
-def _sets(
+def token_sets(
     counts: CorpusCounts, tokens: Sequence[int], top: int, bands: Sequence[int], rng: np.random.Generator
 ) -> list[tuple[str, npt.NDArray[np.int64]]]:
     """Return names and tokens of the sets to compare; a band that holds fewer than two is left out."""
@@ -221,20 +242,6 @@ def _sets(
         if len(band) > 1:
             found.append((name, rng.permutation(band)[:top]))
     return found
-
-
-def _grams(
-    rows: FloatArray,
-    corpora: Sequence[CorpusCounts],
-    tokens: npt.NDArray[np.int64],
-    predictor: CountPredictor,
-) -> list[FloatArray]:
-    """Return inner products of the embedding's rows and of each corpus's, of those tokens that have a row."""
-    found = [rows[tokens] @ rows[tokens].T, *(corpus_gram(c, tokens, predictor) for c in corpora)]
-    defined = np.all([np.diagonal(gram) > 0 for gram in found], axis=0)
-    if defined.sum() < 2:
-        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
-    return [gram[np.ix_(defined, defined)] for gram in found]
 
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:

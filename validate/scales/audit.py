@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from sim.modules.roles import Role, roles_of
+from sim.modules.roles import Role, check_numbers, roles_of
 from sim.runs.files import finite
 from theory import InputError
 from theory.checked import Rate, Share, checked
@@ -142,6 +142,7 @@ def audit(
         If the module has no matrix whose fan-in is known, holds NaN, or cannot be run on the inputs.
     """
     roles = roles_of(module, fan_in)
+    check_numbers(roles)
     known = [role for role in roles if role.kind in ("matrix", "embedding") and role.tensor.numel()]
     if not known:
         remedy = 'name fan-ins of its own matrices, as fan_in={"*.weight": 64}'

@@ -64,7 +64,7 @@ def test_the_rows_of_the_text_are_found(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["toy.txt"], "--checkpoint = '': missing"),
+        (["toy.txt"], "needs either --checkpoint or --checkpoints"),
         (["--checkpoint", "model.safetensors"], "give one file or more"),
         (["toy.txt", "--checkpoint", "none.safetensors"], "no such file"),
         (["toy.txt", "--checkpoint", "toy.txt"], "not a safetensors file"),

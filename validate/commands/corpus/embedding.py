@@ -1,31 +1,34 @@
-"""anchorflow corpus embedding: a checkpoint's embedding against what the counts of a text predict."""
+"""anchorflow corpus embedding: the embeddings of checkpoints against what the counts of a text predict."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from sim.config.language import Unit
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
-if TYPE_CHECKING:
-    from sim import Corpus
-
 
 class Options(CommandOptions):
-    """Compare a checkpoint's embedding with what the counts of a text predict, whoever trained it.
+    """Compare embeddings of checkpoints with what the counts of a text predict, whoever trained them.
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
     of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
+    With --checkpoints there is one line per revision, by step, and a warning for those out of order.
     """
 
     files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
     """The corpus."""
     checkpoint: Path | None = None
-    """A safetensors file that holds the embedding; needed."""
+    """A safetensors file, or the index of one in parts; this or --checkpoints is needed."""
+    checkpoints: str = ""
+    """A pattern of many revisions' files, as 'runs/*/model.safetensors'."""
+    out: Path | None = None
+    """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
     """Which tensor of it, if none or several are called as embeddings usually are."""
     tokenizer: Path | None = None
@@ -36,8 +39,8 @@ class Options(CommandOptions):
     """Keys or columns with the text; several are joined."""
     documents: Unit = "paragraph"
     """What a document is in a text file."""
-    predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ("tied", "bigram")
-    """What is compared: see docs/corpus.md."""
+    predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ()
+    """What is compared: see docs/corpus.md. By default tied and bigram; of a series, by its read-out."""
     tokens: tuple[str, ...] = ()
     """The tokens to compare, instead of the most frequent ones and the bands of frequency."""
     top: int = 500
@@ -58,38 +61,70 @@ COMMAND = Command(
 def run(arguments: Sequence[str]) -> int:
     """Compare and print."""
     options = COMMAND.parse(arguments)
-    if options.checkpoint is None:
-        raise InputError("--checkpoint", "", "missing", "name a .safetensors file")
-    from validate.corpus.checkpoint import read_embedding
-    from validate.corpus.embedding import compare_embedding
-    from validate.terminal.tables import print_json, print_table, tell
+    if (options.checkpoint is None) == (not options.checkpoints):
+        problem = "needs either --checkpoint or --checkpoints"
+        raise InputError("command", "anchorflow corpus embedding", problem, f"example: {COMMAND.example}")
+    from validate.corpus.checkpoint import EMBEDDINGS, Checkpoint
 
+    pattern = Path(options.checkpoints)
+    inside = str(pattern.relative_to(pattern.anchor))
+    revisions = sorted(Path(pattern.anchor).glob(inside)) if options.checkpoints else []
+    if options.checkpoints and not revisions:
+        raise InputError("--checkpoints", options.checkpoints, "fits no file", "check the pattern")
     # A checkpoint that cannot be read is said at once, before a long text is read.
-    embedding = read_embedding(options.checkpoint, options.tensor)
-    corpus = _corpus(options)
-    found = compare_embedding(
-        embedding,
-        corpus,
-        predictors=options.predictor,
-        tokens=[corpus.token(word) for word in options.tokens],
-        top=options.top,
-        controls=options.controls,
-        padded=options.padded,
-        seed=options.seed,
-    )
-    if options.as_json:
-        print_json({"checkpoint": str(options.checkpoint), "tensor": options.tensor} | found.to_json())
-        return 0
-    tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
-    title = "cosines predicted from the text against the embedding's"
-    spare = ["n", "observed", "mean", "Spearman", "control"]
-    print_table(title, found.HEADER, found.rows(), spare=spare, notes=found.NOTES)
-    return 0
-
-
-def _corpus(options: Options) -> Corpus:
+    for path in revisions[1:]:
+        Checkpoint.open(path)
+    first = Checkpoint.open(revisions[0] if revisions else options.checkpoint)
+    embedding = first.matrix(options.tensor, EMBEDDINGS)
     from sim.data.corpus import build_corpus
     from validate.corpus.read import documents_of
 
     documents = documents_of(options.files, fields=options.field, unit=options.documents)
-    return build_corpus(documents, tokenizer=options.tokenizer)
+    corpus = build_corpus(documents, tokenizer=options.tokenizer)
+    settings: dict[str, Any] = {
+        "tokens": [corpus.token(word) for word in options.tokens],
+        "predictors": options.predictor or (() if revisions else ("tied", "bigram")),
+        **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
+    }
+    if revisions:
+        return _series(revisions, corpus, options, settings)
+    from validate.corpus.embedding import compare_embedding
+    from validate.terminal.tables import print_json, print_table, tell
+
+    comparison = compare_embedding(embedding, corpus, **settings)
+    if options.as_json:
+        source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
+        print_json(source | comparison.to_json())
+        return 0
+    tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
+    title = "cosines predicted from the text against the embedding's"
+    spare = ["n", "observed", "mean", "Spearman", "control"]
+    print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=comparison.NOTES)
+    return 0
+
+
+def _series(revisions: list[Path], corpus: Any, options: Options, settings: dict[str, Any]) -> int:
+    """Compare many revisions, print one table, and write the figure if asked to."""
+    from sim.runs.outputs import OutputFolder
+    from validate.corpus.embedding import EmbeddingComparison
+    from validate.corpus.series import compare_series
+    from validate.report.figure import ReportFigure
+    from validate.terminal.tables import print_json, print_table, say
+
+    folder = None if options.out is None else OutputFolder(options.out)
+    if folder is not None:
+        folder.check(("series.json",), ("figures",))
+    series = compare_series(revisions, corpus, tensor=options.tensor, **settings)
+    if folder is not None:
+        folder.write("series.json", json.dumps(series.to_json(), indent=2, allow_nan=False) + "\n")
+        caption = "Predicted and observed cosines over the revisions of a model, with 95 % intervals."
+        ReportFigure("series", caption, series.figure()).write(folder)
+    if options.as_json:
+        print_json(series.to_json())
+        return 0
+    spare = ["file", "mean", "observed", "control"]
+    title = "cosines predicted from the text against each revision's"
+    print_table(title, series.HEADER, series.rows(), spare=spare, notes=EmbeddingComparison.NOTES)
+    for warning in series.warnings:
+        say(f"warning: {warning}")
+    return 0

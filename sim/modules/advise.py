@@ -1,0 +1,306 @@
+"""``advise``: the scale that every parameter of a model would have at a γ, beside what else sets it."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from sim.data.text import require
+from sim.modules.roles import Role, roles_of
+from theory import InputError
+from theory.checked import Rate, checked
+from theory.display import Shown
+from theory.paths import as_path
+from theory.reading import load_json
+
+_LARGE = 400_000_000
+_EATEN = 0.01
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scales of the parameters that share role, shape and owner.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names; a tied parameter has several.
+    kind : str
+        "embedding", "matrix", "read-out", "unknown".
+    shape : tuple of int
+    fan_in : int or None
+    std : float or None
+        fan-in^−γ.
+    library : float or None
+        The standard deviation by the library: measured if the model has numbers, else by its rule.
+    source : str
+        The rule, or "measured".
+    mup : float or None
+        The standard deviation by muP with unit constants: 1, 1/√fan-in or 1/fan-in.
+    """
+
+    names: tuple[str, ...]
+    kind: str
+    shape: tuple[int, ...]
+    fan_in: int | None
+    std: float | None
+    library: float | None
+    source: str
+    mup: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
+    """The scales of a model at a γ, and what is known of training from there; print it.
+
+    Attributes
+    ----------
+    rate : float
+        γ.
+    n_parameters : int
+        Tied ones once.
+    scales : tuple of Scale
+    norms : tuple of (str, float, float)
+        Of each kind of norm its name, its ε, and by which share ε shortens its output behind the embedding.
+    notes : tuple of str
+        What γ and muP say of width, and the regime to expect, with the evidence.
+    code : str
+        Lines that give a model these scales.
+    """
+
+    rate: float
+    n_parameters: int
+    scales: tuple[Scale, ...]
+    norms: tuple[tuple[str, float, float], ...]
+    notes: tuple[str, ...]
+    code: str
+
+    HEADER = ("parameter", "number", "kind", "fan-in", "std at γ", "library", "by", "muP")
+
+    def rows(self) -> list[list[str]]:
+        """Return one line per scale, as text."""
+        return [
+            [
+                s.names[0],
+                str(len(s.names)),
+                s.kind,
+                "-" if s.fan_in is None else str(s.fan_in),
+                *("-" if x is None else f"{x:.3g}" for x in (s.std, s.library)),
+                s.source,
+                "-" if s.mup is None else f"{s.mup:.3g}",
+            ]
+            for s in self.scales
+        ]
+
+    def lines(self) -> list[str]:
+        """Return the sentences below the table: norms first."""
+        eaten = [
+            f"{name}, ε = {epsilon:g}: ε shortens the normed embedding by {lost:.1%}"
+            + (f"; lower ε to {_EATEN * 2 * self._variance:.1g} for less than 1 %" if lost > _EATEN else "")
+            for name, epsilon, lost in self.norms
+        ]
+        return [*eaten, *self.notes]
+
+    @property
+    def _variance(self) -> float:
+        return max((s.std**2 for s in self.scales if s.kind == "embedding" and s.std), default=1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        norms = [dict(zip(("name", "epsilon", "lost"), norm, strict=True)) for norm in self.norms]
+        plain = {"rate": self.rate, "n_parameters": self.n_parameters, "norms": norms}
+        return plain | {
+            "scales": [vars(s) for s in self.scales],
+            "notes": list(self.notes),
+            "code": self.code,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), "", *(f"- {line}" for line in self.lines()), "", self.code])
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        return f"γ = {self.rate:g}, {self.n_parameters:,} parameters", self.HEADER, self.rows()
+
+
+@checked
+def advise(
+    model: Any, rate: Rate = 0.8, *, fan_in: Mapping[str, int] | None = None, code: Any = None
+) -> Advice:
+    """Say which scale each parameter of a model has at γ, what the library does instead, and what muP would.
+
+    Parameters
+    ----------
+    model : Module, or path
+        A module, which may lie on the meta device and is not changed; or the config.json of a model of
+        ``transformers``, whose weights are never made.
+    rate : float, optional
+        γ.
+    fan_in : mapping from str to int, optional
+        Fan-ins in modules of your own; see ``sim.initialise_``.
+    code : str, optional
+        The line that makes the model, for the lines of code to use.
+    """
+    module = model if isinstance(model, nn.Module) else module_of(model)
+    if code is None:
+        path = repr(str(model)) if not isinstance(model, nn.Module) else None
+        code = "model = ...  # your module" if path is None else _FROM_CONFIG.format(path=path)
+    roles = roles_of(module, fan_in)
+    groups: dict[Any, list[Role]] = {}
+    for role in roles:
+        if role.tensor.ndim > 1 and role.kind != "bias":
+            tied = len(role.names) > 1
+            key = (type(role.owner), role.name.rsplit(".", 2)[-2:], role.kind, role.shape, tied)
+            groups.setdefault(repr(key), []).append(role)
+    scales = tuple(_scale(module, group, rate) for group in groups.values())
+    unknown = [re.sub(r"\.\d+\.", ".*.", s.names[0]) for s in scales if s.kind == "unknown"]
+    given = f", keep={unknown!r}" if unknown else ""
+    lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
+    n_parameters = sum(role.tensor.numel() for role in roles)
+    notes = (*_notes_on_width(rate, scales), *_evidence(rate, n_parameters))
+    return Advice(rate, n_parameters, scales, tuple(_norms(module, scales)), notes, lines)
+
+
+_FROM_CONFIG = """from transformers import AutoConfig, AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained({path}))"""
+
+
+def module_of(config: Any) -> nn.Module:
+    """Return the model of a configuration of ``transformers``, on the meta device."""
+    file = as_path("model", config)
+    data = load_json(file)
+    if not isinstance(data, dict) or "model_type" not in data:
+        remedy = "give the config.json of a Hugging Face model"
+        raise InputError("model", str(file), "no key model_type", remedy)
+    library: Any = require("transformers", "language")
+    try:
+        made = library.AutoConfig.for_model(**data)
+        causal = type(made) in library.AutoModelForCausalLM._model_mapping
+        kind = library.AutoModelForCausalLM if causal else library.AutoModel
+        with torch.device("meta"):
+            model: nn.Module = kind.from_config(made)
+    except Exception as error:
+        # The library raises whatever its classes raise.
+        problem = f"transformers cannot make its model ({type(error).__name__}: {error})"
+        raise InputError("model", str(file), problem, "correct the configuration") from None
+    return model
+
+
+def import_module(name: str) -> nn.Module:
+    """Return a module by its import name, ``package.part:name``; a class or function is called on meta."""
+    package, _, attribute = name.partition(":")
+    remedy = "name a module, or a class or function that makes one without arguments, as mine:Model"
+    try:
+        value: Any = getattr(importlib.import_module(package), attribute)
+        with torch.device("meta"):
+            value = value if isinstance(value, nn.Module) else value()
+    except Exception as error:
+        problem = f"cannot be imported or made ({type(error).__name__}: {error})"
+        raise InputError("import", name, problem, remedy) from None
+    if not isinstance(value, nn.Module):
+        raise InputError("import", name, f"of type {type(value).__name__}", remedy)
+    return value
+
+
+def _scale(module: nn.Module, group: Sequence[Role], rate: float) -> Scale:
+    role = group[0]
+    kind = "read-out" if _is_readout(module, role) else str(role.kind)
+    mup = {"embedding": 0.0, "read-out": 1.0}.get(kind, 0.5)
+    fan_in = role.fan_in
+    library, source = _library(module, role)
+    return Scale(
+        tuple(" = ".join(r.names) for r in group),
+        kind,
+        role.shape,
+        fan_in,
+        None if fan_in is None else fan_in**-rate,
+        library,
+        source,
+        None if fan_in is None else fan_in**-mup,
+    )
+
+
+def _is_readout(module: nn.Module, role: Role) -> bool:
+    """Whether a matrix maps the width to the vocabulary: as many rows as the largest embedding."""
+    rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
+    return role.kind == "matrix" and bool(rows) and role.shape[0] == max(rows)
+
+
+def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
+    """Return the standard deviation that the library draws with, and by which rule."""
+    if not role.tensor.is_meta:
+        return float(role.tensor.detach().double().std()), "measured"
+    config = getattr(module, "config", None)
+    std = getattr(config, "initializer_range", None)
+    if hasattr(module, "_init_weights") and isinstance(std, float):
+        layers = getattr(config, "n_layer", None)
+        if layers and role.name.endswith("c_proj.weight") and "GPT2" in type(module).__name__:
+            return std / math.sqrt(2 * layers), f"{std:g}/√(2·{layers} layers)"
+        return std, "initializer_range"
+    if role.kind == "embedding":
+        return 1.0, "torch: N(0, 1)"
+    if isinstance(role.owner, nn.MultiheadAttention) and role.parts == 3:
+        return math.sqrt(2 / sum(role.shape)), "torch: Xavier"
+    if role.fan_in and isinstance(role.owner, (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)):
+        return (3 * role.fan_in) ** -0.5, "torch: uniform ±1/√fan-in"
+    return None, "own code"
+
+
+def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float, float]]:
+    """Return each kind of norm once, with the share that its ε takes from a normed embedding."""
+    stds = [s.std for s in scales if s.kind == "embedding" and s.std is not None]
+    if not stds:
+        return []
+    variance = sum(std**2 for std in stds[:2])
+    found = {}
+    for part in module.modules():
+        name = type(part).__name__
+        epsilons = (getattr(part, key, None) for key in ("eps", "variance_epsilon", "epsilon"))
+        epsilon = next((value for value in epsilons if isinstance(value, float)), None)
+        if "norm" in name.lower() and epsilon is not None:
+            found[name, epsilon] = 1 - math.sqrt(variance / (variance + epsilon))
+    return [(name, epsilon, lost) for (name, epsilon), lost in found.items()]
+
+
+def _notes_on_width(rate: float, scales: Sequence[Scale]) -> list[str]:
+    """Return sentences on γ and muP in a wider model, and on the γ that the library's scale amounts to."""
+    notes = [
+        f"Width: γ lets every standard deviation fall as width^-{rate:g}. muP keeps the embedding's, lets "
+        "hidden matrices fall as width^-0.5 and the read-out as width^-1, and divides the rate of AdamW for "
+        "hidden matrices by the width. γ says nothing of rates; at γ = 0.5 hidden matrices agree."
+    ]
+    if any(s.kind == "embedding" and " = " in s.names[0] for s in scales):
+        tied = "Tied embedding: γ draws it once, as an embedding; muP multiplies its logits by 1/width."
+        notes.append(tied)
+    hidden = [s for s in scales if s.kind == "matrix" and s.library and s.fan_in and s.fan_in > 1]
+    if hidden:
+        first = max(hidden, key=lambda s: len(s.names))
+        implied = -math.log(first.library or 1.0) / math.log(first.fan_in or 2)
+        notes.append(f"The library's {first.library:.3g} at fan-in {first.fan_in} is γ = {implied:.2f}.")
+    return notes
+
+
+def _evidence(rate: float, n_parameters: int) -> list[str]:
+    """Return sentences on the regime to expect, and on how sure it is."""
+    small = (
+        f"Regime: γ = {rate:g} is small (above 0.5). Training starts on a plateau, and early on embeddings "
+        "take the geometry of their tokens' labels, which anchorflow predicts. Whether rules come before "
+        "tables depends on norm, optimiser and size."
+    )
+    usual = (
+        f"Regime: γ = {rate:g} is not small (0.5 or less). Embeddings start nearly orthogonal and stay so "
+        "for long; the predicted geometry does not apply."
+    )
+    large = (
+        f"{n_parameters:,} parameters: above some 400 M the published logs of the paper's group (2026) have "
+        "lower losses at the usual scale than at small ones; weight decay differs too, so the cause is open."
+    )
+    scope = "Evidence: `anchorflow claims`, from models below 10 M parameters on made-up tasks and texts."
+    return [small if rate > 0.5 else usual, scope, *([large] if n_parameters > _LARGE else [])]

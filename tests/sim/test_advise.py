@@ -1,0 +1,136 @@
+"""``advise`` on models that others wrote: the library's own scales, fan-ins of every kind, lines that run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import sim
+from sim.modules.roles import roles_of
+from tests.foreign_models import Language
+from theory import InputError
+from validate.cli import main
+
+SMALL = {"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+CONFIGS: dict[str, dict[str, Any]] = {
+    "gpt2": {"vocab_size": 300, "n_embd": 64, "n_layer": 3, "n_head": 4, "n_positions": 50},
+    "llama": SMALL | {"intermediate_size": 96, "tie_word_embeddings": False},
+    "gpt_neox": SMALL | {"intermediate_size": 96},
+    "mixtral": SMALL | {"intermediate_size": 96, "num_local_experts": 3, "num_key_value_heads": 2},
+    "gpt_oss": SMALL | {"intermediate_size": 96, "num_local_experts": 3, "num_key_value_heads": 2},
+}
+
+
+def written(folder: Path, kind: str) -> Path:
+    file = folder / "config.json"
+    file.write_text(json.dumps({"model_type": kind} | CONFIGS[kind]))
+    return file
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_a_configuration_says_what_transformers_draws(kind: str, tmp_path: Path) -> None:
+    """On the meta device, against the same model with numbers: measured scales, and all roles."""
+    transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    advice = sim.advise(written(tmp_path, kind), 0.7)
+    config = transformers.AutoConfig.for_model(kind, **CONFIGS[kind])
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    measured = {s.names[0]: s for s in sim.advise(model, 0.7).scales}
+    assert advice.n_parameters == sum(p.numel() for p in model.parameters())
+    for scale in advice.scales:
+        assert scale.kind != "unknown", scale.names
+        # Of a sample of n entries the standard deviation has an error of 1/√(2n).
+        error = 4 / math.sqrt(2 * math.prod(scale.shape))
+        assert scale.library == pytest.approx(measured[scale.names[0]].library, rel=error)
+        assert scale.std == pytest.approx(scale.fan_in**-0.7)
+    kinds = {scale.kind for scale in advice.scales}
+    assert kinds == {"embedding", "matrix"} | (set() if kind == "gpt2" else {"read-out"})
+    # The scales that are printed are those that ``initialise_`` gives.
+    drawn = {t.names[0]: t.std for t in sim.initialise_(model, 0.7).tensors if t.how == "drawn"}
+    for scale in advice.scales:
+        for name in scale.names:
+            assert drawn.pop(name.split(" = ")[0]) == pytest.approx(scale.std)
+    assert not drawn
+
+
+def test_experts_have_the_fan_in_of_one_expert_whichever_way_up(tmp_path: Path) -> None:
+    """Mixtral stores (experts, out, in), gpt-oss (experts, in, out); widths 64 and 96."""
+    pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    for kind in ("mixtral", "gpt_oss"):
+        fan_ins = {
+            s.names[0].rsplit(".", 1)[-1]: s.fan_in for s in sim.advise(written(tmp_path, kind)).scales
+        }
+        assert (fan_ins["gate_up_proj"], fan_ins["down_proj"]) == (64, 96)
+
+
+def test_torchs_own_defaults_are_named() -> None:
+    with torch.device("meta"):
+        module = nn.Sequential(nn.Embedding(40, 30), nn.Linear(30, 70), nn.MultiheadAttention(70, 2))
+    meta = sim.advise(module)
+    torch.manual_seed(0)
+    real = sim.advise(nn.Sequential(nn.Embedding(40, 30), nn.Linear(30, 70), nn.MultiheadAttention(70, 2)))
+    for rule, measured in zip(meta.scales, real.scales, strict=True):
+        assert rule.library == pytest.approx(measured.library, rel=0.06), rule.source
+        assert measured.source == "measured"
+
+
+def test_every_column_is_its_own_number() -> None:
+    """std = fan-in^-γ; muP's 1, 1/√fan-in, 1/fan-in; ε's share of a norm behind two tables of σ²."""
+    advice = sim.advise(Language(), 0.8)
+    for scale, row in zip(advice.scales, advice.rows(), strict=True):
+        cells = dict(zip(advice.HEADER, row, strict=True))
+        assert cells["std at γ"] == f"{scale.fan_in**-0.8:.3g}"
+        assert cells["muP"] == f"{1 if scale.kind == 'embedding' else scale.fan_in**-0.5:.3g}"
+        assert cells["fan-in"] == str(scale.fan_in)
+        assert cells["number"] == str(len(scale.names))
+    ((name, epsilon, lost),) = advice.norms
+    v = 2 * 32**-1.6
+    assert (name, epsilon) == ("LayerNorm", 1e-5)
+    assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
+    assert "wte.weight = head.weight" in advice.scales[0].names
+    assert any("Tied" in note for note in advice.notes)
+    assert not any("400 M" in note for note in advice.notes)
+
+
+def test_roles_of_a_module_on_meta_are_those_of_its_numbers() -> None:
+    with torch.device("meta"):
+        meta = roles_of(Language())
+    real = roles_of(Language())
+    assert [(r.names, r.kind, r.fan_in) for r in meta] == [(r.names, r.kind, r.fan_in) for r in real]
+    with torch.device("meta"), pytest.raises(InputError, match="has no numbers yet"):
+        sim.initialise_(Language(), 0.8)
+
+
+def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["scales"][0]["std"] == pytest.approx(32**-0.6)
+    space: dict[str, Any] = {}
+    exec(found["code"], space)
+    assert "γ = 0.6" in capsys.readouterr().out
+    assert float(space["model"].wte.weight.detach().std()) == pytest.approx(32**-0.6, rel=0.05)
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    (tmp_path / "wrong.json").write_text('{"model_type": "no-such-model"}')
+    for arguments, argument in (
+        (["--module", "tests.foreign_models:Nothing"], "import = "),
+        (["--module", "math:pi"], "import = "),
+        ([str(tmp_path / "other.json")], "model = "),
+        ([str(tmp_path / "wrong.json")], "model = " if _has("transformers") else "package = "),
+        ([], "needs either CONFIG or --module"),
+    ):
+        assert main(["advise", *arguments]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert argument in said.err
+        assert said.err.count("\n") == 1
+
+
+def _has(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None

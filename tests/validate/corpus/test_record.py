@@ -1,0 +1,178 @@
+"""``Recorder`` in a plain loop, in the Trainer of transformers, and on a task: every column by its name."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sim import build_corpus, initialise_
+from tests.foreign_models import Language
+from tests.toy_text import toy_documents
+from theory import InputError, Task, cosine_matrix, label_distribution, off_diagonal
+from validate import Recorder, compare_embedding
+
+CORPUS = build_corpus(toy_documents(60))
+V = CORPUS.vocab_size
+
+
+def language() -> Language:
+    model = Language(V + 3, 16, 8)
+    initialise_(model, 0.5)
+    return model
+
+
+def train(model: nn.Module, recorder: Recorder, steps: int) -> None:
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    tokens = torch.arange(7).expand(2, 7) % V
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss = nn.functional.cross_entropy(model(tokens)[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+        loss.backward()
+        optimiser.step()
+        recorder.step()
+
+
+def test_a_row_is_what_the_functions_say(tmp_path: Path) -> None:
+    """Start, every third step and the end; columns against compare_embedding, SciPy and the definitions."""
+    model, out = language(), tmp_path / "record.csv"
+    start = {name: p.detach().clone() for name, p in model.named_parameters()}
+    value = iter(range(100))
+    with Recorder(
+        model, CORPUS, every=3, out=out, ranks=["*c_fc.weight"], losses={"held out": lambda: next(value)}
+    ) as recorder:
+        train(model, recorder, 7)
+    assert [row["step"] for row in recorder.rows] == [0, 3, 6, 7]
+    assert [row["loss/held out"] for row in recorder.rows] == [0, 1, 2, 3]
+    last, E = recorder.rows[-1], model.wte.weight.detach().double().numpy()
+    for predictor in ("tied", "marginal", "readout"):
+        (found, *_) = compare_embedding(
+            E, CORPUS, predictors=(predictor,), controls=1, top=200, bands=(1,), padded=True
+        ).comparisons
+        assert last[f"pearson/{predictor}"] == pytest.approx(found.found.pearson.mean)
+        assert last[f"low/{predictor}"] == pytest.approx(found.found.pearson.low)
+        assert last[f"high/{predictor}"] == pytest.approx(found.found.pearson.high)
+        assert last[f"control/{predictor}"] == pytest.approx(found.found.control.mean)
+        assert last["mean cosine"] == pytest.approx(found.found.observed_mean)
+    matrix = model.layers[0].c_fc.weight.detach().double()
+    p = torch.linalg.svdvals(matrix)
+    p = p / p.sum()
+    assert last["rank/layers.0.c_fc.weight"] == pytest.approx(
+        float(torch.exp(-(p * p.log()).sum())), rel=1e-4
+    )
+    assert last["norm/layers.0.c_fc.weight"] == pytest.approx(float(matrix.norm()), rel=1e-5)
+    gamma = -math.log(float(matrix.std())) / math.log(16)
+    assert last["gamma/layers.0.c_fc.weight"] == pytest.approx(gamma, rel=1e-4)
+    fan_ins = {"layers.0.c_proj.weight": 64, "layers.1.c_proj.weight": 64}
+    moves = [
+        math.log(float(model.get_parameter(name[6:]).detach().std() / start[name[6:]].std()))
+        / math.log(fan_ins.get(name[6:], 16))
+        for name in last
+        if name.startswith("gamma/")
+    ]
+    assert last["gamma distance"] == pytest.approx(math.sqrt(np.mean(np.square(moves))), rel=1e-3)
+    assert recorder.rows[0]["gamma distance"] == 0
+    with out.open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert [{k: float(v) for k, v in row.items()} for row in read] == recorder.rows
+
+
+def test_recording_changes_nothing_of_the_training() -> None:
+    alone, recorded = language(), language()
+    for model, every in ((alone, 10**6), (recorded, 1)):
+        torch.manual_seed(1)
+        train(model, Recorder(model, CORPUS, every=every), 4)
+        drawn = torch.rand(1)
+    assert all(torch.equal(a, b) for a, b in zip(alone.parameters(), recorded.parameters(), strict=True))
+    torch.manual_seed(1)
+    assert torch.equal(torch.rand(1), drawn)
+
+
+def test_a_task_predicts_its_anchors() -> None:
+    task = Task.paper(length=3)
+    model = nn.Sequential(nn.Embedding(task.vocab_size, 400), nn.Linear(400, task.vocab_size))
+    anchors = [a for mapping in task.mappings for a in mapping.anchors]
+    P = label_distribution(task, anchors, held_out=True)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((400, task.vocab_size)))[0].T
+    rows = torch.zeros(task.vocab_size, 400, dtype=torch.float64)
+    rows[anchors] = torch.from_numpy((P - 1 / task.vocab_size) @ turn)
+    model[0].weight.data = rows.float()
+    row = Recorder(model, task).record()
+    assert row["pearson/labels"] == pytest.approx(1, abs=1e-4)
+    cosines = cosine_matrix(P - P.mean(axis=0)), cosine_matrix(P - 1 / task.vocab_size)
+    expected = np.corrcoef(*(off_diagonal(c) for c in cosines))[0, 1]
+    assert row["pearson/labels, centred"] == pytest.approx(expected, abs=1e-3)
+    assert abs(row["control/labels"]) < 0.6
+    model[0].weight.data *= math.nan
+    assert math.isnan(Recorder(model, task).record()["pearson/labels"])
+
+
+def test_parquet_holds_the_rows(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra anchorflow[table]")
+    with Recorder(language(), CORPUS, every=2, out=tmp_path / "r.parquet") as recorder:
+        recorder.at(2)
+        recorder.note(train=3.5)
+        recorder.at(4)
+    read = parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [row["step"] for row in read] == [0, 2, 4]
+    assert [row["loss/train"] for row in read] == [None, None, 3.5]
+
+
+def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) -> None:
+    """The small GPT-2 of transformers, made from its configuration, four steps, two evaluation sets."""
+    transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    pytest.importorskip("accelerate", reason="needs the extra anchorflow[language]")
+    config = transformers.GPT2Config(
+        vocab_size=V, n_embd=16, n_layer=1, n_head=2, n_positions=16, bos_token_id=0, eos_token_id=0
+    )
+    model = transformers.GPT2LMHeadModel(config)
+    recorder = Recorder(model, CORPUS, every=2, out=tmp_path / "record.csv")
+    rows = [{"input_ids": d[:8].tolist(), "labels": d[:8].tolist()} for d in list(CORPUS)[:16]]
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path / "out"),
+        max_steps=4,
+        per_device_train_batch_size=4,
+        eval_strategy="steps",
+        eval_steps=2,
+        logging_steps=2,
+        report_to=[],
+        use_cpu=True,
+        save_strategy="no",
+        disable_tqdm=True,
+    )
+    trainer = transformers.Trainer(
+        model,
+        arguments,
+        train_dataset=rows,
+        eval_dataset={"one": rows[:4], "two": rows[4:8]},
+        callbacks=[recorder.transformers_callback()],
+    )
+    trainer.train()
+    assert [row["step"] for row in recorder.rows] == [0, 2, 4]
+    assert {"loss/eval_one_loss", "loss/eval_two_loss"} <= set(recorder.rows[-1])
+    E = model.transformer.wte.weight.detach().double().numpy()
+    expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
+    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(expected.comparisons[0].found.pearson.mean)
+
+
+@pytest.mark.parametrize(
+    ("settings", "argument"),
+    [
+        ({"out": "record.txt"}, "out"),
+        ({"embedding": "wpe.weight"}, "embedding"),
+        ({"embedding": "none"}, "embedding"),
+        ({"ranks": ["none*"]}, "ranks"),
+        ({"every": 0}, "every"),
+        ({"data": Task.paper()}, "embedding"),
+    ],
+)
+def test_a_refusal_names_the_argument(settings: dict[str, Any], argument: str) -> None:
+    data = settings.pop("data", CORPUS)
+    with pytest.raises(InputError, match=rf"^{argument} = .*; "):
+        Recorder(language(), data, **settings)

@@ -1,0 +1,160 @@
+"""Many revisions of a checkpoint: read in parts, sorted by step, and warned of where out of order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from sim import build_corpus
+from tests.toy_text import toy_documents
+from theory import InputError, as_matrix, bigram_operator, corpus_counts
+from validate import compare_embedding, compare_series, read_embedding
+from validate.cli import main
+from validate.corpus.series import steps_of
+
+CORPUS = build_corpus(toy_documents(80))
+V = CORPUS.vocab_size
+C = as_matrix(bigram_operator(corpus_counts(CORPUS, V)))
+W = np.random.default_rng(0).standard_normal((V, 12))
+START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
+STEPS = (1, 10, 100, 1000)
+
+
+def embedding(step: int) -> np.ndarray:
+    """Rows of C Wᵀ grow with the step."""
+    return np.asarray(START + step**0.5 * C @ W)
+
+
+def saved(folder: Path, matrices: dict[int, np.ndarray], readout: bool = False) -> list[Path]:
+    files = []
+    for step, matrix in matrices.items():
+        file = folder / f"step{step}" / "model.safetensors"
+        file.parent.mkdir(parents=True)
+        tensors = {"gpt_neox.embed_in.weight": torch.from_numpy(matrix), "big": torch.ones(500, 500)}
+        if readout:
+            tensors["embed_out.weight"] = torch.from_numpy(C.T @ W)
+        safetensors.torch.save_file(tensors, file)
+        files.append(file)
+    return files
+
+
+class Counting:
+    """A remote file: it counts the bytes that are read."""
+
+    def __init__(self, file: Path) -> None:
+        self.name, self.content, self.place, self.read_bytes = str(file), file.read_bytes(), 0, 0
+
+    def seek(self, place: int) -> None:
+        self.place = place
+
+    def read(self, size: int) -> bytes:
+        part = self.content[self.place : self.place + size]
+        self.place += size
+        self.read_bytes += len(part)
+        return part
+
+
+def test_only_the_embeddings_bytes_are_read(tmp_path: Path) -> None:
+    (file,) = saved(tmp_path, {1: embedding(1)})
+    remote = Counting(file)
+    assert np.array_equal(read_embedding(remote), embedding(1))
+    header = 8 + int.from_bytes(remote.content[:8], "little")
+    assert remote.read_bytes <= 2 * header + V * 12 * 8
+    assert len(remote.content) > 500 * 500 * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_dtypes_and_parts_are_what_the_library_reads(tmp_path: Path, dtype: torch.dtype) -> None:
+    tensor = torch.randn(9, 4).to(dtype)
+    safetensors.torch.save_file({"lm_head.weight": torch.zeros(9, 4)}, tmp_path / "a.safetensors")
+    safetensors.torch.save_file({"model.embed_tokens.weight": tensor}, tmp_path / "b.safetensors")
+    index = {"weight_map": {"lm_head.weight": "a.safetensors", "model.embed_tokens.weight": "b.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    expected = tensor.to(torch.float64).numpy()
+    assert np.array_equal(read_embedding(tmp_path / "model.safetensors.index.json"), expected)
+    assert np.array_equal(read_embedding(tmp_path / "b.safetensors"), expected)
+
+
+def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
+    """Sorted by step whatever the order of the files; tied or not, each matrix with its own predictor."""
+    for untied in (False, True):
+        folder = tmp_path / str(untied)
+        files = saved(folder, {step: embedding(step) for step in STEPS}, untied)
+        series = compare_series([files[i] for i in (2, 0, 3, 1)], CORPUS, top=V, controls=1)
+        kinds = [("embedding", "bigram"), ("read-out", "readout")] if untied else [("embedding", "tied")]
+        assert [(p.step, p.matrix, p.predictor) for p in series.points] == [
+            (step, *kind) for step in STEPS for kind in kinds
+        ]
+        assert series.warnings == ()
+        for point in series.points:
+            name = "embed_out.weight" if point.matrix == "read-out" else None
+            if name is None:
+                name = "gpt_neox.embed_in.weight"
+            file = folder / f"step{point.step}" / "model.safetensors"
+            alone = compare_embedding(
+                file, CORPUS, tensor=name, predictors=(point.predictor,), top=V, controls=1, bands=(1,)
+            )
+            assert point.found == alone.comparisons[0].found
+        left, right = series.figure().axes
+        for line, values in ((left.lines[0], "pearson"), (left.lines[1], "control")):
+            points = [p for p in series.points if p.matrix == "embedding"]
+            assert list(line.get_xdata()) == list(STEPS)
+            assert list(line.get_ydata()) == [getattr(p.found, values).mean for p in points]
+        assert list(right.lines[0].get_ydata()) == [
+            p.found.observed_mean for p in series.points if p.matrix == "embedding"
+        ]
+
+
+def test_identical_and_misplaced_revisions_are_said(tmp_path: Path) -> None:
+    matrices = {step: embedding(step) for step in STEPS}
+    late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS)
+    (warning,) = late.warnings
+    assert "step10" in warning
+    assert "out of order" in warning
+    same = compare_series(saved(tmp_path / "same", matrices | {10: embedding(1000)}), CORPUS)
+    assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
+
+
+def test_steps_are_the_numbers_that_differ() -> None:
+    assert steps_of(["m2/step10/a1", "m2/step9/a1"]) == [10, 9]
+    assert steps_of(["a/b", "a/c"]) == [0, 1]
+    assert steps_of(["checkpoint-500"]) == [500]
+
+
+def test_the_command_prints_one_table_and_writes_one_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blank_pictures: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
+    saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
+    command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]
+    assert main([*command, "--out", "out"]) == 0
+    said = capsys.readouterr()
+    assert "warning: " in said.err
+    written = json.loads(Path("out/series.json").read_text())
+    assert [point["step"] for point in written["points"]] == [1, 10, 100]
+    assert {file.name for file in Path("out/figures").iterdir()} == {"series.png", "series.svg"}
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == written
+
+
+def test_what_is_no_series_is_refused(tmp_path: Path) -> None:
+    files = saved(tmp_path, {1: embedding(1), 2: embedding(2)[:-1]})
+    (tmp_path / "model.safetensors.index.json").write_text("[]")
+    (tmp_path / "short.safetensors").write_bytes(files[0].read_bytes()[:-20])
+    for paths, argument in (
+        ([], "checkpoints"),
+        (files, "checkpoints"),
+        ([tmp_path / "model.safetensors.index.json"], "path"),
+        ([tmp_path / "none.safetensors"], "file"),
+    ):
+        with pytest.raises(InputError, match=rf"^{argument} = .*; "):
+            compare_series(paths, CORPUS)
+    with pytest.raises(InputError, match="not a safetensors file"):
+        read_embedding(tmp_path / "short.safetensors", "big")

@@ -1,0 +1,54 @@
+"""anchorflow advise: the initial scale of every parameter of a model at a γ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from theory import InputError
+from validate.commands.options import CommandOptions, Positional
+from validate.commands.parsing import Command
+
+
+class Options(CommandOptions):
+    """Say which standard deviation each parameter of a model has at γ, beside the library's and muP's.
+
+    CONFIG is the config.json of a model of Hugging Face; its weights are never made. The table has one line
+    for parameters of one role and shape. Below it: norms whose ε is felt, what γ and muP say of width, the
+    regime to expect with its evidence, and the lines of code that give a model these scales.
+    """
+
+    config: Annotated[Path | None, Positional("CONFIG", is_file=True)] = None
+    """The config.json."""
+    module: str | None = None
+    """Instead of CONFIG, a module to import, or a class or function that makes one: package.part:name."""
+    rate: float = 0.8
+    """γ: the standard deviation is fan-in to the power of -γ."""
+
+
+COMMAND = Command("advise", Options, "anchorflow advise config.json --rate 0.8")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Print the advice."""
+    options = COMMAND.parse(arguments)
+    if (options.config is None) == (options.module is None):
+        problem = "needs either CONFIG or --module"
+        raise InputError("command", "anchorflow advise", problem, f"example: {COMMAND.example}")
+    from sim.modules.advise import advise, import_module
+    from validate.terminal.tables import print_json, print_table, tell
+
+    if options.module is None:
+        advice = advise(options.config, options.rate)
+    else:
+        package, _, name = options.module.partition(":")
+        code = f"from {package} import {name}\n\nmodel = {name}()"
+        advice = advise(import_module(options.module), options.rate, code=code)
+    if options.as_json:
+        print_json(advice.to_json())
+        return 0
+    title = f"γ = {advice.rate:g}, {advice.n_parameters:,} parameters"
+    print_table(title, advice.HEADER, advice.rows(), spare=["muP", "by", "number"], notes=advice.lines())
+    tell(advice.code)
+    return 0

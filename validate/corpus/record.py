@@ -1,0 +1,301 @@
+"""``Recorder``: predicted against observed cosines, ranks, norms and γ, from anybody's training loop."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from sim.data.text import require
+from sim.modules.roles import Role, check_numbers, matching, roles_of
+from sim.runs.outputs import OutputFile
+from theory import InputError, Task, corpus_gram, label_distribution
+from theory.arrays import FloatArray
+from theory.checked import Between, Size, checked
+from theory.paths import as_path
+from validate.corpus.embedding import associate_rows, counts_and_control, token_sets
+from validate.observe.spectra import effective_rank
+from validate.scales.rates import rate_of
+
+Losses = Mapping[str, Callable[[], float]]
+
+
+class Recorder:
+    """Records how a model's embedding goes with what its data predict; see ``step`` and the callbacks.
+
+    Every record is a row of ``rows``: the step; Pearson's correlation of predicted and observed cosines by
+    predictor with its 95 % interval and its control; the mean cosine; the losses; the norm of every matrix,
+    its γ, and the effective rank of chosen ones; and the distance in γ from the start, a root mean square
+    over the matrices. Recording draws no random numbers of torch and changes nothing in the model.
+
+    Parameters
+    ----------
+    model : Module
+    data : Task, Corpus, list or tuple
+        A task, or what ``compare_embedding`` takes. The rows of a task are P^s − u and, as a rival, P^s less
+        its mean; the control has the tokens permuted. Those of a corpus are "tied" or "bigram", with
+        "marginal" and "readout" as rivals; the control is shuffled text.
+    every : int, optional
+        Steps between two records.
+    out : path, optional
+        A file that ends in .csv, which is kept up to date, or in .parquet, which ``close`` writes.
+    embedding : str, optional
+        The parameter with one row per token; by default the only one with enough rows.
+    ranks : sequence of str, optional
+        Names of matrices whose effective rank is recorded; ``*`` stands for any text.
+    losses : mapping from str to callable, optional
+        Called at each record: the loss of a data set, by name.
+    top : int, optional
+        How many of a corpus's most frequent tokens to compare.
+    tensorboard : path, optional
+        A folder for TensorBoard, which has to be installed.
+    overwrite : bool, optional
+        Replace ``out``.
+    seed : int, optional
+        Of the control and the intervals.
+    """
+
+    @checked
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Any,
+        *,
+        every: Size = 100,
+        out: Any = None,
+        embedding: str | None = None,
+        ranks: Sequence[str] = (),
+        losses: Any = None,
+        top: Annotated[int, Between(2, 4000)] = 200,
+        tensorboard: Any = None,
+        overwrite: bool = False,
+        seed: Annotated[int, Between(0)] = 0,
+    ) -> None:
+        self.model, self.every, self.rows = model, every, list[dict[str, float]]()
+        self._losses: Losses = losses or {}
+        self._noted: dict[str, float] = {}
+        self._file = None if out is None else OutputFile(as_path("out", out), overwrite=overwrite)
+        if self._file is not None:
+            if self._file.path.suffix not in (".csv", ".parquet"):
+                remedy = "give a file that ends in .csv or .parquet"
+                raise InputError("out", str(self._file.path), "unknown kind of table", remedy)
+            self._file.check()
+        self._board = None
+        if tensorboard is not None:
+            writer = require("torch.utils.tensorboard", "table").SummaryWriter
+            self._board = writer(str(as_path("tensorboard", tensorboard)))
+        roles = roles_of(model)
+        check_numbers(roles)
+        self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and r.tensor.numel() > 1]
+        names = [role.name for role in self._matrices]
+        self._ranks = {name for pattern in ranks for name in matching("ranks", pattern, names)}
+        self._seed, self._step, self._begun = seed, 0, time.perf_counter()
+        self._predict(data, embedding, top)
+        self._start = {role.name: _gamma(role) for role in self._matrices}
+
+    def _predict(self, data: Any, embedding: str | None, top: int) -> None:
+        """Choose the embedding and the tokens, and compute what the data predict, once."""
+        rng = np.random.default_rng(self._seed)
+        tables = [r for r in self._matrices if r.kind == "embedding" or embedding in r.names]
+        if isinstance(data, Task):
+            role = _table(tables, embedding, data.vocab_size)
+            self._tokens = np.array([a for mapping in data.mappings for a in mapping.anchors])
+            labels = np.asarray(label_distribution(data, self._tokens.tolist(), held_out=True))
+            rows = {"labels": labels - 1 / data.vocab_size, "labels, centred": labels - labels.mean(axis=0)}
+            shuffle = rng.permutation(len(labels))
+            grams = {name: D @ D.T for name, D in rows.items()}
+            self._grams = {name: [gram, gram[np.ix_(shuffle, shuffle)]] for name, gram in grams.items()}
+        else:
+            role = _table(tables, embedding, getattr(data, "vocab_size", 1))
+            counts, shuffled = counts_and_control(data, role.shape[0], True, rng)
+            control, own = shuffled(), "tied" if len(role.names) > 1 else "bigram"
+            ((_, self._tokens), *_) = token_sets(counts, (), top, (1,), rng)
+            self._grams = {
+                predictor: [corpus_gram(each, self._tokens, predictor) for each in (counts, control)]  # type: ignore[arg-type]
+                for predictor in (own, "marginal", "readout")
+            }
+        self._embedding = role.tensor
+
+    def step(self) -> None:
+        """Count a step of training, and record if it is one of ``every``."""
+        self.at(self._step + 1)
+
+    def at(self, step: int) -> None:
+        """Say that so many steps are done: for loops that count them."""
+        self._step = step
+        if step % self.every == 0 and (not self.rows or self.rows[-1]["step"] != step):
+            self.record()
+
+    def note(self, **losses: float) -> None:
+        """Keep losses that the loop has computed anyway; the latest are in the next record."""
+        self._noted |= {name: float(loss) for name, loss in losses.items()}
+
+    def record(self) -> dict[str, float]:
+        """Record now, whatever the step, and return the row."""
+        row = {"step": float(self._step), "seconds": time.perf_counter() - self._begun}
+        row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
+        row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
+        with torch.no_grad():
+            row |= self._cosines()
+            gammas = {role.name: _gamma(role) for role in self._matrices}
+            for role in self._matrices:
+                row[f"norm/{role.name}"] = float(role.tensor.norm())
+                row[f"gamma/{role.name}"] = gammas[role.name]
+                if role.name in self._ranks:
+                    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
+                    finite = bool(torch.isfinite(matrix).all())
+                    row[f"rank/{role.name}"] = (
+                        effective_rank(torch.linalg.svdvals(matrix).numpy()) if finite else math.nan
+                    )
+        squares = [(gammas[name] - start) ** 2 for name, start in self._start.items() if start == start]
+        row["gamma distance"] = math.sqrt(sum(squares) / max(len(squares), 1))
+        self.rows.append(row)
+        self._write(row)
+        return row
+
+    def _cosines(self) -> dict[str, float]:
+        rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)]
+        values = rows.double().cpu().numpy()
+        columns: dict[str, float] = {}
+        for predictor, grams in self._grams.items():
+            keys = [f"{key}/{predictor}" for key in ("pearson", "low", "high", "control")]
+            try:
+                found = associate_rows(_finite(values), self._tokens_in_order, grams, False, self._seed)
+            except InputError:
+                columns |= dict.fromkeys([*keys, "mean cosine"], math.nan)
+                continue
+            ends = [math.nan if end is None else end for end in (found.pearson.low, found.pearson.high)]
+            columns |= dict(zip(keys, (found.pearson.mean, *ends, found.control.mean), strict=True))
+            columns["mean cosine"] = found.observed_mean
+        return columns
+
+    @property
+    def _tokens_in_order(self) -> Any:
+        return np.arange(len(self._tokens))
+
+    def _write(self, row: dict[str, float]) -> None:
+        for name, value in row.items() if self._board is not None else ():
+            self._board.add_scalar(name.replace(" ", "_"), value, self._step)  # type: ignore[union-attr]
+        if self._file is None or self._file.path.suffix != ".csv":
+            return
+        new = len(self.rows) == 1 or row.keys() != self.rows[-2].keys()
+        if new:
+            text = _csv(self.rows, header=True)
+            OutputFile(self._file.path, overwrite=self._file.overwrite or len(self.rows) > 1).write(text)
+        else:
+            with self._file.path.open("a", encoding="utf-8", newline="") as file:
+                file.write(_csv([row], header=False))
+
+    def close(self) -> None:
+        """Record the last step if it is not yet, and write what is still to be written."""
+        if not self.rows or self.rows[-1]["step"] != self._step:
+            self.record()
+        if self._file is not None and self._file.path.suffix == ".parquet":
+            arrow, parquet = require("pyarrow", "table"), require("pyarrow.parquet", "table")
+            stream = io.BytesIO()
+            columns = {name: [row.get(name) for row in self.rows] for name in _columns(self.rows)}
+            parquet.write_table(arrow.table(columns), stream)
+            self._file.write(stream.getvalue())
+        if self._board is not None:
+            self._board.close()
+
+    def __enter__(self) -> Recorder:
+        """Record the start."""
+        self.at(self._step)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Record the end."""
+        self.close()
+
+    def transformers_callback(self) -> Any:
+        """Return a ``TrainerCallback`` for the Trainer of ``transformers``; evaluations give the losses."""
+        library, recorder = require("transformers", "language"), self
+
+        class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
+            def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                recorder.at(state.global_step)
+
+            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                if state.is_world_process_zero:
+                    recorder.at(state.global_step)
+
+            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+                recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
+
+            def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                recorder.close()
+
+        return Callback()
+
+    def lightning_callback(self) -> Any:
+        """Return a callback for the Trainer of Lightning; logged metrics that end in "loss" are kept."""
+        library, recorder = require("lightning.pytorch", "language"), self
+
+        class Callback(library.Callback):  # type: ignore[misc, name-defined]
+            def on_train_start(self, trainer: Any, module: Any) -> None:
+                recorder.at(trainer.global_step)
+
+            def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
+                metrics = trainer.callback_metrics.items()
+                recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
+                recorder.at(trainer.global_step)
+
+            def on_fit_end(self, trainer: Any, module: Any) -> None:
+                recorder.close()
+
+        return Callback()
+
+
+def _table(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
+    fits = [r for r in tables if (name in r.names if name else r.shape[0] >= vocab_size)]
+    # Of several, the one with just as many rows; tables of positions are shorter but for a tiny vocabulary.
+    rows = [r.shape[0] for r in fits]
+    fits = [r for r in fits if r.shape[0] == (vocab_size if vocab_size in rows else max(rows))]
+    if len(fits) != 1:
+        problem = (
+            f"{len(fits)} embeddings have {vocab_size} rows or more" if name is None else "no such matrix"
+        )
+        known = ", ".join(r.name for r in tables) or "none"
+        raise InputError("embedding", name, problem, f"name the parameter; there are {known}")
+    if fits[0].shape[0] < vocab_size:
+        problem = f"has {fits[0].shape[0]} rows for a vocabulary of {vocab_size}"
+        raise InputError("embedding", name, problem, "name the one with a row per token")
+    return fits[0]
+
+
+def _gamma(role: Role) -> float:
+    std = float(role.tensor.detach().float().std())
+    return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    if not np.isfinite(values).all():
+        raise InputError("embedding", "diverged", "holds NaN or infinity", "lower the rate")
+    return values
+
+
+def _columns(rows: Sequence[dict[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _csv(rows: Sequence[dict[str, float]], *, header: bool) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _columns(rows), restval="", lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

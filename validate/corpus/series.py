@@ -1,0 +1,224 @@
+"""``compare_series``: the embeddings of many revisions of a model against their text, step by step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sim.runs.files import finite
+from theory import InputError, corpus_gram
+from theory.arrays import FloatArray
+from theory.checked import Between, Size, checked
+from theory.corpus.rows import CountPredictor
+from theory.display import Shown
+from validate.corpus.association import Association
+from validate.corpus.checkpoint import EMBEDDINGS, Checkpoint
+from validate.corpus.embedding import associate_rows, counts_and_control, token_sets
+from validate.figures.style import PALETTE, SMALL_TEXT, TEXT, new_axes
+
+_SAMPLED = 500
+"""Rows by which revisions are compared with each other."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One matrix of one revision against one predictor.
+
+    Attributes
+    ----------
+    step : int
+        By the numbers in the files' paths; else their place in the list.
+    file : str
+    matrix : {"embedding", "read-out"}
+    predictor : str
+    found : Association
+    """
+
+    step: int
+    file: str
+    matrix: str
+    predictor: str
+    found: Association
+
+
+@dataclass(frozen=True, repr=False)
+class EmbeddingSeries(Shown):
+    """Predicted against observed cosines over the revisions of a model; print it.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        By step.
+    warnings : tuple of str
+        Revisions that are identical, and such as do not lie between their neighbours.
+    """
+
+    points: tuple[Point, ...]
+    warnings: tuple[str, ...]
+
+    HEADER = ("step", "matrix", "predictor", "Pearson", "control", "gain", "mean", "observed", "file")
+
+    def rows(self) -> list[list[str]]:
+        """Return one line per point, as text."""
+        return [
+            [
+                str(p.step),
+                p.matrix,
+                p.predictor,
+                *(str(estimate) for estimate in (p.found.pearson, p.found.control, p.found.gain)),
+                f"{p.found.predicted_mean:.3f}",
+                f"{p.found.observed_mean:.3f}",
+                p.file,
+            ]
+            for p in self.points
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; undefined values are null."""
+        points = [
+            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor}
+            | {key: getattr(p.found, key).as_dict() for key in ("pearson", "spearman", "control", "gain")}
+            | {key: finite(getattr(p.found, key)) for key in ("predicted_mean", "observed_mean")}
+            | {"n_tokens": p.found.n_tokens}
+            for p in self.points
+        ]
+        return {
+            "schema": "anchorflow/embedding-series/1",
+            "points": points,
+            "warnings": list(self.warnings),
+        }
+
+    def figure(self) -> Figure:
+        """Draw Pearson's correlation and its control over the steps, with intervals, and mean cosines."""
+        drawn, (left, right) = new_axes(1, 2, size=(3.2, 2.6))
+        kinds = list(dict.fromkeys((p.matrix, p.predictor) for p in self.points))
+        for number, kind in enumerate(kinds):
+            points = [p for p in self.points if (p.matrix, p.predictor) == kind]
+            steps, label = [p.step for p in points], ", ".join(kind)
+            colour = PALETTE[number % len(PALETTE)]
+            for name, style in (("pearson", "-o"), ("control", ":")):
+                estimates = [getattr(p.found, name) for p in points]
+                means = np.array([e.mean for e in estimates])
+                low, high = (
+                    np.array([m if end is None else end for m, end in zip(means, ends, strict=True)])
+                    for ends in ([e.low for e in estimates], [e.high for e in estimates])
+                )
+                legend = label if name == "pearson" else f"{label}, shuffled text"
+                left.plot(steps, means, style, color=colour, markersize=3, label=legend)
+                left.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
+            right.plot(steps, [p.found.observed_mean for p in points], "-o", color=colour, markersize=3)
+        left.set(xlabel="step", title="correlation of predicted and observed cosines")
+        right.set(xlabel="step", title="mean cosine observed")
+        for ax in (left, right):
+            ax.set_xscale("symlog")
+            ax.title.set_fontsize(TEXT)
+            ax.tick_params(labelsize=SMALL_TEXT)
+        left.legend(frameon=False, fontsize=SMALL_TEXT)
+        return drawn
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        files = len({p.file for p in self.points})
+        title = f"predicted against observed cosines: {files} revisions, {len(self.warnings)} warnings"
+        return title, self.HEADER, self.rows()
+
+
+@checked
+def compare_series(
+    checkpoints: Sequence[Any],
+    corpus: Any,
+    *,
+    tensor: str | None = None,
+    predictors: Sequence[CountPredictor] = (),
+    tokens: Sequence[int] = (),
+    top: Annotated[int, Between(2, 4000)] = 500,
+    controls: Size = 3,
+    padded: bool = False,
+    seed: int = 0,
+) -> EmbeddingSeries:
+    """Compare the cosines that a corpus predicts with those of many revisions of one model.
+
+    Of each checkpoint the bytes of the embedding are read, and those of the read-out where it is not tied.
+
+    Parameters
+    ----------
+    checkpoints : sequence of path or file
+        As ``read_embedding`` takes them; sorted by the last number that their paths do not share.
+    corpus : Corpus, list or tuple
+        See ``compare_embedding``.
+    tensor : str, optional
+        The embedding's name.
+    predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
+        By default "tied" for a tied embedding; else "bigram", and "readout" for the read-out.
+    tokens, top, controls, padded, seed
+        See ``compare_embedding``; the most frequent tokens are compared, or those that are named.
+    """
+    if not checkpoints:
+        raise InputError("checkpoints", [], "none", "name at least one")
+    steps = steps_of(
+        [str(c if isinstance(c, (str, os.PathLike)) else getattr(c, "name", "")) for c in checkpoints]
+    )
+    order = sorted(range(len(steps)), key=steps.__getitem__)
+    opened = [(steps[i], Checkpoint.open(checkpoints[i])) for i in order]
+    V = len(opened[0][1].matrix(tensor, EMBEDDINGS))
+    rng = np.random.default_rng(seed)
+    counts, shuffled = counts_and_control(corpus, V, padded, rng)
+    corpora = [counts, *(shuffled() for _ in range(controls))]
+    ((_, chosen), *_) = token_sets(counts, tokens, top, (1,), rng)
+    grams: dict[CountPredictor, list[FloatArray]] = {}
+    points, rows = [], []
+    for step, checkpoint in opened:
+        matrices = {"embedding": checkpoint.matrix(tensor, EMBEDDINGS)}
+        if checkpoint.readout is not None:
+            matrices["read-out"] = checkpoint.matrix(checkpoint.readout)
+        tied = np.array_equal(matrices["embedding"], matrices.get("read-out", matrices["embedding"]))
+        if tied:
+            matrices = {"embedding": matrices["embedding"]}
+        for kind, matrix in matrices.items():
+            if len(matrix) != V:
+                problem = f"its {kind} has {len(matrix)} rows, the first embedding {V}"
+                raise InputError("checkpoints", checkpoint.name, problem, "name revisions of one model")
+            usual: CountPredictor = "tied" if tied else "bigram" if kind == "embedding" else "readout"
+            for predictor in predictors or (usual,):
+                if predictor not in grams:
+                    grams[predictor] = [corpus_gram(each, chosen, predictor) for each in corpora]
+                found = associate_rows(matrix, chosen, grams[predictor], False, seed)
+                points.append(Point(step, checkpoint.name, kind, predictor, found))
+        embedding = matrices["embedding"]
+        digest = hashlib.sha256(embedding.tobytes()).digest()
+        rows.append((checkpoint.name, digest, embedding[chosen[:_SAMPLED]]))
+    return EmbeddingSeries(tuple(points), tuple(_warnings(rows)))
+
+
+def steps_of(paths: Sequence[str]) -> list[int]:
+    """Return the last number in each path that they do not all share, or their places."""
+    numbers = [[int(n) for n in re.findall(r"\d+", path)[-12:]] for path in paths]
+    if len({len(found) for found in numbers}) == 1:
+        for column in reversed(list(zip(*numbers, strict=True))):
+            if len(set(column)) == len(paths):
+                return list(column)
+    return list(range(len(paths)))
+
+
+def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:
+    """Return sentences on revisions that hold one embedding, and on such as lie out of order."""
+    warnings: list[str] = []
+    first: dict[bytes, tuple[str, FloatArray]] = {}
+    for name, digest, rows in revisions:
+        known = first.setdefault(digest, (name, rows))
+        if known[0] != name:
+            warnings.append(f"{name} holds the same embedding as {known[0]}")
+    names, distinct = zip(*first.values(), strict=True)
+    distance = np.array([[np.linalg.norm(a - b) for b in distinct] for a in distinct])
+    for i in range(1, len(names) - 1):
+        # On a path of training a revision is nearer to a neighbour than those two are to each other.
+        if min(distance[i, i - 1], distance[i, i + 1]) > distance[i - 1, i + 1]:
+            near = f"{names[i - 1]} and {names[i + 1]} are nearer to each other than to it"
+            warnings.append(f"{names[i]} is out of order: {near}")
+    return warnings
