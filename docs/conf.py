@@ -16,6 +16,7 @@ from validate.observe import NoRunsError
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper and the role below.
 import explorer_runs  # noqa: E402
+import make_equations  # noqa: E402
 from claim_role import ClaimRole, ClaimsOfFigure  # noqa: E402
 
 MATHJAX = ROOT / "docs" / "node_modules" / "mathjax" / "es5" / "tex-svg-full.js"
@@ -95,6 +96,11 @@ def write_derivations(app: Sphinx) -> None:
         page.write_text(derivations_page(), encoding="utf-8")
 
 
+def write_equations(app: Sphinx) -> None:
+    """Write the table of equations, functions and tests."""
+    (ROOT / "docs" / "equations.md").write_text(make_equations.page(), encoding="utf-8")
+
+
 def newest(folder: Path) -> float:
     """Return when a source file of a folder was last changed."""
     return max(path.stat().st_mtime for path in folder.glob("*.py"))
@@ -111,5 +117,6 @@ def setup(app: Sphinx) -> None:
     app.add_role("claim", ClaimRole())
     app.add_directive("claims-of-figure", ClaimsOfFigure)
     app.connect("builder-inited", write_derivations)
+    app.connect("builder-inited", write_equations)
     app.connect("doctree-read", unlink_words)
     app.connect("build-finished", add_kept_runs)

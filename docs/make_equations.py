@@ -1,11 +1,10 @@
-"""Write docs/equations.md and the report's equations.json: each equation's functions and largest error.
+"""The table of equations: ``make docs`` builds the page, this script the rows that reports print.
 
     python -m pytest --equation-errors=docs/equation_errors.json
     python docs/make_equations.py
 
-The rows are in docs/equations.toml; the tests and the errors are those that the first command recorded. It
-runs every test that records an error; with the names of test files it runs those, and keeps what others
-recorded. The page is for readers, the JSON file goes with the package: reports print the rows used.
+The rows are in docs/equations.toml; the first command records the largest error of every test that names an
+equation, the second writes validate/report/equations.json.
 """
 
 from __future__ import annotations
@@ -18,19 +17,13 @@ from typing import Any
 from command_line import without_arguments
 
 DOCS = Path(__file__).resolve().parent
-PAGE = DOCS / "equations.md"
 PACKAGED = DOCS.parent / "validate" / "report" / "equations.json"
 Recorded = dict[str, dict[str, float]]
 HEAD = """# Equations
 
 Equation → function → derivation → test → largest error seen. A row's tests are those that recorded an error
 for it, and its error is the largest of theirs; what such an error means (exact, or asymptotic at a finite
-scale) stands beside it. Generated:
-
-```console
-$ python -m pytest --equation-errors=docs/equation_errors.json
-$ python docs/make_equations.py
-```
+scale) stands beside it.
 
 | equation | says | function | derivation | test | largest error | standing |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -99,5 +92,4 @@ def _line(row: dict[str, Any], recorded: Recorded) -> str:
 
 if __name__ == "__main__":
     without_arguments(__doc__)
-    PAGE.write_text(page())
     PACKAGED.write_text(packaged())
