@@ -1,8 +1,9 @@
-"""Engines: how runs become jobs, what is asked of SLURM, and runs that another process has."""
+"""Engines: how runs become jobs, how many train at a time, what is asked of SLURM and Dask, busy runs."""
 
 from __future__ import annotations
 
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -14,20 +15,21 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import torch
 
-from sim import Execution, Progress, Run, RunConfig, train, train_members
+from sim import Execution, Progress, Run, RunConfig, train, train_members, train_together
 from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.folder import RunFolder
-from sim.runs.lock import is_being_written, only_writer
+from sim.runs.lock import is_being_written
 from sim.training.engines import ENGINES, engine_of
-from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, train_job, watching
+from sim.training.execution import check_device, execution_of
+from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, one_thread, train_job, watching
 from theory import InputError
 
 Make = Callable[..., RunConfig]
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
-from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 with only_writer(Path(sys.argv[1])):
     print("held", flush=True)
@@ -35,49 +37,100 @@ with only_writer(Path(sys.argv[1])):
 """
 
 
-def test_engines_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="did you mean 'slurm'"):
-        engine_of("slurn")
+@pytest.fixture
+def mine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Make a function known as an engine, "mine" or another's name."""
+
+    def make(train_jobs: Callable[..., list[Ended]], name: str = "mine") -> None:
+        monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
+        monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["workers", "resume", "kernels", "device", "engine"])
+def test_an_execution_that_makes_no_sense_is_refused_before_any_work(
+    name: str, small: Make, tmp_path: Path
+) -> None:
+    values = {"workers": 0, "resume": "yes", "kernels": "fast", "device": "abacus", "engine": "slurn"}
+    wrong: Any = values[name]
+    with pytest.raises(InputError) as refused:
+        train(small(), tmp_path / "runs", **{name: wrong})
+    assert refused.value.argument == name
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"data": {"source": "draw", "n_sequences": 1001}},
+        {"frozen": ["W_typo"]},
+        {"data": {"source": "draw", "n_sequences": 1000, "fresh_noise": True}},
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_any_run_begins(
+    options: dict[str, Any], small: Make, tmp_path: Path
+) -> None:
+    members = [small().members()[0], small(**options).members()[0]]
+    with pytest.raises(InputError):
+        train_members(members, [tmp_path / "good", tmp_path / "bad"])
+    with pytest.raises(InputError, match="paths"):
+        train_members(members[:1], [tmp_path / "good", tmp_path / "bad"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_keywords_replace_the_fields_of_an_execution(small: Make, tmp_path: Path) -> None:
+    base = Execution(workers=3, resume=True)
+    assert execution_of(base, {"workers": 2}) == Execution(workers=2, resume=True)
+    assert execution_of(None, {}) == Execution()
+    assert base.in_worker() == Execution(workers=1, resume=True)
+    config = small(epochs=1)
+    (first,) = train(config, tmp_path)
+    with pytest.raises(InputError, match="out"):
+        train(config, tmp_path, Execution())
+    before = (first.path / "provenance.json").stat().st_mtime_ns
+    train(config, tmp_path, Execution(resume=True))
+    assert (first.path / "provenance.json").stat().st_mtime_ns == before
+    train(config, tmp_path, Execution(resume=True), resume=False, overwrite=True)
+    assert (first.path / "provenance.json").stat().st_mtime_ns != before
+
+
+def test_devices_are_known_by_their_numbers() -> None:
+    for name in ("cpu", "cuda", "cuda:0", "cuda:123"):
+        check_device(name, here=False)
+    for name in ("cpu:0", "cuda:", "cuda:1234", "cuda12"):
+        with pytest.raises(InputError, match="device"):
+            check_device(name, here=False)
+
+
+def test_a_process_gets_its_threads_back() -> None:
+    torch.set_num_threads(2)
+    with one_thread("cpu"):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 2
+
+
+def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENGINES, "mine", "library_that_is_missing:train_jobs")
-    with pytest.raises(InputError, match=r"needs library_that_is_missing.*anchorflow\[sweep\]"):
+    with pytest.raises(InputError, match="library_that_is_missing"):
         engine_of("mine")
 
 
-def test_an_engine_of_ones_own_is_one_function(
-    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    seen: list[int] = []
+def test_an_engine_of_ones_own_is_one_function(mine: Any, small: Make, tmp_path: Path) -> None:
+    """Of four runs one dies and two are stopped: all that did not finish are counted."""
 
     def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
-        seen.append(len(jobs))
-        ended = [Ended("died", WorkerDiedError("its battery is empty")) for _ in jobs]
-        return [*ended[1:], engine_of("local")(jobs[-1:], execution, stop, report)[0]]
+        (done,) = engine_of("local")(jobs[:1], execution, stop, report)
+        died = Ended("died", WorkerDiedError("an empty battery"))
+        return [done, died, *(Ended("interrupted") for _ in jobs[2:])]
 
-    monkeypatch.setitem(ENGINES, "mine", f"{__name__}:train_jobs")
-    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-    with pytest.raises(
-        UnfinishedRunsError, match=r"1 of 2 runs did not finish: .*seed0: its battery is empty"
-    ):
-        train(small(seeds=[0, 1], epochs=1), tmp_path, engine="mine")
-    assert seen == [2]
-    assert Run.open(tmp_path / "gamma0.8_seed1").config.seed == 1
-
-
-def test_runs_that_were_stopped_did_not_finish_either(
-    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """As when a signal to all processes ends a worker before this one has noted it."""
-
-    def train_jobs(jobs: list[Job], *_: Any) -> list[Ended]:
-        died = Ended("died", WorkerDiedError("was asked to stop (SIGTERM)"))
-        return [Ended("complete"), died, *(Ended("interrupted") for _ in jobs[2:])]
-
-    monkeypatch.setitem(ENGINES, "mine", f"{__name__}:train_jobs")
-    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-    whole = r"^3 of 4 runs did not finish: \S+seed1: was asked to stop \(SIGTERM\); 2 more were stopped$"
-    with pytest.raises(UnfinishedRunsError, match=whole) as seen:
-        train(small(seeds=[0, 1, 2, 3]), tmp_path, engine="mine")
+    mine(train_jobs)
+    with pytest.raises(UnfinishedRunsError) as seen:
+        train(small(seeds=[0, 1, 2, 3], epochs=1), tmp_path, engine="mine")
+    assert seen.value.reasons == {str(tmp_path / "gamma0.8_seed1"): "an empty battery"}
+    assert (seen.value.n_runs, seen.value.n_stopped) == (4, 2)
     assert str(pickle.loads(pickle.dumps(seen.value))) == str(seen.value)
+    assert Run.open(tmp_path / "gamma0.8_seed0").config.seed == 0
 
 
 def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
@@ -98,16 +151,13 @@ def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
         train(config, tmp_path / "runs")
     assert not hasattr(caught.value, "__notes__")
     assert Run.open(tmp_path / "runs" / "gamma0.8_seed1").config.seed == 1
-    job = [(spoilt, tmp_path / spoilt.name)]
-    ended = train_job(job, Execution(), lambda _: None, lambda: False)
+    ended = train_job([(spoilt, tmp_path / spoilt.name)], Execution(), lambda _: None, lambda: False)
     assert ended.status == "failed"
     assert ended.error is not None
     assert "write_statistics" in ended.error.__notes__[0]
 
 
-def test_a_gpu_of_other_machines_is_not_looked_for_here(
-    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_of_other_machines_is_not_looked_for_here(mine: Any, small: Make, tmp_path: Path) -> None:
     """Where sbatch is there is often none. A name that no device has is refused before any work."""
     asked: list[str] = []
 
@@ -115,30 +165,32 @@ def test_a_gpu_of_other_machines_is_not_looked_for_here(
         asked.append(execution.device)
         return [Ended("interrupted") for _ in jobs]
 
-    monkeypatch.setitem(ENGINES, "slurm", f"{__name__}:train_jobs")
-    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-    monkeypatch.setattr("torch.zeros", no_gpu)
+    mine(train_jobs, "slurm")
     with pytest.raises(KeyboardInterrupt):
         train(small(), tmp_path / "slurm", engine="slurm", device="cuda")
     assert asked == ["cuda"]
-    with pytest.raises(InputError, match="no such device"):
-        train(small(), tmp_path / "wrong", engine="slurm", device="gpu")
-    with pytest.raises(InputError, match="cannot be used"):
-        train(small(), tmp_path / "here", engine="dask", device="cuda")
+    wrong = [("wrong", "slurm", "gpu")] + [("here", "dask", "cuda")] * (not torch.cuda.is_available())
+    for name, engine, device in wrong:
+        with pytest.raises(InputError, match="device"):
+            train(small(), tmp_path / name, engine=engine, device=device)
     assert {path.name for path in tmp_path.iterdir()} == {"slurm"}
 
 
-def no_gpu(*_: Any, device: str) -> None:
-    raise RuntimeError(f"no {device} here")
-
-
 def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small: Make) -> None:
-    members = [*small(seeds=[0, 1, 2]).members(), *small(seeds=[3], batch_size=8).members()]
+    members = [
+        *small(seeds=[0, 1, 2]).members(),
+        *small(seeds=[3], batch_size=8).members(),
+        *small(seeds=[4], learning_rate=0.5).members(),
+        *small(seeds=[5, 6], patience=1.0).members(),
+    ]
     runs = [(member, Path(member.name)) for member in members]
-    seeds = [[member.seed for member, _ in job] for job in jobs_of(runs, "cpu", 2)]
-    assert seeds == [[0], [1], [2], [3]]
-    assert [[m.seed for m, _ in job] for job in jobs_of(runs, "cuda")] == [[0, 1, 2], [3]]
-    assert [[m.seed for m, _ in job] for job in jobs_of(runs, "cuda", 2)] == [[0, 2], [1], [3]]
+    expected: dict[tuple[str, int], list[list[int]]] = {
+        ("cpu", 2): [[0], [1], [2], [3], [4], [5], [6]],
+        ("cuda", 1): [[0, 1, 2, 4], [3], [5], [6]],
+        ("cuda", 2): [[0, 2], [1, 4], [3], [5], [6]],
+    }
+    for (device, parts), seeds in expected.items():
+        assert [[m.seed for m, _ in job] for job in jobs_of(runs, device, parts)] == seeds
 
 
 def test_a_run_that_another_process_has_is_refused_or_waited_for(small: Make, tmp_path: Path) -> None:
@@ -150,7 +202,7 @@ def test_a_run_that_another_process_has_is_refused_or_waited_for(small: Make, tm
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         assert is_being_written(path)
-        with pytest.raises(BusyError, match="another process is writing it"):
+        with pytest.raises(BusyError):
             train_members([member], [path])
         let_go = time.monotonic() + 0.3
         threading.Timer(0.3, holder.stdin.close).start()
@@ -158,130 +210,92 @@ def test_a_run_that_another_process_has_is_refused_or_waited_for(small: Make, tm
         assert time.monotonic() >= let_go
         assert holder.wait(30) == 0
     assert not is_being_written(path)
-    assert Run.open(path).config == member
-
-
-def test_what_another_process_completed_meanwhile_is_left_alone(small: Make, tmp_path: Path) -> None:
-    """Seen before the lock is taken as missing, and under it as complete."""
-    from sim import train_together
-
-    (member,) = small(epochs=1).members()
-    (run,) = train(small(epochs=1), tmp_path)
-    before = (run.path / "provenance.json").stat().st_mtime_ns
-    assert train_together([member], [run.path], resume=True, shared=True) == "complete"
-    assert (run.path / "provenance.json").stat().st_mtime_ns == before
+    # Seen before the lock is taken as missing, and under it as complete: it is left alone.
+    before = (path / "provenance.json").stat().st_mtime_ns
+    assert train_together([member], [path], resume=True, shared=True) == "complete"
+    assert (path / "provenance.json").stat().st_mtime_ns == before
+    with pytest.raises(InputError, match="shared"):
+        train_members([member], [path], shared=True)
 
 
 def test_epochs_are_read_from_folders(small: Make, tmp_path: Path) -> None:
     config = small(epochs=4, evaluate_every=2)
     (member,) = config.members()
-    path, seen = tmp_path / member.name, list[Progress]()
-    with watching([(member, path)], seen.append, every=60):
-        train(config, tmp_path)
-    assert [(progress.epoch, progress.epochs) for progress in seen] == [(epoch, 4) for epoch in (1, 2, 3, 4)]
-    assert [progress.has_ended for progress in seen] == [False, False, False, True]
-
-
-def test_the_lock_is_not_left_behind_by_looking(tmp_path: Path) -> None:
-    assert not is_being_written(tmp_path / "run")
-    (tmp_path / ".run.lock").write_text("")
-    assert not is_being_written(tmp_path / "run")
-    with only_writer(tmp_path / "run"):
-        assert is_being_written(tmp_path / "run")
+    told, seen = list[Progress](), list[Progress]()
+    with watching([(member, tmp_path / member.name)], seen.append, every=60):
+        train(config, tmp_path, report=told.append)
+    assert seen == told == [Progress(member.name, epoch, 4, epoch == 4) for epoch in (1, 2, 3, 4)]
 
 
 @pytest.fixture
 def fake_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Programs of SLURM's names: ``sbatch`` keeps the script that it is given."""
-    folder = tmp_path / "bin"
+    pytest.importorskip("submitit")
+    folder, kept = tmp_path / "bin", tmp_path / "script.sh"
     folder.mkdir()
-    kept = tmp_path / "script.sh"
-    for name, what in {"srun": ":", "sbatch": f'cp "$1" {kept}; echo Submitted batch job 7'}.items():
-        (folder / name).write_text(f"#!/bin/sh\n{what}\n")
+    for name, does in {"srun": ":", "sbatch": f'cp "$1" {kept}; echo Submitted batch job 7'}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     return kept
 
 
-@pytest.mark.long
-def test_slurm_is_asked_for_one_array_with_a_task_for_each_job(
-    small: Make, fake_slurm: Path, tmp_path: Path
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_time_than_workers(
+    workers: int, small: Make, fake_slurm: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("submitit")
     from sim.training.engines.on_slurm import Training, executor_of
 
     members = small(seeds=[0, 1, 2]).members()
     jobs = jobs_of([(member, tmp_path / "out" / member.name) for member in members], "cpu")
-    how = Execution(engine="slurm", workers=2, engine_options={"slurm_partition": "cpu", "timeout_min": 30})
-    submitted = executor_of(jobs, how).map_array(Training(Execution()), jobs)
-    script = fake_slurm.read_text()
-    for line in ("array=0-2%2", "partition=cpu", "time=30", "job-name=anchorflow", "cpus-per-task=1"):
-        assert f"#SBATCH --{line}" in script
-    assert "#SBATCH --signal=USR2@" in script  # Before the time limit: to be queued again.
-    assert f"{sys.executable} -u -m submitit.core._submit" in script
-    assert str(tmp_path / "out" / ".slurm") in script
+    given = {"slurm_partition": "cpu", "timeout_min": 30}
+    how = Execution(engine="slurm", workers=workers, engine_options=given)
+    submitted = executor_of(jobs, how).map_array(Training(how.in_worker()), jobs)
+    asked = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", fake_slurm.read_text(), re.MULTILINE))
+    assert (asked["array"], asked["partition"], asked["time"]) == (f"0-2%{min(workers, 3)}", "cpu", "30")
+    assert asked["cpus-per-task"] == "1"
+    assert asked["signal"].startswith("USR2@")  # Before the time limit: to be queued again.
+    assert str(tmp_path / "out" / ".slurm") in asked["output"]
     assert [job.job_id for job in submitted] == ["7_0", "7_1", "7_2"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"cluster": "local", "wrong": 3}, {}])
 def test_slurm_that_is_not_there_or_an_unknown_parameter_is_refused(
-    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("submitit")
-    with pytest.raises(InputError, match="wrong"):
-        train(small(), tmp_path, engine="slurm", engine_options={"cluster": "local", "wrong": 3})
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(InputError, match="srun"):
-        train(small(), tmp_path, engine="slurm")
-    assert [path.name for path in tmp_path.iterdir()] in ([], [".slurm"])
+    with pytest.raises(InputError, match="engine"):
+        train(small(), tmp_path, engine="slurm", engine_options=options)
+    assert {path.name for path in tmp_path.iterdir()} <= {".slurm"}
 
 
-@pytest.mark.long
-def test_a_scheduler_that_does_not_answer_is_refused(small: Make, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(InputError, match="no Dask scheduler answers"):
-        train(small(), tmp_path, engine="dask", workers=2, engine_options={"scheduler": "tcp://127.0.0.1:9"})
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("said", "problem"),
-    [
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "what answers there is no Dask scheduler"),
-        (b"\x08" + bytes(15), "what answers there is no Dask scheduler"),
-        (b"", r"no Dask scheduler answers \(in 1 s\)"),
-    ],
-)
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x08" + bytes(15), b""])
 def test_what_is_no_scheduler_is_refused_before_anything_is_written(
-    said: bytes, problem: str, small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    said: bytes, small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("sim.training.engines.on_dask._ANSWER", 1.0)
+
+    def say() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(said)
+            while connection.recv(1000):
+                pass
+
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(10)
-        address = "tcp://{}:{}".format(*server.getsockname())
-        threading.Thread(target=_say, args=(server, said), daemon=True).start()
-        with pytest.raises(InputError, match=problem):
-            train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
+        threading.Thread(target=say, daemon=True).start()
+        port = server.getsockname()[1]
+        for address in (f"tcp://127.0.0.1:{port}", "foo://x:1", "tcp://127.0.0.1"):
+            with pytest.raises(InputError, match="scheduler"):
+                train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("address", ["foo://x:1", "tcp://127.0.0.1"])
-def test_an_address_that_dask_cannot_read_is_refused(address: str, small: Make, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(InputError, match="is no address that Dask can find"):
-        train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
-
-
-def _say(server: socket.socket, said: bytes) -> None:
-    connection, _ = server.accept()
-    with connection:
-        connection.sendall(said)
-        while connection.recv(1000):
-            pass
-
-
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("lost_in", ["wait", "result", "exception", "stop"])
 def test_a_scheduler_that_goes_ends_its_client_and_no_job(
     lost_in: str, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
@@ -298,20 +312,11 @@ def test_a_scheduler_that_goes_ends_its_client_and_no_job(
     client.run.side_effect = OSError
     monkeypatch.setattr(on_dask, "wait", Mock(side_effect=lost if lost_in == "wait" else None))
     session = on_dask._Session(jobs_of([(small().members()[0], tmp_path)], "cpu"), Execution())
+    assert isinstance(session.unreachable("tcp://nowhere:1", OSError("refused")), InputError)
     session.run(client, lambda: lost_in == "stop")
     assert session.left == [0]
     assert session.stopped == (lost_in == "stop")
-
-
-def test_a_scheduler_that_is_gone_is_told_from_one_that_was_never_there(small: Make, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    from sim.training.engines import on_dask
-
-    session = on_dask._Session(jobs_of([(small().members()[0], tmp_path)], "cpu"), Execution())
-    error = session.unreachable("tcp://nowhere:1", OSError("refused"))
-    assert isinstance(error, InputError)
-    assert "no Dask scheduler answers (refused)" in str(error)
     session.begun = True
     error = session.unreachable("tcp://nowhere:1", OSError("refused"))
     assert isinstance(error, UnfinishedRunsError)
-    assert error.reasons == {str(tmp_path): "the scheduler at tcp://nowhere:1 is gone"}
+    assert list(error.reasons) == [str(tmp_path)]

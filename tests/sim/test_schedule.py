@@ -68,10 +68,7 @@ def test_a_shorter_run_follows_the_beginning_of_a_schedule_and_a_longer_one_stay
     assert after == pytest.approx(rates + [FINAL] * 2 * STEPS, rel=1e-12)
 
 
-def test_a_constant_rate_is_constant() -> None:
-    training = TrainingConfig(learning_rate=3e-4, epochs=20)
+def test_a_constant_rate_is_constant_and_its_peak() -> None:
+    training = TrainingConfig(learning_rate=3e-4, warmup_factor=FACTOR, epochs=20)
     assert {learning_rate(training, step, STEPS) for step in range(20 * STEPS)} == {3e-4}
-
-
-def test_the_peak_of_a_constant_rate_is_that_rate() -> None:
-    assert TrainingConfig(learning_rate=START, warmup_factor=FACTOR).peak_learning_rate == START
+    assert training.peak_learning_rate == 3e-4

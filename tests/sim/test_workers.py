@@ -15,6 +15,7 @@ import pytest
 
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
+from sim.runs.lock import _lock_file
 from sim.training.cost import Cost
 from sim.training.engines import local
 from tests.processes import command, end_of, group, is_alive, is_empty
@@ -45,27 +46,21 @@ def _contents(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
-def _holder(path: Path) -> int:
-    """Return the process that trains a run."""
-    return int(path.with_name(f".{path.name}.lock").read_text())
-
-
 @pytest.fixture
-def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Send every worker, as soon as it exists, what a terminal sends to a whole group of processes."""
-    started: list[int] = []
+def holders(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Note each run's process, and send it, once it exists, what a terminal sends to a group of processes."""
+    noted: dict[str, int] = {}
     submit = local._Worker.submit
 
-    def submit_and_shout(worker: Any, *given: Any) -> None:
-        submit(worker, *given)
-        for process in worker._pool._processes.values():
-            if process.pid not in started:
-                started.append(process.pid)
-                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-                    os.kill(process.pid, number)
+    def submit_and_shout(worker: Any, index: int, jobs: Any, execution: Execution) -> None:
+        submit(worker, index, jobs, execution)
+        if worker._process.pid not in noted.values():
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+                os.kill(worker._process.pid, number)
+        noted[str(jobs[index][0][1])] = worker._process.pid
 
     monkeypatch.setattr(local._Worker, "submit", submit_and_shout)
-    return started
+    return noted
 
 
 @pytest.mark.parametrize(
@@ -74,7 +69,7 @@ def shouted_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     begun: str,
     members: list[MemberConfig],
-    shouted_at: list[int],
+    holders: dict[str, int],
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
@@ -91,18 +86,17 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
     def report(progress: Progress) -> None:
         path = next(path for path in paths if path.name == progress.name)
         if progress.epoch == 5 and str(path) in signals:
-            sent[str(path)] = _holder(path)
-            os.kill(_holder(path), signals[str(path)])
+            sent[str(path)] = holders[str(path)]
+            os.kill(sent[str(path)], signals[str(path)])
 
     with pytest.raises(UnfinishedRunsError, match=r"3 of 4 runs did not finish") as seen:
         train_members(members, paths, workers=2, report=report)
-    killed = "was killed, or failed to start"
-    how = (killed, killed, "was asked to stop (SIGTERM)")
+    how = ("was killed (SIGKILL)", "was killed (SIGKILL)", "was asked to stop (SIGTERM)")
     assert seen.value.reasons == {
         str(path): f"its process, {sent[str(path)]}, {what}" for path, what in zip(paths, how, strict=False)
     }
-    assert len(shouted_at) == 4
-    assert not any(map(is_alive, shouted_at))
+    assert len(set(holders.values())) == 4
+    assert not any(map(is_alive, holders.values()))
     assert Run.open(paths[3]).provenance["status"] == "complete"
     assert json.loads((paths[2] / "provenance.json").read_text())["status"] == "interrupted"
     train_members(members, paths, resume=True)
@@ -114,7 +108,7 @@ def test_killed_workers_lose_nothing_and_leave_the_others_alone(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_while_workers_start_leaves_no_process(
-    number: signal.Signals, members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+    number: signal.Signals, members: list[MemberConfig], holders: dict[str, int], tmp_path: Path
 ) -> None:
     """In the first moments, before a worker has loaded torch."""
     if signal.getsignal(number) is signal.SIG_IGN:
@@ -122,7 +116,7 @@ def test_a_signal_while_workers_start_leaves_no_process(
     before = {n: signal.getsignal(n) for n in local.SIGNALS}
 
     def ask() -> None:
-        while len(shouted_at) < 2:
+        while len(holders) < 2:
             time.sleep(0.01)
         os.kill(os.getpid(), number)
 
@@ -130,39 +124,52 @@ def test_a_signal_while_workers_start_leaves_no_process(
     with pytest.raises(KeyboardInterrupt) as stopped:
         train_members(members, _paths(members, tmp_path), workers=2)
     assert stopped.value.args == (number,)
-    assert len(shouted_at) == 2
-    assert not any(map(is_alive, shouted_at))
+    assert len(holders) == 2
+    assert not any(map(is_alive, holders.values()))
     assert {n: signal.getsignal(n) for n in local.SIGNALS} == before
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_the_command_tells_to_continue_only_what_was_begun(
-    begun: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.usefixtures("forked_workers")
+@pytest.mark.parametrize("workers", [2, 3])
+def test_as_many_processes_train_as_there_are_workers_and_no_more(
+    workers: int, small: Make, holders: dict[str, int], tmp_path: Path
 ) -> None:
+    """Counted where they hold the runs' locks: at no epoch are more held than there are workers."""
+    members, held = small(seeds=range(6), epochs=20, evaluate_every=1).members(), set[int]()
+    paths = _paths(members, tmp_path)
+
+    def report(_: Progress) -> None:
+        held.add(sum(_lock_file(path).exists() for path in paths))
+
+    train_members(members, paths, workers=workers, report=report)
+    assert len(set(holders.values())) == workers
+    assert 1 < max(held) <= workers
+    assert all(Run.open(path).provenance["status"] == "complete" for path in paths)
+
+
+@pytest.mark.parametrize("begun", [None, False, True])
+def test_the_command_tells_to_continue_only_what_was_begun(
+    begun: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Stopped in its training, or, with None, while it estimates the cost."""
+
     def stopped(_: Any, paths: list[Path], *__: Any, **___: Any) -> None:
         if begun:
             paths[0].mkdir(parents=True)
             (paths[0] / "config.json").write_text("{}")
         raise KeyboardInterrupt(signal.SIGTERM)
 
+    def estimated(*_: Any) -> Cost:
+        if begun is None:
+            raise KeyboardInterrupt(signal.SIGTERM)
+        return Cost(1.0, 1.0, 2)
+
     monkeypatch.setattr("sim.training.launch.train_members", stopped)
-    monkeypatch.setattr("validate.training.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
+    monkeypatch.setattr("validate.training.cost_of_runs", estimated)
     assert main(["train", "--out", str(tmp_path / "runs")]) == 128 + signal.SIGTERM
     said = capsys.readouterr().err
-    assert ("--resume" in said) == begun
-    assert ("stopped; no run was begun yet, so nothing is there to continue" in said) != begun
-
-
-@pytest.mark.parametrize("place", ["validate.training.cost_of_runs", "validate.commands.train._execution"])
-def test_a_command_stopped_in_its_first_seconds_has_begun_no_run(
-    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def stopped(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(place, stopped)
-    assert main(["train", "--out", str(tmp_path / "runs")]) == 130
-    assert "no run was begun yet" in capsys.readouterr().err
+    assert ("--resume" in said) == bool(begun)
+    assert ("no run was begun yet" in said) != bool(begun)
 
 
 def _work(pipe: Any, member: MemberConfig, path: Path) -> None:
@@ -181,7 +188,7 @@ def test_a_worker_ends_with_a_checkpoint_when_its_pipe_closes(
     process.start()
     theirs.close()
     try:
-        assert ours.recv() == process.pid
+        assert ours.recv() == "begun"
         assert isinstance(ours.recv(), Progress)
         ours.close()
         process.join(30)
@@ -197,8 +204,8 @@ def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     members: list[MemberConfig], tmp_path: Path
 ) -> None:
     paths = _paths(members, tmp_path)
-    paths[0].with_name(f".{paths[0].name}.lock").write_text("no lock")
-    with pytest.raises(InputError, match="not a lock of this program"):
+    _lock_file(paths[0]).mkdir()
+    with pytest.raises(InputError, match="out"):
         train_members(members, paths, workers=2)
     assert all(Run.open(path).provenance["status"] == "complete" for path in paths[1:])
 
@@ -220,15 +227,15 @@ def test_the_command_names_the_run_of_a_killed_process(
 
 @pytest.mark.usefixtures("forked_workers")
 def test_a_failing_report_leaves_no_process(
-    members: list[MemberConfig], shouted_at: list[int], tmp_path: Path
+    members: list[MemberConfig], holders: dict[str, int], tmp_path: Path
 ) -> None:
     def report(_: Progress) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         train_members(members, _paths(members, tmp_path), workers=2, report=report)
-    assert shouted_at
-    assert not any(map(is_alive, shouted_at))
+    assert holders
+    assert not any(map(is_alive, holders.values()))
 
 
 @pytest.mark.long

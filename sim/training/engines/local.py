@@ -76,14 +76,17 @@ class _Worker:
         self._pool = ProcessPoolExecutor(1, _CONTEXT, _begin, (self._theirs,))
         self.job: int | None = None
         self.future: Future[Ended] = Future()
-        self.is_spent = self._asked = False
-        self._pid = ""
+        self.is_spent = self._asked = self._begun = False
+        self._process: Any = None
 
     def submit(self, index: int, jobs: Sequence[Job], execution: Execution) -> None:
         """Give the process a job, with signals blocked until it handles them, if it is only now started."""
         resource_tracker.ensure_running()  # Before signals are blocked, since it unblocks them.
         with signals_blocked():
+            before = set(multiprocessing.active_children())
             self.future = self._pool.submit(_train, jobs[index], execution.in_worker())
+            started = set(multiprocessing.active_children()) - before
+        self._process = next(iter(started), self._process)
         self.job = index
 
     def pass_on(self, report: Report) -> None:
@@ -91,32 +94,34 @@ class _Worker:
         with suppress(EOFError, OSError):
             while self.pipe.poll():
                 message = self.pipe.recv()
+                self._begun = True
                 if isinstance(message, Progress):
                     report(message)
-                else:
-                    self._pid = f", {message},"
 
     def ask_to_stop(self) -> None:
-        """Ask the process to end its job after a checkpoint."""
+        """Ask the process to end its job after a checkpoint; one that has not begun has nothing to lose."""
         if not self._asked:
             self._asked = True
+            if self._process is not None and not self._begun:
+                self._process.kill()
             with suppress(OSError):  # It is gone.
                 self.pipe.send(None)
 
     def result(self) -> Ended:
         """Return how the job ended, which may have been with the process."""
         try:
-            ended = self.future.result()
-            how = "was asked to stop (SIGTERM)"
+            ended, how = self.future.result(), "was asked to stop (SIGTERM)"
         except BrokenProcessPool:
+            self._pool.shutdown()
+            code = self._process.exitcode
+            how = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
             ended = Ended("interrupted")
-            how = "was killed, or failed to start"
         except Exception as error:  # What was raised there could not travel.
             return Ended("failed", error)
         if ended.status != "interrupted" or self._asked:
             return ended
         self.is_spent = True
-        return Ended("died", WorkerDiedError(f"its process{self._pid} {how}"))
+        return Ended("died", WorkerDiedError(f"its process, {self._process.pid}, {how}"))
 
     def close(self) -> None:
         """Wait for the process to end."""
@@ -152,7 +157,7 @@ def _begin(pipe: connection.Connection) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     keep_freed_memory()
     torch.set_num_threads(1)
-    pipe.send(os.getpid())
+    pipe.send("begun")
     threading.Thread(target=_listen, daemon=True).start()
 
 
