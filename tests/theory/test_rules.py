@@ -194,3 +194,21 @@ def test_a_table_of_other_values_is_refused(labels: Any) -> None:
 def test_any_rule_goes_through_toml(name: str) -> None:
     task = task_of(RULES[name])
     assert Task.from_toml(task.to_toml()) == task
+
+
+def test_the_table_of_a_population_and_of_its_counts_has_each_number_under_its_name() -> None:
+    mappings = [
+        Mapping([1, 2, 5], Sum(), "own", {(2, 5), (1, 1)}),
+        Mapping([6, 7], RULES["total"], "other", {(6, 7)}),
+    ]
+    task = Task(keys=(20, 21, 23, 30), n_anchors=2, length=3, vocab_size=130, mappings=mappings)
+    population = enumerate_population(task)
+    title, header, *lines = str(population).split("\n")
+    assert header.split() == ["mapping", "sequences", "held", "out"]
+    rows = [[int(cell) for cell in line.split()] for line in lines]
+    assert rows == [[0, 4 * 9, 4 * 2], [1, 4 * 4, 4 * 1]]
+    assert f"{len(population)} sequences of 3 tokens, 12 held out" in title
+    reduced = count_population(task)
+    shown = dict(line.rsplit(None, 1) for line in str(reduced).split("\n")[2:])
+    assert shown == {name: str(np.count_nonzero(share)) for name, share in reduced.data_sets.items()}
+    assert len(set(shown.values())) == len(shown)
