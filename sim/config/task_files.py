@@ -106,6 +106,8 @@ def read_description(file: Path | str) -> dict[str, Any]:
         return _description_of_run(path)
     data = load_toml(path)
     if content_of(data, path) == "task":
+        with in_file(path):
+            as_task(data)
         return {"task": data}
     name = data.get("task")
     if isinstance(name, str) and name not in PRESETS:
