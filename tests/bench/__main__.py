@@ -1,6 +1,6 @@
 """make bench: every benchmark once, as tables and as runs/bench.json. Benchmarks are not tests.
 
-``python -m tests.bench language`` runs one of them.
+``python -m tests.bench train`` runs one of them.
 """
 
 from __future__ import annotations
@@ -11,47 +11,30 @@ from typing import Any
 
 from sim.runs.files import write_json
 from sim.runs.provenance import machine, now, software
-from tests.bench import bench_flows
-from tests.bench.bench_corpus import bench_corpus
 from tests.bench.bench_gpu import bench_gpu
-from tests.bench.bench_language import bench_language, language_table
-from tests.bench.bench_learning import bench_learning
 from tests.bench.bench_scaling import bench_scaling
 from tests.bench.bench_theory import bench_theory
 from tests.bench.bench_train import MODELS, bench_train
 
 OUT = Path("runs/bench.json")
-BENCHES = {
-    "train": bench_train,
-    "scaling": bench_scaling,
-    "gpu": bench_gpu,
-    "theory": bench_theory,
-    "learning": bench_learning,
-    "corpus": bench_corpus,
-    "language": bench_language,
-}
-FLOWS = "flows"
+BENCHES = {"train": bench_train, "scaling": bench_scaling, "gpu": bench_gpu, "theory": bench_theory}
 
 
 def main() -> None:
-    """Run those that are named, or all; the slowest last, so that what is done is written by then."""
+    """Run those that are named, or all."""
     parser = argparse.ArgumentParser("python -m tests.bench", description="Time the engine and the theory.")
-    known = [*BENCHES, FLOWS]
-    parser.add_argument("name", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; all by default")
-    names = parser.parse_args().name or known
-    if unknown := sorted({*names} - {*known}):
-        parser.error(f"no benchmark {', '.join(unknown)}; choose of {', '.join(known)}")
+    parser.add_argument("name", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}; all by default")
+    names = parser.parse_args().name or list(BENCHES)
+    if unknown := {*names} - {*BENCHES}:
+        parser.error(f"no benchmark {', '.join(unknown)}; choose of {', '.join(BENCHES)}")
     results: dict[str, Any] = {"written": now(), **software(), **machine()}
     print(f"{results['processor']}, {results['versions']['torch']}, commit {results['commit']}\n")
-    for name in (name for name in BENCHES if name in names):
+    for name in names:
         results[name] = BENCHES[name]()
         OUT.parent.mkdir(exist_ok=True)
         write_json(OUT, results)
         print("\n".join(TABLES[name](results[name])), flush=True)
-    if OUT.exists():
-        print(f"\nwritten to {OUT}\n")
-    if FLOWS in names:
-        bench_flows.main([])
+    print(f"\nwritten to {OUT}")
 
 
 def training_table(found: dict[str, Any]) -> list[str]:
@@ -110,15 +93,7 @@ def _cell(spread: dict[str, float], form: str) -> str:
     return f"{spread['median']:{form}} [{spread['min']:{form}}, {spread['max']:{form}}]"
 
 
-TABLES = {
-    "train": training_table,
-    "scaling": scaling_table,
-    "gpu": gpu_table,
-    "theory": plain_table,
-    "learning": plain_table,
-    "corpus": plain_table,
-    "language": language_table,
-}
+TABLES = {"train": training_table, "scaling": scaling_table, "gpu": gpu_table, "theory": plain_table}
 
 
 if __name__ == "__main__":

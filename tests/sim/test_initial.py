@@ -41,7 +41,7 @@ def expected_tensors(model: dict[str, Any]) -> dict[str, tuple[tuple[int, ...], 
     d_heads = D_K * model.get("n_heads", 1)
     maps = {"Q": (d_m, d_heads), "K": (d_m, d_heads), "V": (d_m, d_heads), "O": (d_heads, d_m)}
     maps |= {"in": (d_m, D_F), "out": (D_F, d_m)}
-    found = {"W_E": ((VOCAB, d_m), d_m)}
+    found: dict[str, tuple[tuple[int, ...], int]] = {"W_E": ((VOCAB, d_m), d_m)}
     linear = {f"{layer}.W_{name}": shape for layer in range(n_layers) for name, shape in maps.items()}
     if model["kind"] == "transformer":
         found["W_pos"] = ((LENGTH, d_m), d_m)
