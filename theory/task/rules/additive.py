@@ -34,12 +34,10 @@ class Additive(Deterministic):
         return tuple(self.shift(a) for a in domain.anchors)
 
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
-        """Return the labels of keys (n,) with combinations (n, q)."""
         shifts = np.array(self.shifts(domain), np.int64)
         return np.asarray(keys + shifts[np.searchsorted(np.array(domain.anchors), anchors)].sum(axis=1))
 
     def label_range(self, domain: Domain) -> range:
-        """Return the range from the smallest to the largest label."""
         shifts, q = self.shifts(domain), domain.n_anchors
         return range(domain.keys[0] + q * min(shifts), domain.keys[-1] + q * max(shifts) + 1)
 
@@ -63,7 +61,6 @@ class Sum(Additive):
     description: ClassVar[str] = "label = key + sum of the anchors"
 
     def shift(self, anchor: int) -> int:
-        """Return the anchor itself."""
         return anchor
 
 
@@ -96,7 +93,6 @@ class Shift(Additive):
         return {"table": string_keys(self.table)}
 
     def shift(self, anchor: int) -> int:
-        """Return g(anchor)."""
         return dict(self.table)[anchor]
 
     def check(self, anchors: tuple[int, ...]) -> None:

@@ -72,7 +72,6 @@ class Tabulated(Deterministic):
         return self
 
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
-        """Return the labels of keys (n,) with combinations (n, q)."""
         return self._array[domain.indices(keys, anchors)]
 
     @functools.cached_property
@@ -133,7 +132,6 @@ class Function(Deterministic, in_files=False):
         return self if domain.n_entries > MAX_KEPT else Tabulated(labels.reshape(len(domain.keys), -1))
 
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
-        """Return the labels of keys (n,) with combinations (n, q)."""
         pairs = zip(keys.tolist(), anchors.tolist(), strict=True)
         return np.array([self._label(key, tuple(row)) for key, row in pairs], dtype=np.int64)
 

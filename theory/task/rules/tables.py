@@ -27,7 +27,6 @@ class Table(Rule):
         raise InputError("rule", type(self).__name__, "its labels are drawn", "use draw_tables and labels_of")
 
     def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
-        """Draw a label for every key and combination, shape (N_Z, N_A^q)."""
         if domain.n_entries > _MAX_TABLE:
             problem = f"its table would have more than {_MAX_TABLE} entries"
             raise InputError("mappings", domain.name, problem, "use fewer anchors per sequence or fewer keys")
@@ -63,7 +62,6 @@ class Lookup(Table):
             raise InputError("low, high", ends, "the label range is empty", "give low <= high")
 
     def parameters(self) -> dict[str, Any]:
-        """Return the range, if there is one."""
         return {} if self.low is None else {"low": self.low, "high": self.high}
 
     def labels(self, domain: Domain) -> tuple[int, ...] | range:
@@ -71,7 +69,6 @@ class Lookup(Table):
         return domain.keys if self.low is None or self.high is None else range(self.low, self.high + 1)
 
     def label_range(self, domain: Domain) -> range:
-        """Return the range that holds every label."""
         labels = self.labels(domain)
         return range(labels[0], labels[-1] + 1)
 
@@ -80,7 +77,6 @@ class Lookup(Table):
         return uniform(self.labels(domain), exact).scaled(domain.frequency(selection))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
-        """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
         labels = np.array(self.labels(domain))
         entries = np.zeros((len(domain.keys), domain.n_combinations, domain.vocab_size))
         entries[:, :, labels] = 1 / len(labels)
@@ -97,7 +93,6 @@ class Lookup(Table):
     def draw_labels(
         self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
     ) -> IntArray:
-        """Draw a label for each row."""
         return rng.choice(np.array(self.labels(domain)), size=len(keys))
 
 
@@ -109,7 +104,6 @@ class Window(Table):
     description: ClassVar[str] = "a label drawn once near the key"
 
     def label_range(self, domain: Domain) -> range:
-        """Return the range that holds every label."""
         widest = domain.n_anchors * max(domain.anchors)
         return range(domain.keys[0] - widest, domain.keys[-1] + widest + 1)
 
@@ -121,7 +115,6 @@ class Window(Table):
         return offsets.plus(uniform(domain.keys, exact))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
-        """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
         distance = np.abs(np.arange(domain.vocab_size) - np.array(domain.keys)[:, None])
         widths = domain.totals(domain.anchors)
         return np.asarray((distance[:, None] <= widths[:, None]) / (2.0 * widths[:, None] + 1))
@@ -147,7 +140,6 @@ class Window(Table):
     def draw_labels(
         self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
     ) -> IntArray:
-        """Draw a label for each row."""
         widths = anchors.sum(axis=1)
         return np.asarray(keys + rng.integers(-widths, widths, endpoint=True))
 
