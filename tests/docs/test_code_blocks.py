@@ -16,7 +16,10 @@ OWN_TEST = {
     "README.md": "tests/test_readme.py",
     "docs/corpus.md": "tests/test_corpus_page.py",
     "docs/tutorial.md": "tests/docs/test_tutorial.py",
-    "docs/howto/any_model.md": "tests/docs/test_any_model_page.py",
+    **{
+        f"docs/howto/{page}.md": "tests/docs/test_any_model_page.py"
+        for page in ("advise", "any_model", "record", "series")
+    },
     "docs/howto/figure.md": "tests/validate/figures/test_registry.py",
     "docs/howto/model.md": "tests/docs/test_model_page.py",
     "docs/howto/rule.md": "tests/test_guide.py",

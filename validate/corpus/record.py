@@ -141,9 +141,9 @@ class Recorder:
     def record(self) -> dict[str, float]:
         """Record now, whatever the step, and return the row."""
         row = {"step": float(self._step), "seconds": time.perf_counter() - self._begun}
-        row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
-        row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
         with torch.no_grad():
+            row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
+            row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
             row |= self._cosines()
             gammas = {role.name: _gamma(role) for role in self._matrices}
             for role in self._matrices:
@@ -174,7 +174,7 @@ class Recorder:
                 continue
             ends = [math.nan if end is None else end for end in (found.pearson.low, found.pearson.high)]
             columns |= dict(zip(keys, (found.pearson.mean, *ends, found.control.mean), strict=True))
-            columns["mean cosine"] = found.observed_mean
+            columns.setdefault("mean cosine", found.observed_mean)
         return columns
 
     @property
