@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -45,10 +45,6 @@ class RouteReport:
     route: Route
     gflops: dict[str, float]
     error: dict[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return asdict(self)
 
 
 @contextmanager

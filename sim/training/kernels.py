@@ -13,7 +13,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -53,10 +53,6 @@ class KernelReport:
     reason: str
     seconds: float | None = None
     difference: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return asdict(self)
 
 
 def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -103,12 +103,8 @@ def train_members(
 
     Raises
     ------
-    InputError
-        If a run folder is in the way. A member that diverges raises nothing: its folder says so.
-    UnfinishedRunsError
-        If a worker process was killed; the other runs are trained to their end first.
-    KeyboardInterrupt
-        After Ctrl-C, once every run has written a checkpoint.
+    InputError, UnfinishedRunsError, KeyboardInterrupt
+        As in ``train``. A member that diverges raises nothing: its folder says so.
     """
     how = execution_of(execution, options)
     check_machine(how)
@@ -120,7 +116,11 @@ def train_members(
         check_engine(jobs_of(left, how.device, how.workers), how)
         how = _begun(left, how)
     statuses: list[str] = []
-    with _stop_on_signals(stop) as stops:
+    with _signals_noted() as signals:
+
+        def stops() -> bool:
+            return bool(signals) or stop()
+
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
             statuses = _statuses(jobs, engine(jobs, how, stops, report), how)
@@ -129,7 +129,7 @@ def train_members(
             ]
             left = _await_others(busy, stops)
     if "interrupted" in statuses or left:
-        raise KeyboardInterrupt(*stops.signals)
+        raise KeyboardInterrupt(*signals[:1])
 
 
 def check_machine(execution: Execution) -> None:
@@ -216,34 +216,18 @@ def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution)
     return [end.status for end in ended]
 
 
-@dataclass
-class _Stop:
-    """Whether Ctrl-C or another signal asked this process to stop, or ``also`` does."""
-
-    also: Stop
-    signals: list[int] = field(default_factory=list)
-    """The number of the first signal, if there was one."""
-
-    def __call__(self) -> bool:
-        return bool(self.signals) or self.also()
-
-    def note(self, number: int, *_: object) -> None:
-        """Handle a signal."""
-        self.signals = self.signals or [number]
-
-
 @contextmanager
-def _stop_on_signals(also: Stop) -> Iterator[_Stop]:
-    """Let signals stop training after a checkpoint, inside the block."""
-    stop = _Stop(also)
+def _signals_noted() -> Iterator[list[int]]:
+    """Note the numbers of signals that ask to stop, inside the block, instead of obeying them at once."""
+    noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield stop
+        yield noted
         return
     # A program under nohup is to outlive its terminal.
     numbers = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, stop.note) for number in numbers}
+    before = {number: signal.signal(number, lambda n, _: noted.append(n)) for number in numbers}
     try:
-        yield stop
+        yield noted
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -247,8 +247,8 @@ class _Session:
                     **where,
                     "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
                     "threads": torch.get_num_threads(),
-                    "matmul": self.route.as_dict(),
-                    "kernels": self.kernels.as_dict(),
+                    "matmul": asdict(self.route),
+                    "kernels": asdict(self.kernels),
                     "tokenizer": self.tokenizer,
                     "seed": member.seed,
                     "trained_with": names,

@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
@@ -120,12 +121,12 @@ def _plain(name: str) -> PlainLoop:
 @lru_cache
 def route_of(name: str) -> dict[str, Any]:
     """Return which product was chosen in this process, with its measured speed and error."""
-    return member_route(_member(name)).as_dict()
+    return asdict(member_route(_member(name)))
 
 
 def kernels_of(name: str) -> dict[str, Any]:
     """Return what compiling took in this process, and how far its numbers are from torch's."""
-    return _trainer(name, "compiled")[1].as_dict()
+    return asdict(_trainer(name, "compiled")[1])
 
 
 def compiled_rate(name: str, steps: int) -> float:
