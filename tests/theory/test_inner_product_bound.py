@@ -14,6 +14,7 @@ from theory import (
     Task,
     fit_exponent,
     gaussian_embedding,
+    gaussian_shape,
     inner_product_bound,
     inner_product_difference,
     label_distribution_embedding,
@@ -76,6 +77,20 @@ def test_no_pair_passes_the_bound_for_any_keys_and_shifts(task):
 def test_it_is_sharper_than_the_printed_bound(task, gamma):
     """With all constants in place and for all pairs at 99 %."""
     assert bound(task, init_rate=gamma).total < printed(task, gamma)
+
+
+@pytest.mark.parametrize("n_keys", [3, 6, 10])
+def test_of_few_terms_the_bound_is_that_of_two_non_negative_numbers(n_keys):
+    """They differ by no more than the larger; ‖P − N‖² is at most ‖P‖² + ‖N‖², here summed label by label."""
+    task = roomy(range(n_keys), (0,), 1)
+    shape, j = gaussian_shape(task, 0), np.arange(task.vocab_size)
+    density = shape.C2 * np.exp(-((j - shape.mu) ** 2) / (2 * shape.sigma_P**2))
+    peak = (density * density).sum()  # ⟨N, N⟩, the largest of the inner products' normal
+    for found, wanted in (
+        (bound(task).shape, max(1 / n_keys, peak)),
+        (distance_bound(task) ** 2, 1 / n_keys + peak),
+    ):
+        assert wanted - 1e-12 <= found <= wanted * 1.004
 
 
 LARGE = {
