@@ -126,7 +126,7 @@ def token_ratio(
 @checked
 def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
     r"""Return P̄, the distribution of a label, shape (vocab_size,), float64, with sum 1."""
-    weights = _every_label(task, held_out, False)
+    weights = np.sum([_labels(task, mapping, held_out, False) for mapping in task.mappings], axis=0)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
@@ -217,11 +217,6 @@ def _labels(
     share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
     distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)
     return distribution.scaled(share).dense(task.vocab_size)
-
-
-def _every_label(task: Task, held_out: bool, exact: bool) -> Array:
-    """Return the mass of every label over all sequences."""
-    return np.sum([_labels(task, mapping, held_out, exact) for mapping in task.mappings], axis=0)
 
 
 def _n_combinations(task: Task, held_out: bool) -> int:
