@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from sim.config.model import ModelSection
+from sim.config.model_section import FanIn
 from sim.models.layers import Parameters
 from theory import InputError
 
@@ -61,6 +62,18 @@ class Scores(NamedTuple):
 def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
     """Return matrices that are applied to row vectors: their fan-in is their number of rows."""
     return {name: TensorSpec(shape, shape[0]) for name, shape in shapes.items()}
+
+
+def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpec]:
+    """Return tables of so many rows of width d_m: their fan-in is d_m, or their number of rows."""
+    return {name: TensorSpec((n, d_m), d_m if fan_in == "d_m" else n) for name, n in rows.items()}
+
+
+def layer_matrices(layer: int, d_m: int, d_heads: int, d_f: int) -> dict[str, TensorSpec]:
+    """Return the matrices of a Transformer's layer, "0.W_Q" and so on."""
+    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
+    shapes = {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}
+    return matrices({f"{layer}.{name}": shape for name, shape in shapes.items()})
 
 
 class Model(ABC, Generic[SectionT]):

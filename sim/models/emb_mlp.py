@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sim.config.model import EmbMLPConfig
 from sim.config.model_section import Activation
-from sim.models.base import Model, TensorSpec, matrices
+from sim.models.base import Model, TensorSpec, matrices, tables
 from sim.models.inputs import check_inputs, emb_mlp_of
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
 from theory.checked import checked
@@ -58,8 +58,7 @@ class EmbMLP(Model[EmbMLPConfig]):
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         """Return W_emb, W1 and W2."""
         own = self.section
-        rows = own.d_m if own.embedding_fan_in == "d_m" else vocab_size
-        embedding = {"W_emb": TensorSpec((vocab_size, own.d_m), rows)}
+        embedding = tables({"W_emb": vocab_size}, own.d_m, own.embedding_fan_in)
         return embedding | matrices({"W1": (own.d_m, own.d_f), "W2": (own.d_f, vocab_size)})
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:

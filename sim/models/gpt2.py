@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from sim.config.model import OWN_SCALED, GPT2Config
-from sim.models.base import Model, Scores, TensorSpec, matrices
-from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up
+from sim.models.base import Model, Scores, TensorSpec, layer_matrices, tables
+from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up, of_layer
 from sim.models.tied_loss import tied_cross_entropy
 
 OWN_SCALE = 0.02
@@ -31,37 +31,33 @@ class GPT2(Model[GPT2Config]):
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         """Return tables, each layer's matrices, norms and biases."""
         own = self.section
-        specs = self._tables(vocab_size, length)
+        specs = self._scaled(tables({"W_E": vocab_size, "W_pos": length}, own.d_m, own.embedding_fan_in))
         for layer in range(own.n_layers):
-            shapes = {f"{layer}.{name}": shape for name, shape in _layer_shapes(own.d_m).items()}
-            specs |= {name: self._scaled(name, spec) for name, spec in matrices(shapes).items()}
-            specs |= {_bias(name): TensorSpec(shape[1:]) for name, shape in shapes.items()}
+            maps = layer_matrices(layer, own.d_m, own.d_m, 4 * own.d_m)
+            specs |= self._scaled(maps)
+            specs |= {n.replace("W_", "b_"): TensorSpec(spec.shape[1:]) for n, spec in maps.items()}
         norms = [f"{layer}.{norm}" for layer in range(own.n_layers) for norm in ("ln1", "ln2")]
         for norm in (*norms, "ln_final"):
             specs |= {f"{norm}.w": TensorSpec((own.d_m,), start=1.0), f"{norm}.b": TensorSpec((own.d_m,))}
         return specs
 
-    def _tables(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
+    def _scaled(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
+        """Return matrices at GPT-2's own scale, where they keep that: with a fan-in of 1, γ has no effect."""
         own = self.section
-        by_width = own.embedding_fan_in == "d_m"
-        rows = {"W_E": vocab_size, "W_pos": length}
-        found = {name: TensorSpec((n, own.d_m), own.d_m if by_width else n) for name, n in rows.items()}
-        return {name: self._scaled(name, spec) for name, spec in found.items()}
-
-    def _scaled(self, name: str, spec: TensorSpec) -> TensorSpec:
-        """Return a matrix at GPT-2's own scale, where it keeps that: with a fan-in of 1, γ has no effect."""
-        own, (layer, _, kind) = self.section, name.rpartition(".")
-        if not own.own_scales or kind not in OWN_SCALED:
-            return spec
-        scale = OWN_SCALE / math.sqrt(2 * own.n_layers) if layer else OWN_SCALE
-        return replace(spec, fan_in=1, scale=scale)
+        residual = OWN_SCALE / math.sqrt(2 * own.n_layers)
+        return {
+            name: replace(spec, fan_in=1, scale=residual if "." in name else OWN_SCALE)
+            if own.own_scales and name.rpartition(".")[2] in OWN_SCALED
+            else spec
+            for name, spec in specs.items()
+        }
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return what the read-out multiplies, shape (M, B, L, d_m)."""
         own = self.section
         x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
         for layer in range(own.n_layers):
-            p = {n.removeprefix(f"{layer}."): t for n, t in parameters.items() if n.startswith(f"{layer}.")}
+            p = of_layer(parameters, layer)
             x = x + _attention(p, self._norm(p, "ln1", x), own.n_heads)
             raw = linear(self._norm(p, "ln2", x), p["W_in"], p["b_in"])
             x = x + linear(torch.nn.functional.gelu(raw, approximate="tanh"), p["W_out"], p["b_out"])
@@ -132,12 +128,3 @@ def _attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int) -> Tensor:
     q, k, v = (heads(part, n_heads) for part in linear_together(p, x, "QKV"))
     mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     return linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
-
-
-def _layer_shapes(d_m: int) -> dict[str, tuple[int, int]]:
-    square = dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (d_m, d_m))
-    return {**square, "W_in": (d_m, 4 * d_m), "W_out": (4 * d_m, d_m)}
-
-
-def _bias(matrix: str) -> str:
-    return matrix.replace("W_", "b_")

@@ -26,6 +26,12 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 }
 
 
+def of_layer(parameters: Mapping[str, Tensor], layer: int) -> Parameters:
+    """Return the parameters of a layer by their names within it: "0.W_Q" is "W_Q"."""
+    prefix = f"{layer}."
+    return {name.removeprefix(prefix): p for name, p in parameters.items() if name.startswith(prefix)}
+
+
 def own_rows(tokens: Tensor, rows: int) -> Tensor:
     """Shift each member's tokens to its own rows of the members' tables put below one another."""
     if len(tokens) == 1:

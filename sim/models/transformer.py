@@ -17,9 +17,9 @@ from torch import Tensor
 
 from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
 from sim.config.model_section import LAYER_MATRICES, PRE_NORMS
-from sim.models.base import Model, TensorSpec, matrices, mean_cross_entropy
+from sim.models.base import Model, TensorSpec, layer_matrices, matrices, mean_cross_entropy, tables
 from sim.models.inputs import check_inputs
-from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up
+from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up, of_layer
 from theory.checked import checked
 
 
@@ -56,10 +56,8 @@ def transformer(
         x = x + parameters["W_pos"][:, None, : tokens.shape[2]]
     keep("0.input", x)
     for layer in range(model.n_layers):
-        prefix = f"{layer}."
-        own = {n.removeprefix(prefix): p for n, p in parameters.items() if n.startswith(prefix)}
         last_only = layer == model.n_layers - 1 and not every_position
-        x = _layer(own, x, model, last_only, _prefixed(keep, prefix))
+        x = _layer(of_layer(parameters, layer), x, model, last_only, _prefixed(keep, f"{layer}."))
         keep(f"{layer + 1}.input" if layer + 1 < model.n_layers else "output", x)
     logits = _read_out(parameters, x, model)
     return logits if every_position else logits[:, :, -1]
@@ -149,10 +147,10 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         """Return tables, each layer's matrices, norms, the read-out and biases."""
         own, d_m = self.section, self.section.width(vocab_size)
-        specs = self._tables(vocab_size, length)
+        rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
+        specs = tables(rows, d_m, own.embedding_fan_in)
         for layer in range(own.n_layers):
-            shapes = _layer_shapes(d_m, own.n_heads * own.d_k, own.d_f)
-            specs |= self._writing_scaled(matrices({f"{layer}.{n}": s for n, s in shapes.items()}))
+            specs |= self._writing_scaled(layer_matrices(layer, d_m, own.n_heads * own.d_k, own.d_f))
         norms = () if own.norm == "none" else ("ln1", "ln2")
         for layer in range(own.n_layers):
             specs |= {f"{layer}.{norm}.w": TensorSpec((d_m,), start=1.0) for norm in norms}
@@ -186,12 +184,6 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
                 found[name.replace("W_", "b_")] = TensorSpec(spec.shape[-1:], half_width=half_width)
         return found
 
-    def _tables(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        own, d_m = self.section, self.section.width(vocab_size)
-        rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
-        by_width = own.embedding_fan_in == "d_m"
-        return {name: TensorSpec((n, d_m), d_m if by_width else n) for name, n in rows.items()}
-
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return the logits of the label, shape (M, B, d)."""
         return transformer(parameters, tokens, self.section)
@@ -217,8 +209,3 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
     ) -> dict[str, Tensor]:
         """Return intermediates by the names that ``forward_cache`` gives them."""
         return forward_cache(parameters, tokens, self.section, names)
-
-
-def _layer_shapes(d_m: int, d_heads: int, d_f: int) -> dict[str, tuple[int, int]]:
-    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
-    return {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from sim import GPT2Config, label_logits, make_run_config, model_of
 from sim.fast import losses_and_gradients
-from sim.fast.gpt2 import _Rows
-from sim.models.gpt2 import GPT2, next_tokens
+from sim.models.gpt2 import GPT2
 from sim.models.initial import build
 from sim.models.tied_loss import tied_cross_entropy
 from theory import InputError
@@ -140,29 +139,12 @@ def test_padding_changes_nothing() -> None:
     assert scores.loss == pytest.approx(total, rel=1e-12)
 
 
-def test_gradients_are_those_of_the_plain_loss_for_each_member() -> None:
-    model = _model()
-    p = {name: tensor.requires_grad_() for name, tensor in _parameters(model, members=2).items()}
-    tokens, labels = _tokens(members=2)
-    targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
-    logits = model.every_logit(p, tokens)
-    expected = torch.stack(
-        [
-            torch.nn.functional.cross_entropy(own.flatten(0, 1), target.flatten(), ignore_index=-1)
-            for own, target in zip(logits, targets, strict=True)
-        ]
-    )
-    wanted = torch.autograd.grad(expected.sum(), list(p.values()))
-    losses, found = model.losses_and_gradients(p, tokens, labels)
-    torch.testing.assert_close(losses, expected.detach(), rtol=1e-12, atol=0)
-    for (name, gradient), other in zip(found.items(), wanted, strict=True):
-        torch.testing.assert_close(gradient, other, rtol=1e-9, atol=1e-14, msg=name)
-
-
 @pytest.mark.parametrize("members", [1, 2])
 @pytest.mark.parametrize("lengths", [(13, 13, 13), (13, 2, 7), (6, 4, 3)])
-def test_gradients_written_out_are_autograd_s(members: int, lengths: tuple[int, ...]) -> None:
-    """Full sequences, padded ones, and a batch that is shorter than the context: the same to rounding."""
+def test_gradients_are_those_of_the_plain_loss_for_each_member(
+    members: int, lengths: tuple[int, ...]
+) -> None:
+    """Written out and by autograd: full sequences, padded ones, and a batch shorter than the context."""
     model = _model(n_heads=4)
     p = _parameters(model, members)
     tokens, labels = _tokens(members, len(lengths))
@@ -170,27 +152,21 @@ def test_gradients_written_out_are_autograd_s(members: int, lengths: tuple[int, 
     for row, length in enumerate(lengths):
         whole[:, row, length:] = -1
     tokens, labels = whole[..., :-1], whole[..., -1]
-    losses, found = losses_and_gradients(p, tokens, labels, model.section)
-    expected, wanted = model.losses_and_gradients(p, tokens, labels)
-    torch.testing.assert_close(losses, expected, rtol=1e-13, atol=0)
-    assert list(found) == list(p)
-    for name, gradient in found.items():
-        torch.testing.assert_close(gradient, wanted[name], rtol=0, atol=1e-13, msg=name)
-        assert gradient.is_contiguous(), name
-
-
-def test_padding_is_a_row_of_no_product() -> None:
-    """A row for each position that predicts a token: not the last one, and none behind it."""
-    tokens, labels = _tokens()
-    rows = _Rows.of(next_tokens(tokens, labels))
-    assert rows.sizes == (5, 12)
-    assert rows.positions.tolist() == [*range(12), *range(10), *range(8), *range(6), *range(4)]
-    short = _Rows.of(next_tokens(tokens, labels)[:, 2:])
-    assert short.sizes == (3, 8)
-    spread = rows.spread(rows.gathered(tokens[..., None].double()))
-    assert spread.shape == (1, 5, 12, 1)
-    assert int((spread[..., 0] != 0).sum()) <= 40
-    assert torch.equal(rows.gathered(spread), rows.gathered(tokens[..., None].double()))
+    own = {name: tensor.clone().requires_grad_() for name, tensor in p.items()}
+    logits = model.every_logit(own, tokens).flatten(1, 2)
+    targets = whole[..., 1:].flatten(1)
+    loss = torch.nn.functional.cross_entropy
+    expected = torch.stack([loss(*pair, ignore_index=-1) for pair in zip(logits, targets, strict=True)])
+    wanted = torch.autograd.grad(expected.sum(), list(own.values()))
+    for losses, found in (
+        losses_and_gradients(p, tokens, labels, model.section),
+        model.losses_and_gradients(p, tokens, labels),
+    ):
+        torch.testing.assert_close(losses, expected.detach(), rtol=1e-12, atol=0)
+        assert list(found) == list(p)
+        for (name, gradient), other in zip(found.items(), wanted, strict=True):
+            torch.testing.assert_close(gradient, other, rtol=1e-9, atol=1e-13, msg=name)
+            assert gradient.is_contiguous(), name
 
 
 def test_the_tied_loss_in_blocks_is_cross_entropy(monkeypatch: pytest.MonkeyPatch) -> None:

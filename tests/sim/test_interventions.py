@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import RunConfig, Trainer, train
+from sim import RunConfig, Trainer
 from sim.data.dataset import build_dataset
-from theory import InputError, cosine_matrix, label_table, token_label_matrix, token_ratios
+from theory import cosine_matrix, label_table, token_label_matrix, token_ratios
 from theory.arrays import FloatArray
 
 Make = Callable[..., RunConfig]
@@ -94,30 +93,3 @@ def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mappin
     rest = np.setdiff1d(np.arange(len(own)), task.anchors)
     np.testing.assert_array_equal(own[rest], other[rest])
     assert not np.array_equal(other, embedding("shuffled-distributions", seed=1))
-
-
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
-def test_frozen_tensors_stay_and_the_others_move(optimizer: str, small: Make, tmp_path: Path) -> None:
-    """Weight decay does not touch them either, and a resumed run agrees with an unbroken one."""
-    config = small(frozen=["W_emb"], weight_decay=0.5, optimizer=optimizer, dtype="float64")
-    run = train(config, tmp_path / "run")[0]
-    np.testing.assert_array_equal(run.embedding(0), run.embedding(4))
-    whole, cut = (Trainer(config.members()) for _ in range(2))
-    start = whole.parameters["W1"].clone()
-    for _ in range(2):
-        whole.run_epoch()
-    cut.advance(5)
-    again = Trainer(config.members())
-    again.restore([cut.checkpoint(0)])
-    again.run_epoch()
-    again.run_epoch()
-    assert not torch.equal(start, whole.parameters["W1"])
-    for name, weight in whole.parameters.items():
-        assert torch.equal(weight, again.parameters[name])
-
-
-def test_freezing_what_is_not_there_or_everything_is_refused(small: Make) -> None:
-    with pytest.raises(InputError, match="W_em"):
-        Trainer(small(frozen=["W_em"]).members())
-    with pytest.raises(InputError, match="nothing to train"):
-        Trainer(small(frozen=["W_emb", "W1", "W2"]).members())
