@@ -14,7 +14,6 @@ import torch
 from sim import AssociationModel, train_associations
 from tests.docs_script import load_script
 from tests.toy_text import toy_documents
-from theory import corpus_associations
 from validate.claims.measures import associations
 
 SCRIPT = load_script("corpus_associations")
@@ -37,17 +36,6 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *o
     return capsys.readouterr().out.splitlines()
 
 
-def test_texts_are_drawn_by_the_seed_and_shuffled_as_a_whole(folder: Path) -> None:
-    first, again, other = (SCRIPT.sequences(folder, V, 6, 10, seed) for seed in (0, 0, 1))
-    assert first.shape == (10, 7)
-    assert first.max() < V
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    mixed = SCRIPT.shuffled(first, 0)
-    assert not np.array_equal(mixed, first)
-    assert np.array_equal(np.sort(mixed, axis=None), np.sort(first, axis=None))
-
-
 def test_steps_in_parts_are_those_of_the_whole_batch(folder: Path) -> None:
     """Ten sequences in parts of eight: the gradient, and so each step, is that of sim's own trainer."""
     array = SCRIPT.sequences(folder, V, 6, 10, 0)
@@ -59,20 +47,6 @@ def test_steps_in_parts_are_those_of_the_whole_batch(folder: Path) -> None:
     for name in SCRIPT.NAMES:
         ours, theirs = getattr(model, name).detach(), getattr(expected, name).detach()
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-14, msg=name)
-
-
-def test_the_smallest_cosine_over_layers_is_taken() -> None:
-    array = np.random.default_rng(0).integers(0, V, (10, 7))
-    terms = corpus_associations(array, V)
-    model = AssociationModel.zero(V, 2, 6)
-    for name in SCRIPT.NAMES:
-        tensor, predicted = getattr(model, name), torch.from_numpy(np.array(getattr(terms, name)))
-        with torch.no_grad():
-            tensor.copy_(predicted.expand_as(tensor) * 3)
-    assert SCRIPT.cosines(model, terms) == pytest.approx(dict.fromkeys(SCRIPT.NAMES, 1.0))
-    with torch.no_grad():
-        model.value[1] *= -1
-    assert SCRIPT.cosines(model, terms)["value"] == pytest.approx(-1)
 
 
 def test_it_resumes_and_keeps_the_last_step(

@@ -80,23 +80,6 @@ def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) ->
     assert not torch.equal(labels(1, 0), labels(1, -1))
 
 
-def test_several_mappings_of_a_kind_are_scored_apart(member: Callable[..., MemberConfig]) -> None:
-    task = {
-        "keys": "20..25",
-        "n_anchors": 1,
-        "length": 2,
-        "vocab_size": 60,
-        "mappings": [
-            {"name": "low", "anchors": [1, 2], "rule": "lookup", "low": 30, "high": 33},
-            {"name": "high", "anchors": [3, 4], "rule": "lookup", "low": 40, "high": 43},
-            {"name": "sum", "anchors": [5, 6], "rule": "sum", "held_out": [[6]]},
-        ],
-    }
-    data = build_dataset(member(task=task))
-    assert set(data.parts) == {"mem", "rsn_train", "rsn_test", "low", "high"}
-    assert set(data.labels[data.parts["low"]].tolist()) <= set(range(30, 34))
-
-
 def test_what_each_of_several_mappings_holds_out_is_in_no_training_set(
     member: Callable[..., MemberConfig],
 ) -> None:

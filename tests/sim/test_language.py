@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,8 @@ from sim import (
     train_together,
 )
 from sim.data.language import END, TextDataset, digest_of
-from sim.runs.beginning import check_resumable
 from sim.runs.tensors import read_tensors, write_tensors
 from sim.training.launch import pending_runs
-from sim.training.members import check_size
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
 from theory import InputError
@@ -93,15 +90,6 @@ def _tokenizer(words: str) -> str:
     made.pre_tokenizer = library.pre_tokenizers.Whitespace()
     made.save("tokenizer.json")
     return "tokenizer.json"
-
-
-def test_texts_that_do_not_fit_into_memory_are_refused(
-    language: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("theory.memory.machine_memory", lambda: 2**30)
-    check_size(language())
-    with pytest.raises(InputError, match=r"task\.n_sequences = 10000000"):
-        check_size(language(n_sequences=10**7))
 
 
 def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
@@ -169,16 +157,6 @@ def test_layouts(language: Make) -> None:
     assert _dataset(language(length=longest, layout="pad")).tokens.shape[1] == longest
 
 
-def test_the_vocabulary_keeps_the_most_frequent_tokens(language: Make) -> None:
-    data = _dataset(language(vocab_size=10))
-    assert data.words[-2:] == ("<other>", END)
-    assert {"a", ".", "the"} <= set(data.words)
-    assert int(data.tokens.max()) == 9
-    assert not any(word.isdigit() for word in data.words)
-    with pytest.raises(InputError, match="the corpora have 62 tokens and <end>; give 63, or fewer"):
-        _dataset(language(vocab_size=64))
-
-
 def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
     """The run folder's losses are those of the two corpora; its statistics are what it trained on."""
     member = language(training={"epochs": 12})
@@ -221,19 +199,6 @@ def test_a_resumed_run_equals_an_unbroken_one_bit_for_bit(language: Make) -> Non
         assert torch.equal(second.parameters[name], tensor), name
 
 
-def test_members_train_together_as_alone(language: Make) -> None:
-    members = [
-        language(training={"dtype": "float64"}).model_copy(update={"init_rate": g}) for g in (0.3, 0.8)
-    ]
-    together = Trainer(members)
-    together.run_epoch()
-    for index, member in enumerate(members):
-        alone = Trainer([member])
-        alone.run_epoch()
-        for name, tensor in alone.parameters.items():
-            torch.testing.assert_close(together.parameters[name][index], tensor[0], rtol=0, atol=1e-10)
-
-
 def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
     sources = [{"name": "toy", "files": ["toy.txt"], "sha256": [digest_of("toy.txt")]}]
     member = language(corpora=sources, vocab_size=TOY_WORDS + 1)
@@ -258,8 +223,7 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     kept = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
     _tokenizer("? dog cat a the . saw")
     now = digest_of("tokenizer.json")
-    words = re.escape(f"tokenizer = 'tokenizer.json': SHA-256 {now[:12]}..., and {path} was begun with ")
-    words += re.escape(f"{begun[:12]}...; restore that file, or train into another folder.")
+    words = rf"tokenizer = 'tokenizer.json': .*{now[:12]}.*{begun[:12]}.*; restore that file"
     with pytest.raises(InputError, match=words):
         train_members([member], [path], resume=True)
     with pytest.raises(InputError, match=words):
@@ -271,9 +235,6 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     other = member.model_copy(update={"task": member.task.model_copy(update={"vocab_size": 7})})
     with pytest.raises(InputError, match=words):
         train_members([other], [path], resume=True)
-    elsewhere = member.model_copy(update={"task": member.task.model_copy(update={"tokenizer": "b.json"})})
-    with pytest.raises(InputError, match=r'another configuration \(task\.tokenizer = "tokenizer\.json"'):
-        check_resumable(path, elsewhere)
     assert {file: file.read_bytes() for file in kept} == kept
     Path("tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"tokenizer\.json.*no such file"):
@@ -281,23 +242,6 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     _tokenizer("? dog cat the a . saw")
     train_members([member], [path], resume=True)
     assert Run.open(path).provenance["tokenizer"] == recorded
-    # A complete run needs its tokenizer no more.
-    _tokenizer("? dog cat a the . saw")
-    train_members([member], [path], resume=True)
-
-
-def test_a_run_begun_before_tokenizers_were_recorded_goes_on(language: Make, tmp_path: Path) -> None:
-    asked = {"tokenizer": _tokenizer("? dog cat the a . saw"), "whole_vocabulary": True, "vocab_size": 8}
-    member, folder = language(**asked), RunFolder(tmp_path / "run")
-    steps = iter([False] * 3 + [True] * 99)
-    train_together([member], [folder.path], stop=lambda: next(steps))
-    earlier = folder.read_provenance()
-    del earlier["tokenizer"]
-    folder.write_provenance(earlier)
-    train_members([member], [folder.path], resume=True)
-    assert Run.open(folder.path).provenance["tokenizer"]["sha256"] == digest_of("tokenizer.json")
-    train_members([language()], [tmp_path / "words"])
-    assert Run.open(tmp_path / "words").provenance["tokenizer"] is None
 
 
 @pytest.mark.parametrize(
@@ -305,34 +249,17 @@ def test_a_run_begun_before_tokenizers_were_recorded_goes_on(language: Make, tmp
     [
         ({"n_sequences": 70}, "corpus toy has 60 sequences of length 30; give 60 or fewer"),
         ({"n_sequences": 70, "layout": "pack", "length": 29}, "corpus toy has 57 sequences of length 29"),
-        ({"corpora": []}, "give at least one"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"]}] * 2}, "two corpora of that name"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": []}], "length": 1}, "length = 1"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": ["0" * 64] * 2}]}, "not one for each"),
         ({"corpora": [{"name": "a/b", "files": ["toy.txt"]}]}, "name = 'a/b'"),
-        ({"corpora": [{"name": "a", "files": ["none.txt"]}]}, "no such file"),
         ({"corpora": [{"name": "a", "files": ["empty.txt"]}]}, "no document holds a word"),
-        ({"vocabulary": 3}, "unknown key; did you mean 'whole_vocabulary'"),
     ],
 )
 def test_a_task_that_makes_no_sense_is_refused(language: Make, task: dict[str, Any], words: str) -> None:
     Path("empty.txt").touch()
     with pytest.raises(InputError, match=words):
         Trainer([language(**task)])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"model": {"kind": "transformer"}}, "does not train on text; set model.kind"),
-        ({"data": {"source": "draw"}}, "a language model has no such settings"),
-        ({"model": {"kind": "gpt2", "initial_embedding": "label-distributions"}}, 'set it to "random"'),
-    ],
-)
-def test_settings_of_other_tasks_are_refused(language: Make, change: dict[str, Any], words: str) -> None:
-    task = language().model_dump(mode="json")["task"]
-    with pytest.raises(InputError, match=words):
-        make_run_config({"task": task, "model": {"kind": "gpt2"}} | change).members()
 
 
 def test_statistics_of_equal_data_are_equal_bytes(language: Make) -> None:

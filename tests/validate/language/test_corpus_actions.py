@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sim import Run, RunConfig, prontoqa_questions, train
+from sim import Run, prontoqa_questions
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import (
     NAMES,
@@ -17,7 +16,6 @@ from tests.validate.figures.synthetic_language import (
     make_language_observations,
     several_language,
 )
-from theory import InputError
 from validate.claims.language import judge_language
 from validate.cli import main
 from validate.commands.corpus.compare import tell_and_write
@@ -74,38 +72,6 @@ def test_a_run_is_resumed_and_not_replaced(texts: Path, capsys: pytest.CaptureFi
     assert "already exists" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert Path("runs/gamma0.5_seed0/metrics.jsonl").read_bytes() == before
-
-
-def test_the_device_that_is_asked_for_trains(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def trained(config: RunConfig, out: Path, *, device: str, **_: object) -> list[Run]:
-        asked.append(device)
-        return train(config, out)
-
-    monkeypatch.setattr("validate.training.train_with_progress", trained)
-    command = ["corpus", "train", "toy.txt", "--documents", "line", "--context", "16", *SMALL, *SHORT]
-    command += ["--init-rates", "0.5", "--seeds", "0"]
-    assert main([*command, "--out", "one", "--device", "cuda"]) == 0
-    assert main([*command, "--out", "two"]) == 0
-    assert asked == ["cuda", "cpu"]
-
-
-def test_the_demo_trains_on_the_device_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def refused(config: RunConfig, out: Path, *, device: str, **_: object) -> list[Run]:
-        asked.append(device)
-        raise InputError("out", str(out), "only asked", "train nothing")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sim.training.launch.check_device", lambda device, **_: asked.append(device))
-    monkeypatch.setattr("validate.training.train_with_progress", refused)
-    assert main(["corpus", "demo", "--device", "cuda:1"]) == 2
-    assert main(["corpus", "demo"]) == 2
-    assert asked == ["cuda:1", "cuda:1", "cpu", "cpu"]
 
 
 def scattered(runs: list[Observations]) -> list[Observations]:
@@ -225,12 +191,6 @@ def test_cosines_of_a_model_that_has_learned_nothing_decide_nothing(
     assert "undefined: not a number for some seed" in said
 
 
-def test_one_scale_has_no_comparison_over_scales() -> None:
-    outcomes = judge_language(group_runs([make_language_observations()]))
-    assert not any("grows" in o.claim.name for o in outcomes)
-    assert all(math.isfinite(o.estimate.mean) for o in outcomes)
-
-
 @pytest.mark.long
 def test_the_demo_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -247,17 +207,11 @@ def test_the_demo_runs_from_an_empty_folder(
     ("arguments", "message"),
     [
         (["train"], "give one file or more"),
-        (["train", "missing.txt"], "no such file"),
         (["train", "empty.txt"], "no document holds a word"),
-        (["train", "latin.txt"], "not text in UTF-8"),
-        (["train", "broken.jsonl"], "line 2 is not valid JSON"),
         (["train", "toy.txt", "toy.txt"], "two corpora of that name"),
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
         (["train", "toy.txt", "--sequences", "9"], "has 1 sequences"),
         (["train", "toy.txt", "--preset", "cpu"], "choose one of language-cpu"),
-        (["train", "toy.txt", "--model.d-m", "9"], "not divisible by n_heads"),
-        (["train", "toy.txt", "--model.kind", "emb-mlp"], "choose one of gpt2"),
-        (["train", "toy.txt", "--training.epoch", "9"], "did you mean --training.epochs"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
         (["demo", "missing.txt"], "no such file"),
         (["compare", "missing"], "no such folder"),
@@ -276,8 +230,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     texts: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     Path("empty.txt").touch()
-    Path("latin.txt").write_bytes("déjà vu".encode("latin-1"))
-    Path("broken.jsonl").write_text('{"text": "a b"}\n{"text": \n')
     before = set(texts.rglob("*"))
     assert main(["corpus", *arguments]) == 2
     said = capsys.readouterr()
