@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
+from sim.runs.files import finite
 from theory.arrays import FloatArray
 from validate.judge.stats import Estimate
 
@@ -45,6 +47,28 @@ class Association:
     predicted_mean: float
     observed_mean: float
     n_tokens: int
+
+    HEADER = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
+    NOTES = (
+        "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
+        "control: Pearson's correlation of the prediction from shuffled text",
+        "gain: Pearson's correlation above the control's",
+        "mean, observed: the mean cosine predicted and observed",
+    )
+
+    def cells(self) -> list[str]:
+        """Return the measures as text, in the order of ``HEADER``."""
+        estimates = self.pearson, self.spearman, self.control, self.gain
+        means = self.predicted_mean, self.observed_mean
+        return [*map(str, estimates), *(f"{mean:.3f}" for mean in means)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; undefined values are null."""
+        estimates = {
+            name: getattr(self, name).as_dict() for name in ("pearson", "spearman", "control", "gain")
+        }
+        means = {name: finite(getattr(self, name)) for name in ("predicted_mean", "observed_mean")}
+        return estimates | {"n_tokens": self.n_tokens} | means
 
 
 def associate(

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.data.corpus import Corpus
-from sim.runs.files import finite
 from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
 from theory.arrays import FloatArray
 from theory.checked import Between, Size, check_tokens, checked
@@ -62,51 +61,34 @@ class EmbeddingComparison(Shown):
     comparisons: tuple[Comparison, ...]
     n_controls: int
 
-    HEADER = ("predictor", "tokens", "n", "Pearson", "Spearman", "control", "gain", "mean", "observed")
-    NOTES = (
-        "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
-        "control: Pearson's correlation of the prediction from shuffled text",
-        "gain: Pearson's correlation above the control's",
-        "mean, observed: the mean cosine predicted and observed",
-    )
+    HEADER = ("predictor", "tokens", "n", *Association.HEADER)
 
     def rows(self) -> list[list[str]]:
         """Return one line per comparison, as text."""
         return [
             [
-                c.predictor + (", mean removed" if c.mean_removed else ""),
+                c.predictor + ", mean removed" * c.mean_removed,
                 c.tokens,
                 str(c.found.n_tokens),
-                *(
-                    str(estimate)
-                    for estimate in (c.found.pearson, c.found.spearman, c.found.control, c.found.gain)
-                ),
-                f"{c.found.predicted_mean:.3f}",
-                f"{c.found.observed_mean:.3f}",
+                *c.found.cells(),
             ]
             for c in self.comparisons
         ]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        measures = ("pearson", "spearman", "control", "gain")
         return {
             "schema": "anchorflow/embedding-comparison/1",
             "controls": self.n_controls,
             "comparisons": [
                 {"predictor": c.predictor, "tokens": c.tokens, "mean_removed": c.mean_removed}
-                | {name: getattr(c.found, name).as_dict() for name in measures}
-                | {
-                    "n_tokens": c.found.n_tokens,
-                    "predicted_mean": finite(c.found.predicted_mean),
-                    "observed_mean": finite(c.found.observed_mean),
-                }
+                | c.found.to_json()
                 for c in self.comparisons
             ],
         }
 
     def __str__(self) -> str:
-        return "\n".join([text_table(self.HEADER, self.rows()), *self.NOTES])
+        return "\n".join([text_table(self.HEADER, self.rows()), *Association.NOTES])
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         n = len(self.comparisons)

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from sim.runs.files import finite
 from theory import InputError, corpus_gram
 from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
@@ -63,37 +62,20 @@ class EmbeddingSeries(Shown):
     points: tuple[Point, ...]
     warnings: tuple[str, ...]
 
-    HEADER = ("step", "matrix", "predictor", "Pearson", "control", "gain", "mean", "observed", "file")
+    HEADER = ("step", "matrix", "predictor", *Association.HEADER, "file")
 
     def rows(self) -> list[list[str]]:
         """Return one line per point, as text."""
-        return [
-            [
-                str(p.step),
-                p.matrix,
-                p.predictor,
-                *(str(estimate) for estimate in (p.found.pearson, p.found.control, p.found.gain)),
-                f"{p.found.predicted_mean:.3f}",
-                f"{p.found.observed_mean:.3f}",
-                p.file,
-            ]
-            for p in self.points
-        ]
+        return [[str(p.step), p.matrix, p.predictor, *p.found.cells(), p.file] for p in self.points]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
         points = [
-            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor}
-            | {key: getattr(p.found, key).as_dict() for key in ("pearson", "spearman", "control", "gain")}
-            | {key: finite(getattr(p.found, key)) for key in ("predicted_mean", "observed_mean")}
-            | {"n_tokens": p.found.n_tokens}
+            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor} | p.found.to_json()
             for p in self.points
         ]
-        return {
-            "schema": "anchorflow/embedding-series/1",
-            "points": points,
-            "warnings": list(self.warnings),
-        }
+        schema = "anchorflow/embedding-series/1"
+        return {"schema": schema, "points": points, "warnings": list(self.warnings)}
 
     def figure(self) -> Figure:
         """Draw Pearson's correlation and its control over the steps, with intervals, and mean cosines."""

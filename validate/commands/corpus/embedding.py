@@ -88,6 +88,7 @@ def run(arguments: Sequence[str]) -> int:
     }
     if revisions:
         return _series(revisions, corpus, options, settings)
+    from validate.corpus.association import Association
     from validate.corpus.embedding import compare_embedding
     from validate.terminal.tables import print_json, print_table, tell
 
@@ -99,14 +100,14 @@ def run(arguments: Sequence[str]) -> int:
     tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
     title = "cosines predicted from the text against the embedding's"
     spare = ["n", "observed", "mean", "Spearman", "control"]
-    print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=comparison.NOTES)
+    print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=Association.NOTES)
     return 0
 
 
 def _series(revisions: list[Path], corpus: Any, options: Options, settings: dict[str, Any]) -> int:
     """Compare many revisions, print one table, and write the figure if asked to."""
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.embedding import EmbeddingComparison
+    from validate.corpus.association import Association
     from validate.corpus.series import compare_series
     from validate.report.figure import ReportFigure
     from validate.terminal.tables import print_json, print_table, say
@@ -122,9 +123,9 @@ def _series(revisions: list[Path], corpus: Any, options: Options, settings: dict
     if options.as_json:
         print_json(series.to_json())
         return 0
-    spare = ["file", "mean", "observed", "control"]
+    spare = ["file", "mean", "observed", "Spearman", "control"]
     title = "cosines predicted from the text against each revision's"
-    print_table(title, series.HEADER, series.rows(), spare=spare, notes=EmbeddingComparison.NOTES)
+    print_table(title, series.HEADER, series.rows(), spare=spare, notes=Association.NOTES)
     for warning in series.warnings:
         say(f"warning: {warning}")
     return 0
