@@ -139,6 +139,11 @@ if TYPE_CHECKING:
     from theory.task.rules.tables import Lookup as Lookup
     from theory.task.rules.tables import Window as Window
     from theory.task.task import Task as Task
+    from theory.transformer.appendix_e import PrintedConditions as PrintedConditions
+    from theory.transformer.appendix_e import linear_plateau as linear_plateau
+    from theory.transformer.appendix_e import printed_conditions as printed_conditions
+    from theory.transformer.appendix_e import printed_logits as printed_logits
+    from theory.transformer.appendix_e import printed_violation as printed_violation
     from theory.transformer.attention_init import attention_logit_std as attention_logit_std
     from theory.transformer.attention_init import average_attention_bound as average_attention_bound
     from theory.transformer.attention_init import (
@@ -150,15 +155,10 @@ if TYPE_CHECKING:
     from theory.transformer.cliff import cliff_step as cliff_step
     from theory.transformer.cliff import is_cliff as is_cliff
     from theory.transformer.cliff import mass_outside as mass_outside
-    from theory.transformer.cliff_conditions import AssumptionErrors as AssumptionErrors
-    from theory.transformer.cliff_conditions import assumption_errors as assumption_errors
-    from theory.transformer.cliff_conditions import plateau_error as plateau_error
-    from theory.transformer.cliff_conditions import query_spread as query_spread
-    from theory.transformer.cliff_conditions import smallest_drop as smallest_drop
-    from theory.transformer.cliff_conditions import smallest_rise as smallest_rise
+    from theory.transformer.construction import AssumptionErrors as AssumptionErrors
     from theory.transformer.construction import Construction as Construction
+    from theory.transformer.construction import assumption_errors as assumption_errors
     from theory.transformer.construction import build_construction as build_construction
-    from theory.transformer.construction import linear_plateau as linear_plateau
     from theory.transformer.drives import last_position_distribution as last_position_distribution
     from theory.transformer.drives import last_position_matrix as last_position_matrix
     from theory.transformer.drives import last_position_ratio as last_position_ratio
@@ -166,24 +166,14 @@ if TYPE_CHECKING:
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
     from theory.transformer.drives import sample_last_position_matrix as sample_last_position_matrix
     from theory.transformer.drives import transformer_drive as transformer_drive
-    from theory.transformer.layer_norm import BranchGains as BranchGains
-    from theory.transformer.layer_norm import branch_gains as branch_gains
-    from theory.transformer.layer_norm import epsilon_init_rate as epsilon_init_rate
-    from theory.transformer.layer_norm import initial_norm_share as initial_norm_share
-    from theory.transformer.layer_norm import normed_transformer_drive as normed_transformer_drive
-    from theory.transformer.normed_adam import last_token_adam as last_token_adam
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow
     from theory.transformer.one_layer import lemma4_flow as lemma4_flow
     from theory.transformer.one_layer import one_layer_logits as one_layer_logits
-    from theory.transformer.query_key import adam_attention_bound as adam_attention_bound
-    from theory.transformer.query_key import gradient_exponents as gradient_exponents
-    from theory.transformer.query_key import leading_query_key_matrix as leading_query_key_matrix
-    from theory.transformer.query_key import query_key_matrix as query_key_matrix
-    from theory.transformer.query_key import query_key_onset as query_key_onset
-    from theory.transformer.query_key import two_factor_flow as two_factor_flow
+    from theory.transformer.value_growth import TheoremTwo as TheoremTwo
     from theory.transformer.value_growth import ValueGrowth as ValueGrowth
     from theory.transformer.value_growth import predict_value_growth as predict_value_growth
+    from theory.transformer.value_growth import theorem_2_terms as theorem_2_terms
     from theory.transformer.value_growth import value_drive as value_drive
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -55,7 +55,6 @@ RESULTS = frozenset(
     {
         "Associations",
         "AssumptionErrors",
-        "BranchGains",
         "Construction",
         "CorpusCounts",
         "CorpusGeometry",
@@ -117,8 +116,6 @@ def _arguments() -> dict[str, dict[str, Any]]:
         | _language()
         | _attention()
         | _transformer()
-        | _layer_norm()
-        | _query_key()
     )
 
 
@@ -407,65 +404,10 @@ def _attention() -> dict[str, dict[str, Any]]:
         "mass_outside": {"logits": ROWS, "p": [1, 1, 2, 1, 2], "q": 2},
         "build_construction": {"task": TASK, "mass": 0.001, "tag_strength": 1.0},
         "linear_plateau": {"length": 5, "q": 2},
+        "printed_conditions": {"length": 5, "q": 2},
+        "printed_logits": {"length": 5, "p": 1, "q": 2, "strength": 1.0, "alignment": 0.1},
+        "printed_violation": {"length": 5, "q": 2},
         "assumption_errors": construction,
-        "plateau_error": construction,
-        "query_spread": construction,
-        "smallest_drop": construction,
-        "smallest_rise": construction,
-    }
-
-
-def _layer_norm() -> dict[str, dict[str, Any]]:
-    start: dict[str, Any] = {"d_m": 8, "init_rate": 0.8, "positions": True, "epsilon": 0.1}
-    return {
-        "normed_transformer_drive": {
-            "C_last": C,
-            "W_E": SQUARE[:, :3],
-            "W_U": SQUARE[:3],
-            "position": SQUARE[0, :3],
-            "norm": "post",
-            "epsilon": 0.1,
-            "n_layers": 2,
-        },
-        "last_token_adam": {
-            "joint": np.full((D, D), 0.02),
-            "W_E": SQUARE[:, :3],
-            "W_U": SQUARE[:3],
-            "steps": [0, 2],
-            "settings": theory.AdamSettings(0.1),
-            "position": SQUARE[0, :3],
-            "norm": "post",
-            "epsilon": 0.1,
-            "n_layers": 2,
-            "batch_size": 3,
-        },
-        "initial_norm_share": start | {"norm": "post", "n_norms": 2},
-        "epsilon_init_rate": {"d_m": 8, "positions": True, "epsilon": 0.1},
-        "branch_gains": start | {"d_k": 3, "d_f": 5, "length": 4, "norm": "pre", "activation": "linear"},
-    }
-
-
-def _query_key() -> dict[str, dict[str, Any]]:
-    inputs = np.random.default_rng(3).standard_normal((4, 2, 3))
-    square, table = inputs[0, 0][:, None] * inputs[1, 0], inputs[:3, 0]
-    return {
-        "gradient_exponents": {"norm": "post", "n_layers": 2},
-        "query_key_matrix": {"inputs": inputs, "pulls": inputs[:, 1], "W_VO": square, "d_k": 3},
-        "leading_query_key_matrix": {
-            "sequences": SEQUENCES,
-            "labels": SMALL_LABELS,
-            "W_E": SQUARE[:, :3],
-            "W_pos": SQUARE[:2, :3],
-            "W_U": SQUARE[:3],
-            "W_VO": square,
-            "d_k": 3,
-            "norm": "post",
-            "epsilon": 0.1,
-            "n_layers": 2,
-        },
-        "two_factor_flow": {"G": square, "A": table, "B": table, "time": 0.5},
-        "query_key_onset": {"G": square, "W_Q": table, "W_K": table, "inputs": inputs, "spread": 0.1},
-        "adam_attention_bound": {"d_m": 8, "d_k": 3, "rate": 0.1, "initial": 0.01, "logit": 1.0},
     }
 
 

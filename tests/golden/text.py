@@ -75,15 +75,6 @@ def moved() -> Iterator[tuple[str, Any]]:
         yield f"normed drive, {name}", theory.normed_drive(C, parameters, 1e-2)
         yield f"flow, {name}", theory.language_flow(C, parameters, 3.0)
         yield f"gram, {name}", theory.language_gram(C, 3.0, tied=name == "tied")
-    yield "leading query-key matrix", leading_query_key()
-
-
-def leading_query_key() -> Any:
-    """Return it for a small one-layer model."""
-    rng = np.random.default_rng(5)
-    X = rng.integers(5, size=(9, 4))
-    W_E, W_pos, W_U, W_VO = (rng.standard_normal(shape) for shape in ((5, 3), (4, 3), (3, 5), (3, 3)))
-    return theory.leading_query_key_matrix(X, rng.integers(5, size=9), W_E, W_pos, W_U, W_VO, 2, norm="pre")
 
 
 def trained_on() -> Iterator[tuple[str, Any]]:

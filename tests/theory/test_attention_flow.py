@@ -12,18 +12,13 @@ from theory import (
     enumerate_population,
     expected_token_label_matrix,
     fit_exponent,
-    label_distribution,
     labels_of,
-    last_position_distribution,
     last_position_matrix,
     last_position_ratio,
-    last_position_share,
     lemma3_flow,
     lemma4_flow,
-    marginal_distribution,
     one_layer_logits,
     paper_transformer_drive,
-    predict_value_growth,
     sample_last_position_matrix,
     token_label_matrix,
     transformer_drive,
@@ -151,18 +146,6 @@ def test_exact_form_is_the_limit_and_the_printed_form_is_not(kind, record_error)
     record_error(f"{equation}, printed form", printed[0])
 
 
-def test_forms_agree_when_every_token_stands_in_every_place_alike(record_error):
-    """The printed form's own condition: i.i.d. tokens and labels that ignore positions, C_L = C/L."""
-    rng, d, length = np.random.default_rng(7), 6, 4
-    C = rng.standard_normal((d, d))
-    W_f, W_VO = rng.standard_normal((2, d, d))
-    difference = transformer_drive(C, C / length, length, W_f, W_VO) - paper_transformer_drive(
-        C, length, W_f, W_VO
-    )
-    assert np.abs(difference).max() < 1e-12
-    record_error("eq. 29", np.abs(difference).max())
-
-
 @pytest.mark.parametrize("held_out", [(), ((3, 4),), ((3, 4), (5, 4), (4, 4)), ((3, 5), (4, 3))])
 @pytest.mark.parametrize("length", [3, 5])
 def test_last_place_statistics_equal_enumeration(length, held_out):
@@ -178,26 +161,6 @@ def test_last_place_statistics_equal_enumeration(length, held_out):
     )
 
 
-def test_last_place_share_of_an_anchor():
-    task = Task.paper()
-    assert last_position_share(task, 15) == pytest.approx(1 / 14, rel=1e-14)  # 1/(q(L − q)), not 1/9
-    assert last_position_share(task, 5) == pytest.approx(1 / 14, rel=1e-14)
-    assert last_position_share(task, 50) == pytest.approx(6 / 49, rel=1e-14)
-    assert last_position_share(task, 0) == 0
-    np.testing.assert_allclose(last_position_distribution(task, 15), label_distribution(task, 15), atol=1e-17)
-
-
-def test_last_place_forgets_the_key():
-    """A key that ends a sequence is noise: to leading order all keys are driven alike."""
-    task = Task.paper()
-    C_last, marginal = last_position_matrix(task), marginal_distribution(task) - 1 / 200
-    keys = C_last[list(task.keys)]
-    np.testing.assert_allclose(keys, np.tile(keys[0], (100, 1)), atol=0)
-    np.testing.assert_allclose(
-        keys[0] / np.linalg.norm(keys[0]), marginal / np.linalg.norm(marginal), atol=1e-15
-    )
-
-
 def test_value_drive_is_the_limit_of_lemma_4(record_error):
     task = small_task()
     sequences, distributions = population_and_labels(task)
@@ -210,30 +173,6 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
     assert fit_exponent(scales, errors).value == pytest.approx(1, abs=0.02)
     assert errors[0] < 1e-3
     record_error("eq. 38", errors[0])
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-def test_growth_of_a_drawn_model_is_the_predicted_one(record_error):
-    """W_emb along its printed drive, a random W_O and small W_f: singular vectors and values of dW_V/dt."""
-    task, d_k = small_task(held_out=()), 4000
-    sequences, distributions = population_and_labels(task)
-    rng, zeros = np.random.default_rng(1), np.zeros((22, d_k))
-    parameters = OneLayerParameters(
-        W_emb=1e-4 * expected_token_label_matrix(task),
-        W_Q=zeros, W_K=zeros, W_V=zeros, W_O=rng.standard_normal((d_k, 22)),
-        W_f1=1e-4 * rng.standard_normal((22, 5)), W_f2=1e-4 * rng.standard_normal((5, 22)),
-    )  # fmt: skip
-    left, values, _ = np.linalg.svd(lemma4_flow(parameters, sequences, distributions), full_matrices=False)
-    predicted = predict_value_growth(task)
-    s = predicted.singular_values
-    # W_O W_Oᵀ/d_k = I + E with entries of E of deviation 1/√d_k: first-order perturbation, four deviations.
-    tilt = np.linalg.norm(s[0] * s[1:] / (s[0] ** 2 - s[1:] ** 2)) / d_k**0.5
-    sine = np.linalg.norm(left[:, 0] - (left[:, 0] @ predicted.direction) * predicted.direction)
-    assert 0 < sine < 4 * tilt
-    for i in (1, 2):
-        assert values[i] / values[0] == pytest.approx(s[i] / s[0], rel=4 * (2 / d_k) ** 0.5 + 2 * tilt)
-    record_error("Theorem 2", sine)
 
 
 def test_parameters_that_do_not_fit_are_refused():

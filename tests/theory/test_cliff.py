@@ -1,13 +1,28 @@
-"""Definition 3 and Lemma 5: cliff sequences and their softmax mass."""
+"""Definition 3, Lemma 5 and Appendix E: cliffs, the printed mechanism, and a construction that works."""
 
-import math
+import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory import InputError, cliff_sequence, cliff_step, is_cliff, mass_outside
+from theory import (
+    InputError,
+    Task,
+    assumption_errors,
+    build_construction,
+    cliff_sequence,
+    cliff_step,
+    enumerate_population,
+    is_cliff,
+    linear_plateau,
+    mass_outside,
+    printed_conditions,
+    printed_logits,
+    printed_violation,
+)
 
 
 @st.composite
@@ -17,67 +32,226 @@ def windows(draw):
     return length, draw(st.integers(1, length - q)), q
 
 
-@given(windows(), st.floats(1e-9, 0.5))
-def test_a_cliff_sequence_holds_its_mass(window, mass):
-    length, p, q = window
-    sequence = cliff_sequence(mass, length, p, q)
-    assert is_cliff(sequence, p, q, cliff_step(mass, length, q))
-    assert mass_outside(sequence, p, q) <= mass * (1 + 1e-12)
+def softmax_outside(logits, p, q):
+    weights = np.exp(logits - logits.max())
+    return 1 - weights[p - 1 : p + q].sum() / weights.sum()
 
 
 @given(windows(), st.floats(1e-6, 0.5), st.integers(0, 10**6))
 def test_every_cliff_of_that_step_holds_its_mass(window, mass, seed):
-    """Not only the sequence we return: any rise of at least δ, any depth of at least δ, any height."""
+    """The sequence that is returned, and any other rise, depth and height of at least δ."""
     length, p, q = window
     step, rng = cliff_step(mass, length, q), np.random.default_rng(seed)
     rise = np.cumsum(step + rng.exponential(size=p - 1))[::-1]
     after = step + rng.exponential(size=length - p - q)
-    sequence = 7.0 + np.concatenate([-rise, np.zeros(q + 1), -after])
-    assert is_cliff(sequence, p, q, step)
-    assert mass_outside(sequence, p, q) <= mass * (1 + 1e-12)
+    for sequence in (
+        cliff_sequence(mass, length, p, q),
+        7 + np.concatenate([-rise, np.zeros(q + 1), -after]),
+    ):
+        assert is_cliff(sequence, p, q, step)
+        assert mass_outside(sequence, p, q) <= mass * (1 + 1e-12)
+        assert mass_outside(sequence, p, q) == pytest.approx(softmax_outside(sequence, p, q), abs=1e-12)
+    if step > 0:
+        assert is_cliff(cliff_sequence(mass, length, p, q), p, q)
 
 
 def test_lemma_5_against_its_own_bound(record_error):
     """With everything after the window exactly δ below, nothing before it, the bound is an odds ratio."""
     for length, q in ((4, 2), (9, 2), (32, 3)):
         mass = mass_outside(cliff_sequence(1e-3, length, 1, q), 1, q)
-        exact = 1e-3 / (1 + 1e-3)  # (L−q−1)e^-δ/(q+1) to one
-        assert mass == pytest.approx(exact, rel=1e-12)
-        record_error("Lemma 5", abs(mass / exact - 1))
+        record_error("Lemma 5", abs(mass / (1e-3 / (1 + 1e-3)) - 1))
+        assert mass == pytest.approx(1e-3 / (1 + 1e-3), rel=1e-12)
+        halved = cliff_sequence(1e-3, length, 1, q) / 2
+        assert mass_outside(halved, 1, q) > 1e-3
 
 
-def test_half_the_step_is_not_enough():
-    length, q, mass = 9, 2, 1e-3
-    step = cliff_step(mass, length, q) / 2
-    sequence = np.where(np.arange(1, length + 1) <= 1 + q, 0.0, -step)
-    assert is_cliff(sequence, 1, q, step)
-    assert mass_outside(sequence, 1, q) > mass
-
-
-def test_what_is_no_cliff():
-    good = np.array([-2.0, -1.0, 0.0, 0.0, 0.0, -1.0])
+def test_each_part_of_the_definitions_matters():
+    good = np.array([-2.0, -1.0, 0.0, 0.0, 0.0, -2.5])
     assert is_cliff(good, 3, 2, 1.0)
+    assert is_cliff(good, 3, 2)
     assert not is_cliff(good, 3, 2, 1.1)
-    assert not is_cliff(good, 2, 2, 1.0)
-    for position, value in ((0, -1.5), (3, -0.5), (4, 0.5), (5, -0.5)):
+    for position, value, delta, printed in (
+        (0, -1.5, False, True),  # a small rise
+        (0, -0.5, False, False),  # a fall
+        (3, -0.4, False, True),  # the plateau sags to less than half of the last rise
+        (4, -0.6, False, False),
+        (4, 0.5, False, False),
+        (5, -1.5, True, False),  # below the window, above the first position
+    ):
         bad = good.copy()
         bad[position] = value
-        assert not is_cliff(bad, 3, 2, 1.0)
-
-
-@given(st.lists(st.floats(-5, 5), min_size=4, max_size=9), st.floats(-700, 700))
-def test_mass_is_a_share_and_ignores_a_constant(logits, constant):
-    values = np.array(logits)
-    mass = mass_outside(values, 2, 1)
-    weights = np.exp(values) / np.exp(values).sum()
-    assert mass == pytest.approx(1 - weights[1] - weights[2], abs=1e-12)
-    assert mass_outside(values + constant, 2, 1) == pytest.approx(float(mass), rel=1e-9)
+        assert is_cliff(bad, 3, 2, 1.0) is delta
+        assert is_cliff(bad, 3, 2) is printed
 
 
 def test_rows_have_their_own_windows():
     rows = np.stack([cliff_sequence(1e-2, 8, p, 2) for p in range(1, 7)])
     together = mass_outside(rows, np.arange(1, 7), 2)
-    np.testing.assert_array_equal(together, [mass_outside(r, p, 2) for p, r in enumerate(rows, 1)])
+    np.testing.assert_allclose(together, [softmax_outside(r, p, 2) for p, r in enumerate(rows, 1)], rtol=1e-9)
+
+
+# Appendix E as printed.
+
+
+@pytest.mark.parametrize(("length", "p", "q"), [(9, 3, 2), (9, 1, 3), (6, 2, 1)])
+def test_printed_logits_are_those_of_the_matrices(length, p, q, record_error):
+    """Positions on a half circle, words as unit vectors, (39)-(41) and Ã multiplied out."""
+    anchors, scale, mu, share = range(4), 1.3, 0.7, 0.4
+    words = np.eye(10, 14)
+    v = share * words[:4].sum(axis=0)
+    v[10] = np.sqrt(1 - v @ v)
+    angle = np.arange(1, length + 1) * np.pi / length
+    positions = np.zeros((length, 14))
+    positions[:, 11], positions[:, 12] = np.cos(angle), np.sin(angle)
+    total = words[list(anchors)].sum(axis=0)
+    W_V = scale * np.outer(total / np.linalg.norm(total), v)
+    sequence = np.full(length, 5)
+    sequence[p : p + q] = np.arange(q) % 4
+    X = words[sequence] + positions
+    X = X + np.cumsum(X, axis=0) / np.arange(1, length + 1)[:, None] @ W_V
+    A = np.zeros((14, 14))
+    A[11, 11] = A[12, 12] = 1
+    wanted = X[-1] @ (A - mu * np.outer(v, v)) @ X.T
+    tag = scale / np.linalg.norm(total)
+    logits = printed_logits(length, p, q, strength=tag**2 * mu, alignment=share / tag)
+    record_error("eq. 44", np.abs(logits - wanted).max())
+    np.testing.assert_allclose(logits, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize(("length", "q"), [(4, 1), (9, 2), (12, 3)])
+def test_printed_conditions_are_the_extremes_over_the_key(length, q, record_error):
+    """C_M and C_m from their inequalities, p by p; (47) from the last position, where it binds."""
+    made, angle = printed_conditions(length, q), np.pi / length
+    p = np.arange(1, length)
+    middle = -(np.cos(p * angle) + np.cos((p - 1) * angle)) / 2
+    upper = (-np.cos((p + 1) * angle) - middle).min()
+    p = np.arange(1, length - q + 1)
+    lower = (np.cos(p * angle) - np.cos((p + q) * angle)).max()
+    for number, error in ((45, abs(made.upper - upper)), (46, abs(made.lower - lower))):
+        record_error(f"eq. {number}", error)
+        assert error < 1e-12
+    after = printed_logits(length, 1, q, made.strength, 0.0)
+    record_error("eq. 47", abs(after[-1] - after[0]))
+    assert after[-1] == pytest.approx(after[0], abs=1e-12)
+    assert not made.compatible
+
+
+@given(st.integers(2, 5), st.integers(1, 3), st.floats(0, 200), st.floats(-30, 30))
+def test_no_numbers_give_a_printed_cliff_for_every_key(more, q, strength, alignment):
+    length = q + more
+    rows = [printed_logits(length, p, q, strength, alignment) for p in range(1, length - q + 1)]
+    assert not all(is_cliff(row, p, q) for p, row in enumerate(rows, 1))
+
+
+def test_the_smallest_violation():
+    assert printed_violation(3, 2) == pytest.approx(0, abs=1e-9)
+    assert printed_violation(9, 2) == pytest.approx(1.0026, abs=1e-3)
+    values = [printed_violation(length, 2) for length in range(4, 10)]
+    assert (np.diff(values) > 0).all()
+
+
+def test_linear_read_out_has_no_exact_plateau():
+    """At L = 4, q = 2 a certificate in fractions: weights under which the conditions add up to τ ≥ 3/10.
+
+    Unknowns f1..f4, γ, β; each row is a left side that must be at most its right side (bound, multiple of τ).
+    """
+    F = Fraction
+    rows = [  # (weight, f1, f2, f3, f4, γ, β), constant, τ
+        (F(2, 10), (-1, 1, 0, 0, 1, F(-1, 2)), 0, 1),  # p = 1: position 2 at most τ above the key
+        (F(3, 10), (1, 0, -1, 0, -1, F(2, 3)), 0, 1),  # p = 1: position 3 at most τ below
+        (F(3, 10), (0, -1, 1, 0, 1, F(-1, 3)), 0, 1),  # p = 2: position 3 at most τ above
+        (F(2, 10), (0, 1, 0, -1, -1, F(1, 2)), 0, 1),  # p = 2: position 4 at most τ below
+        (F(2, 10), (-1, 0, 0, 1, 0, F(-1, 2)), -1, 0),  # p = 1: position 4 at least 1 below the key
+        (F(1, 10), (1, -1, 0, 0, 0, 0), -1, 0),  # p = 2: position 1 at least 1 below the key
+    ]
+    assert [sum(w * row[i] for w, row, _, _ in rows) for i in range(6)] == [0] * 6
+    smallest = -sum(w * c for w, _, c, _ in rows) / sum(w * t for w, _, _, t in rows)
+    assert linear_plateau(4, 2) == pytest.approx(float(smallest), abs=1e-9)
+    assert linear_plateau(3, 2) == pytest.approx(0, abs=1e-9)
+    assert linear_plateau(9, 2) > 5  # steps
+
+
+# The construction.
+
+
+def task_of(length, q=2):
+    return Task(
+        keys=range(21, 61), reasoning_anchors=range(11, 15), memory_anchors=range(1, 5),
+        n_anchors=q, length=length, vocab_size=130,
+    )  # fmt: skip
+
+
+def drawn(task, anchors, p, n, rng):
+    """Return n sequences with the key at p (from 1) and q of ``anchors`` after it."""
+    sequences = rng.choice(task.keys, (n, task.length))
+    sequences[:, p : p + task.n_anchors] = rng.choice(anchors, (n, task.n_anchors))
+    return sequences
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_a_cliff_for_every_key_position(q, record_error):
+    rng = np.random.default_rng(q)
+    for length in (4, 9, 21, 32):
+        task = task_of(length, q)
+        made = build_construction(task, mass=1e-3)
+        powers = sum(np.exp(-made.step * m) for m in range(1, length - q))
+        for p in range(1, length - q + 1):
+            rows = made.last_row(drawn(task, task.reasoning_anchors, p, 3, rng))
+            mass = mass_outside(rows, np.full(3, p), q)
+            assert mass.max() <= 1e-3
+            np.testing.assert_allclose(mass, powers / (q + 1 + powers), rtol=1e-9)
+            assert all(is_cliff(row, p, q, made.step) and is_cliff(row, p, q) for row in rows)
+    record_error("Lemma 5", np.abs(mass / (powers / (q + 1 + powers)) - 1).max())
+    errors = assumption_errors(made)
+    assert errors.words < 1e-14
+    assert errors.words_and_positions == 0
+    assert errors.positions > 0.9  # Assumption 4 it does not meet
+
+
+def test_the_forward_pass_is_that_of_causal_attention(record_error):
+    """Averages and tags written out position by position; memory sequences get neither tag nor cliff."""
+    task, rng = task_of(9), np.random.default_rng(2)
+    c = build_construction(task, tag_strength=3.0)
+    sequences = np.concatenate([drawn(task, task.reasoning_anchors, p, 5, rng) for p in range(1, 8)])
+    X = c.W_emb[sequences] + c.W_pos
+    wanted = np.stack([X[:, i] + X[:, : i + 1].mean(axis=1) @ c.W_V for i in range(9)], axis=1)
+    record_error("eq. 39", np.abs(c.first_attention(sequences) - wanted).max())
+    np.testing.assert_allclose(c.first_attention(sequences), wanted, atol=1e-14)
+    singular = np.linalg.svd(c.W_V)[1]
+    record_error("eq. 40", singular[1])
+    assert singular[:2] == pytest.approx([3.0, 0], abs=1e-14)
+    seen = np.cumsum(np.isin(sequences, task.reasoning_anchors), axis=1)
+    tags = 3.0 / np.sqrt(2) * seen / np.arange(1, 10)
+    record_error("eq. 43", np.abs(c.tags(sequences) - tags).max())
+    np.testing.assert_allclose(c.tags(sequences), tags, atol=1e-14)
+    memory = drawn(task, task.memory_anchors, 3, 20, rng)
+    record_error("eq. 42", np.abs(c.tags(memory)).max())
+    assert np.abs(c.tags(memory)).max() == 0
+    assert mass_outside(c.last_row(memory), np.full(20, 3), 2).min() > 0.99
+
+
+def test_the_whole_population_of_a_small_task():
+    task = Task(
+        keys=range(8, 12), reasoning_anchors=[4, 5, 6], memory_anchors=[1, 2], n_anchors=2,
+        length=5, vocab_size=30,
+    )  # fmt: skip
+    population = enumerate_population(task)
+    anchors = np.isin(population.sequences, task.anchors)
+    p = anchors.argmax(axis=1)  # positions before the first anchor = the key's position counted from 1
+    mass = mass_outside(build_construction(task, mass=1e-2).last_row(population.sequences), p, 2)
+    reasoning = np.isin(population.sequences[anchors].reshape(-1, 2)[:, 0], task.reasoning_anchors)
+    assert mass[reasoning].max() <= 1e-2
+    assert mass[~reasoning & (p < 3)].min() > 0.9
+
+
+def test_without_the_counting_layer_there_is_no_cliff():
+    c, rng = build_construction(task_of(9)), np.random.default_rng(0)
+    without = dataclasses.replace(c, W_f2=np.zeros_like(c.W_f2))
+    row = without.last_row(drawn(c.task, c.task.reasoning_anchors, 3, 1, rng))[0]
+    assert not is_cliff(row, 3, 2)
+
+
+MEMORY_ONLY = {"keys": range(5, 9), "memory_anchors": [1], "n_anchors": 1, "length": 3, "vocab_size": 12}
 
 
 @pytest.mark.parametrize(
@@ -85,13 +259,15 @@ def test_rows_have_their_own_windows():
     [
         (lambda: cliff_step(0.0, 9, 2), "mass"),
         (lambda: cliff_step(0.1, 2, 2), "p"),
-        (lambda: cliff_step(0.1, 9, 0), "q"),
         (lambda: cliff_sequence(0.1, 9, 8, 2), "p"),
-        (lambda: is_cliff(np.zeros((2, 9)), 1, 2, 1.0), "sequence"),
+        (lambda: is_cliff(np.zeros((2, 9)), 1, 2), "sequence"),
         (lambda: mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2), "p"),
-        (lambda: mass_outside(np.zeros(9), math.floor(0.5), 2), "p"),
+        (lambda: build_construction(task_of(9), tag_strength=-1.0), "tag_strength"),
+        (lambda: build_construction(Task(**MEMORY_ONLY)), "task"),
+        (lambda: build_construction(task_of(9)).last_row([[1, 2, 3]]), "sequences"),
+        (lambda: printed_conditions(2, 2), "length"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_refused(call, argument):
     with pytest.raises(InputError) as refusal:
         call()

@@ -1,9 +1,10 @@
 r"""Lemma 1: at initialisation the rows of the first attention are nearly 1/i.
 
 Row vectors; the logit of positions i and j is :math:`S_{ij} = x_i W_Q W_K^\top x_j^\top / \sqrt{d_k}`. The
-entries of W_Q and W_K, both of shape (d_m, d_k), are independent N(0, :math:`d_m^{-2\gamma}`), and the
-rows x_i are one of the three ``Source`` s. Then :math:`E[S_{ij}^2] = d_m^{-4\gamma} E|x_i|^2|x_j|^2`
-whatever d_k is, because given X the query and the key are independent Gaussian vectors.
+entries of W_Q and W_K, both of shape (d_m, d_k), are independent N(0, :math:`n^{-2\gamma}`) with the fan-in
+n: d_m in Section 2.4, d_k in the printed proof. The rows x_i are one of the three ``Source`` s. Then
+:math:`E[S_{ij}^2] = n^{-4\gamma} E|x_i|^2|x_j|^2` whatever d_k is, because given X the query and the key are
+independent Gaussian vectors.
 """
 
 from __future__ import annotations
@@ -32,36 +33,42 @@ _SOURCES: dict[str, tuple[float, int]] = {
 
 
 @checked
-def attention_logit_std(d_m: Width, init_rate: Rate, *, source: Source = "embedding") -> float:
+def attention_logit_std(
+    d_m: Width, init_rate: Rate, *, source: Source = "embedding", fan_in: Width | None = None
+) -> float:
     r"""Return the standard deviation of the attention logits at initialisation (Lemma 1).
 
-    It is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained position vector of
-    the same scale added, and :math:`d_m^{1-2\gamma}` after a layer norm, which undoes the small
-    embedding. Exact for two different tokens. For a token with itself it is :math:`\sqrt{1 + 2/d_m}` times as
-    large, with positions :math:`\sqrt{1 + 1/(2 d_m)}` times for two places, and the same after a layer norm.
+    With the fan-in d_m it is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained
+    position vector of the same scale added, and :math:`d_m^{1-2\gamma}` after a layer norm, which undoes the
+    small embedding; another fan-in n takes the factor :math:`(n/d_m)^{-2\gamma}`. Exact for two different
+    tokens. For a token with itself it is :math:`\sqrt{1 + 2/d_m}` times as large, with positions
+    :math:`\sqrt{1 + 1/(2 d_m)}` times for two places, and the same after a layer norm.
 
     Parameters
     ----------
     d_m : int
-        The embedding width, also the fan-in of W_Q and W_K.
+        The embedding width.
     init_rate : float
         γ.
     source : {"embedding", "position", "layer_norm"}, optional
-        What the rows of X are: w_x with entries N(0, d_m^-2γ); w_x plus a position vector of the same
-        distribution; or either after a layer norm, so that \|x\|² = d_m.
-
-    Raises
-    ------
-    InputError
-        If d_m is below 2, γ is not finite or the source is unknown.
+        The rows of X: w_x with entries N(0, d_m^-2γ); w_x plus a position vector of the same distribution; or
+        either after a layer norm, so that \|x\|² = d_m.
+    fan_in : int, optional
+        n of W_Q and W_K; by default d_m, as in Section 2.4. The paper's proof has d_k.
     """
     scale, falls = _SOURCES[source]
-    return float(scale * d_m ** (1 - 2 * init_rate * (1 + falls)))
+    return float(scale * d_m ** (1 - 2 * init_rate * falls) * (fan_in or d_m) ** (-2 * init_rate))
 
 
 @checked
 def average_attention_probability(
-    tolerance: Tolerance, d_m: Width, init_rate: Rate, row: Size, *, source: Source = "embedding"
+    tolerance: Tolerance,
+    d_m: Width,
+    init_rate: Rate,
+    row: Size,
+    *,
+    source: Source = "embedding",
+    fan_in: Width | None = None,
 ) -> float:
     r"""Return P(\|A_ij − 1/i\| ≤ ε) of one entry of row i, to first order in the logits (Lemma 1).
 
@@ -73,18 +80,25 @@ def average_attention_probability(
     ----------
     tolerance : float
         ε, positive.
-    d_m, init_rate, source
+    d_m, init_rate, source, fan_in
         As in ``attention_logit_std``.
     row : int
         i, counted from 1.
     """
-    spread = attention_logit_std(d_m, init_rate, source=source) * math.sqrt(row - 1) / row**1.5
+    std = attention_logit_std(d_m, init_rate, source=source, fan_in=fan_in)
+    spread = std * math.sqrt(row - 1) / row**1.5
     return 1.0 if row == 1 else float(erf(tolerance / (spread * math.sqrt(2))))
 
 
 @checked
 def average_attention_bound(
-    tolerance: Tolerance, d_m: Width, init_rate: Rate, length: Length, *, source: Source = "embedding"
+    tolerance: Tolerance,
+    d_m: Width,
+    init_rate: Rate,
+    length: Length,
+    *,
+    source: Source = "embedding",
+    fan_in: Width | None = None,
 ) -> float:
     r"""Return a proven lower bound of P(all \|A_ij − 1/i\| ≤ ε, j ≤ i ≤ L) (Lemma 1).
 
@@ -100,12 +114,12 @@ def average_attention_bound(
     ----------
     tolerance : float
         ε, positive.
-    d_m, init_rate, source
+    d_m, init_rate, source, fan_in
         As in ``attention_logit_std``.
     length : int
         L, at least 2.
     """
-    variance = attention_logit_std(d_m, init_rate, source=source) ** 2 * (1 + 2 / d_m)
+    variance = attention_logit_std(d_m, init_rate, source=source, fan_in=fan_in) ** 2 * (1 + 2 / d_m)
     return max(0.0, 1 - (length - 1) * (length + 2) * variance / (16 * tolerance**2))
 
 
@@ -117,6 +131,7 @@ def smallest_init_rate(
     *,
     source: Source = "embedding",
     proven: bool = True,
+    fan_in: Width | None = None,
 ) -> float:
     r"""Return C(ε), the γ above which rows are within ε of 1/i with probability 1 − ε (Lemma 1).
 
@@ -124,7 +139,7 @@ def smallest_init_rate(
     ----------
     tolerance : float
         ε, in (0, 1).
-    d_m, source
+    d_m, source, fan_in
         As in ``attention_logit_std``.
     length : int
         L, at least 2.
@@ -150,7 +165,8 @@ def smallest_init_rate(
     else:
         largest = 2**1.5 * tolerance / (math.sqrt(2) * float(erfcinv(tolerance)))
     scale, falls = _SOURCES[source]
-    return (1 - math.log(largest / scale) / math.log(d_m)) / (2 * (1 + falls))
+    falling = falls * math.log(d_m) + math.log(fan_in or d_m)
+    return (math.log(d_m) - math.log(largest / scale)) / (2 * falling)
 
 
 @checked
@@ -163,6 +179,7 @@ def sample_attention_rows(
     rng: np.random.Generator,
     *,
     source: Source = "embedding",
+    fan_in: Width | None = None,
 ) -> Float64[FloatArray, "{n_samples} {row}"]:
     """Draw row i of the attention matrix of fresh models on i different tokens: shape (n_samples, i).
 
@@ -170,7 +187,7 @@ def sample_attention_rows(
 
     Parameters
     ----------
-    d_m, init_rate, source
+    d_m, init_rate, source, fan_in
         As in ``attention_logit_std``.
     d_k : int
         The width of queries and keys.
@@ -187,20 +204,14 @@ def sample_attention_rows(
     """
     numbers = row * (n_samples + 2 * d_m) + 2 * d_m * d_k
     check_memory("n_samples", n_samples, 8 * numbers, "the sample", "draw fewer rows of a narrower model")
-    rows = np.empty((n_samples, row))
+    rows, scale = np.empty((n_samples, row)), d_m**-init_rate
     for sample in rows:
-        x = _draw_input(d_m, init_rate, row, rng, source)
-        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * d_m**-init_rate
-        logits = (x[-1] @ w_q) @ (x @ w_k).T / math.sqrt(d_k)
-        sample[:] = softmax(logits)
+        x = rng.standard_normal((row, d_m)) * scale
+        if source == "position":
+            x = x + rng.standard_normal((row, d_m)) * scale
+        if source == "layer_norm":
+            x = x - x.mean(axis=1, keepdims=True)
+            x = x / x.std(axis=1, keepdims=True)
+        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * (fan_in or d_m) ** -init_rate
+        sample[:] = softmax((x[-1] @ w_q) @ (x @ w_k).T / math.sqrt(d_k))
     return rows
-
-
-def _draw_input(d_m: int, init_rate: float, row: int, rng: np.random.Generator, source: Source) -> FloatArray:
-    x = rng.standard_normal((row, d_m)) * d_m**-init_rate
-    if source == "position":
-        x = x + rng.standard_normal((row, d_m)) * d_m**-init_rate
-    if source == "layer_norm":
-        x = x - x.mean(axis=1, keepdims=True)
-        x = x / x.std(axis=1, keepdims=True)
-    return np.asarray(x)

@@ -1,7 +1,9 @@
 r"""Cliff sequences (Definition 3) and their softmax (Lemma 5).
 
 Places are counted from 1 as in the paper: the key stands at p, the anchors at p+1..p+q, and the window
-p..p+q is where the second attention is to look.
+p..p+q is where the second attention is to look. Definition 3 asks for logits that rise up to p, that stay
+between :math:`(l_{p-1} + l_p)/2` and :math:`l_p` on p+1..p+q, and that lie below :math:`l_1` after it. A
+*δ-cliff* quantifies it: rises of at least δ, a flat window, and at least δ below it afterwards.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from theory.errors import InputError
 def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatArray, " {length}"]:
     r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
 
-    It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −δ after.
+    It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −pδ after, δ
+    below its first entry.
     """
     _check_window(length, p, q)
     step = cliff_step(mass, length, q)
     position = np.arange(1, length + 1)
-    return np.where(position <= p, step * (position - p), np.where(position <= p + q, 0.0, -step))
+    return np.where(position <= p, step * (position - p), np.where(position <= p + q, 0.0, -step * p))
 
 
 @checked
@@ -42,11 +45,6 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
         In (0, 1).
     length, q : int
         L and q, L at least q + 1.
-
-    Raises
-    ------
-    InputError
-        If the mass is no share, or the window does not fit.
     """
     _check_window(length, 1, q)
     if not 0 < mass < 1:
@@ -57,13 +55,14 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
 
 @checked
 def is_cliff(
-    sequence: Real[ArrayLike, " L"], p: int, q: int, step: float, *, plateau_tolerance: float = 1e-9
+    sequence: Real[ArrayLike, " L"],
+    p: int,
+    q: int,
+    step: float | None = None,
+    *,
+    plateau_tolerance: float = 1e-9,
 ) -> bool:
-    """Return whether a sequence is a δ-cliff (Definition 3), δ being ``step``.
-
-    Increasing: each position up to p is at least δ above the one before. Plateau: p..p+q differ from p by at
-    most ``plateau_tolerance``. Descending: every position after p+q is at least δ below p. The tolerance
-    is allowed in all three.
+    """Return whether a sequence is a cliff: by Definition 3, or a δ-cliff where ``step`` gives δ.
 
     Parameters
     ----------
@@ -73,26 +72,25 @@ def is_cliff(
         The key's position, from 1.
     q : int
         The number of anchors.
-    step : float
-        δ.
+    step : float, optional
+        δ: then each position up to p is at least δ above the one before, p+1..p+q equal p, and every position
+        after is at least δ below p. Without it the plateau may sag halfway to the position before p (at p = 1
+        by any amount above what comes after), and what comes after lies below the first position.
     plateau_tolerance : float, optional
         How far rounding may take a logit from where it should be.
-
-    Raises
-    ------
-    InputError
-        If the sequence is not one row, or the window does not fit into it.
     """
     values = np.asarray(sequence, dtype=np.float64)
     if values.ndim != 1:
         raise InputError("sequence", values.shape, "not one row of logits", "give shape (L,)")
     _check_window(len(values), p, q)
     top, slack = values[p - 1], plateau_tolerance
-    return bool(
-        (np.diff(values[:p]) >= step - slack).all()
-        and (np.abs(values[p : p + q] - top) <= slack).all()
-        and (values[p + q :] <= top - step + slack).all()
-    )
+    window, after, rises = values[p : p + q], values[p + q :], np.diff(values[:p])
+    if step is not None:
+        flat = np.abs(window - top).max() <= slack
+        return bool((rises >= step - slack).all() and flat and (after <= top - step + slack).all())
+    floor = (top + values[p - 2]) / 2 if p > 1 else after.max(initial=-np.inf)
+    held = (floor - slack <= window).all() and (window <= top + slack).all()
+    return bool((rises > 0).all() and held and (after < values[0]).all())
 
 
 @checked
@@ -113,11 +111,6 @@ def mass_outside(
     Returns
     -------
     ndarray of float64, shape (...)
-
-    Raises
-    ------
-    InputError
-        If there is not one position for each row, or a window does not fit.
     """
     values = np.asarray(logits, dtype=np.float64)
     first = np.asarray(p)

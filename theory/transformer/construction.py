@@ -1,26 +1,26 @@
-r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices.
+r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices, mended.
 
-The embedding layer adds orthonormal positions to word vectors that meet Assumptions 2-4. The first
-attention is the average over the positions so far (39) and its W_V has rank one (40): it adds the *tag*
-:math:`t_i u` with :math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0
-all along a memory sequence (43). A hidden layer of q neurons then counts the anchors seen so far, and the
-second attention's last row reads position, count and word as a cliff.
+The embedding layer adds orthonormal positions to word vectors. The first attention is the average over the
+positions so far (39) and its W_V has rank one (40): it adds the *tag* :math:`t_i u` with
+:math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0 all along a memory
+sequence (42). A hidden layer of q neurons then counts the anchors seen so far, and the second attention's
+last row reads position, count and word as a cliff.
 
-The printed appendix has no hidden layer here and reads the tag linearly. ``linear_plateau`` shows that
-this cannot give a plateau: the tag falls as 1/i. The text that we have lacks the conditions (44)-(47) of the
-paper; those in ``theory.transformer.cliff_conditions`` are ours.
+The printed appendix has positions on a half circle, no hidden layer here, and reads the tag linearly:
+``appendix_e`` shows that its conditions contradict one another, and ``linear_plateau`` that no linear
+read-out can give a plateau, because the tag falls as 1/i. Assumptions 2 and 3 hold here, 4 does not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.checked import Positive, Share, Size, checked
+from theory.checked import Positive, Share, checked
 from theory.errors import InputError
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
@@ -39,9 +39,9 @@ class Construction:
     step, drop : float
         How much the logits climb at each position, and how far they lie below the window after it.
     W_emb : ndarray, shape (d, d_m)
-        Word vectors; those of the reasoning anchors share the direction v (Assumption 2).
+        Word vectors; those of the reasoning anchors share the direction v.
     W_pos : ndarray, shape (L, d_m)
-        Position vectors, orthonormal and orthogonal to all words (Assumptions 3 and 4).
+        Position vectors, orthonormal and orthogonal to all words.
     W_V : ndarray, shape (d_m, d_m)
         Value and output projection of the first attention together, μ vᵀu (40).
     W_f1 : ndarray, shape (d_m, q)
@@ -69,7 +69,7 @@ class Construction:
         return np.asarray(X + averages @ self.W_V)
 
     def tags(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
-        """Return what the first attention adds along u (41-43), shape (n, L): zero without the mapping."""
+        """Return what the first attention adds along u (41)-(43), shape (n, L): zero without the mapping."""
         direction = self.W_V.sum(axis=0)  # every row of W_V is a multiple of u
         direction = direction / np.linalg.norm(direction)
         return np.asarray(self.first_attention(sequences) @ direction)
@@ -84,7 +84,7 @@ class Construction:
 
 @checked
 def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive = 1.0) -> Construction:
-    r"""Return the construction for a task: a δ-cliff for every key position p, without training.
+    r"""Return the construction for a task: a cliff (Definition 3) for every key position, without training.
 
     With :math:`x = e^{-\delta}` the mass outside the window is :math:`S/(q+1+S)`,
     :math:`S = x + x^2 + \dots + x^{L-q-1}`, for every p: the drop is chosen so that the positions after the
@@ -120,76 +120,13 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive
     anchors = list(task.reasoning_anchors)
     W_emb[anchors] = (W_emb[anchors] + v) / np.sqrt(2)
     W_pos = np.eye(length, width, d)
-    tag = tag_strength / np.sqrt(2)
-    W_f1, W_f2 = _counter(W_pos, u, count, seen, q, tag)
+    W_f1, W_f2 = _counter(W_pos, u, count, seen, q, tag_strength / np.sqrt(2))
     positions = np.arange(1, length + 1)
     W_K = (step * positions) @ W_pos - step * count - drop * seen + np.sqrt(2) * drop * v
+    W_V = tag_strength * np.outer(v, u)
     return Construction(
-        task,
-        step,
-        drop,
-        W_emb,
-        W_pos,
-        tag_strength * np.outer(v, u),
-        W_f1,
-        W_f2,
-        W_pos[-1][:, None],
-        W_K[:, None],
+        task, step, drop, W_emb, W_pos, W_V, W_f1, W_f2, W_Q=W_pos[-1][:, None], W_K=W_K[:, None]
     )
-
-
-@checked
-def linear_plateau(length: Size, q: Size) -> float:
-    r"""Return the smallest plateau error of a read-out that is linear in the tag, in units of the step.
-
-    Every attention logit that reads position, kind of word and an averaged tag linearly is
-    :math:`f(i) + \gamma\,1[x_i \in A_{rsn}] - \beta t_i` with :math:`t_i` the anchors so far over i. A linear
-    programme over f, γ, β asks for a rise of at least 1 at each position up to p, at least 1 less than at p
-    after the window, and the smallest τ with :math:`|\ell_{p+k} - \ell_p| \le \tau`, for every p at once.
-
-    Parameters
-    ----------
-    length, q : int
-        L, at least q + 2 (with L = q + 1 there is one p only and τ = 0), and q.
-
-    Returns
-    -------
-    float
-        τ. Definition 3 asks for 0; a value above 1 means that the plateau is rougher than the step.
-
-    Raises
-    ------
-    InputError
-        If key and anchors do not fit into the sequence.
-    RuntimeError
-        If the linear programme finds no solution.
-    """
-    if q < 1 or length < q + 1:
-        raise InputError("length", length, "no place for key and anchors", f"give at least {q + 1}")
-    falls, ups = [], []
-    for p in range(1, length - q + 1):
-        logits = [_linear_logit(i, p, q, length) for i in range(1, length + 1)]
-        top = logits[p - 1]
-        falls += [logits[i] - logits[i + 1] for i in range(p - 1)]
-        falls += [after - top for after in logits[p + q :]]
-        ups += [sign * (inside - top) for inside in logits[p : p + q] for sign in (1, -1)]
-    n = length + 3
-    tau = np.eye(n)[-1]
-    A = np.array(falls + [row - tau for row in ups])
-    b = np.array([-1.0] * len(falls) + [0.0] * len(ups))
-    result = linprog(tau, A_ub=A, b_ub=b, bounds=[(None, None)] * (n - 1) + [(0, None)])
-    if not result.success or result.fun is None:
-        raise RuntimeError(f"the linear programme failed: {result.message}")
-    return float(result.fun)
-
-
-def _linear_logit(i: int, p: int, q: int, length: int) -> FloatArray:
-    """Return the coefficients of (f(1..L), γ, β, τ) in the logit of position i when the key stands at p."""
-    row = np.zeros(length + 3)
-    row[i - 1] = 1.0
-    row[length] = float(p < i <= p + q)
-    row[length + 1] = -min(max(i - p, 0), q) / i
-    return row
 
 
 def _counter(
@@ -209,6 +146,46 @@ def _counter(
     return W_f1, W_f2
 
 
+class AssumptionErrors(NamedTuple):
+    r"""How far a construction is from Assumptions 2-4 as printed: largest deviations, 0 when met.
+
+    Attributes
+    ----------
+    words : float
+        Assumption 2: cosines between memory anchors, reasoning anchors and keys, which should be 0; and how
+        much a cosine of two keys rises with their distance.
+    words_and_positions : float
+        Assumption 3: inner products of word with position vectors.
+    positions : float
+        Assumption 4: inner products of positions against cos(\|i − j\| π/L).
+    """
+
+    words: float
+    words_and_positions: float
+    positions: float
+
+
+@checked
+def assumption_errors(construction: Construction) -> AssumptionErrors:
+    """Return how far a construction is from Assumptions 2-4 as printed; Assumption 4 it does not meet."""
+    c, task = construction, construction.task
+    unit = c.W_emb / np.linalg.norm(c.W_emb, axis=1, keepdims=True)
+    reasoning = unit[list(task.reasoning_anchors)]
+    others = unit[[*task.memory_anchors, *task.keys]]
+    keys = unit[list(task.keys)]
+    key, place = np.arange(len(keys)), np.arange(len(c.W_pos))
+    rises = [0.0]
+    for i, cosines in enumerate(keys @ keys.T):
+        by_distance = cosines[np.argsort(np.abs(key - i), kind="stable")]
+        rises.append(float((by_distance - np.minimum.accumulate(by_distance)).max()))
+    wanted = np.cos(np.abs(np.subtract.outer(place, place)) * np.pi / len(place))
+    return AssumptionErrors(
+        words=float(max(np.abs(reasoning @ others.T).max(), *rises)),
+        words_and_positions=float(np.abs(c.W_emb @ c.W_pos.T).max()),
+        positions=float(np.abs(c.W_pos @ c.W_pos.T - wanted).max()),
+    )
+
+
 def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:
     tokens = np.asarray(sequences)
     if tokens.ndim != 2 or tokens.shape[1] != task.length or not np.issubdtype(tokens.dtype, np.integer):
@@ -216,10 +193,7 @@ def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:
             "sequences", tokens.shape, "not sequences of the task", f"give integers, shape (n, {task.length})"
         )
     if tokens.size and not 0 <= tokens.min() <= tokens.max() < task.vocab_size:
-        raise InputError(
-            "sequences",
-            (int(tokens.min()), int(tokens.max())),
-            f"outside the vocabulary 0..{task.vocab_size - 1}",
-            "give tokens of the task",
-        )
+        span = int(tokens.min()), int(tokens.max())
+        outside = f"outside the vocabulary 0..{task.vocab_size - 1}"
+        raise InputError("sequences", span, outside, "give tokens of the task")
     return tokens.astype(np.int64)

@@ -24,7 +24,7 @@ from theory.errors import InputError
 from theory.labels.distribution import marginal_distribution, token_ratio
 from theory.labels.sample import token_label_matrix
 from theory.task.domain import Selection
-from theory.task.task import Mapping, Task
+from theory.task.task import Task
 
 
 @checked
@@ -54,7 +54,9 @@ def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> fl
     if mapping is None:
         return 0.0
     combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
-    return float(Fraction(_n_ending_in(task, mapping, token, held_out), positions * combinations))
+    ending = len(mapping.anchors) ** (task.n_anchors - 1)
+    ending -= sum(c[-1] == token for c in mapping.held_out) if held_out else 0
+    return float(Fraction(ending, positions * combinations))
 
 
 @checked
@@ -162,16 +164,6 @@ def paper_transformer_drive(
     every, forward, value = _square(C=C, W_f=W_f, W_VO=W_VO)
     identity = np.eye(len(forward))
     return np.asarray(every @ (forward.T + identity) @ (value.T + identity) / length, dtype=np.float64)
-
-
-def _n_ending_in(task: Task, mapping: Mapping, anchor: int, held_out: bool) -> int:
-    """Count the combinations of a mapping whose last anchor is ``anchor``."""
-    every = int(len(mapping.anchors) ** (task.n_anchors - 1))
-    return every - (len(_held_out_ending_in(mapping, anchor)) if held_out else 0)
-
-
-def _held_out_ending_in(mapping: Mapping, anchor: int) -> list[tuple[int, ...]]:
-    return [c for c in mapping.held_out if c[-1] == anchor]
 
 
 def _square(**matrices: npt.ArrayLike) -> list[FloatArray]:

@@ -4,16 +4,20 @@ To leading order :math:`dW_V/dt = \frac1L W_{emb}^\top C (W_f + I)^\top W_O^\top
 grown along their own drive D (:math:`w_s \approx \eta D_s`) the input side of W_V is
 :math:`\frac\eta L D^\top C`. The right factor is random and of full rank; a wide one multiplies every
 singular value alike, so that the left singular vectors are those of :math:`D^\top C`.
+
+Theorem 2 is stated for N_Z = d_m, where every coordinate is a key and the drive of memory,
+:math:`\delta_Z/N_Z - u` of length :math:`\sqrt{1/N_Z - 1/d_m}`, vanishes. No task of Section 2.1 has that, as
+its anchors are tokens besides its keys. ``theorem_2_terms`` has the theorem and what its proof leaves out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Size, checked
 from theory.errors import InputError
 from theory.labels.distribution import marginal_distribution
@@ -164,3 +168,75 @@ def _last_position_drive(task: Task, distribution: FloatArray | float, held_out:
     ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
     table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
     return np.asarray(ratios[:, None] * (table - distribution), dtype=np.float64)
+
+
+class TheoremTwo(NamedTuple):
+    """Theorem 2 and the steps of its proof; each matrix is the left factor of dW_V/dt, shape (d_m, d_m).
+
+    Attributes
+    ----------
+    printed : ndarray
+        E[w_A]ᵀ E[Y − u]/2, with w_A the embedding of a reasoning anchor and Y the label of any token.
+    product_of_means : ndarray
+        E[w]ᵀ E[Y − u] over all tokens, memory's included.
+    mean_of_products : ndarray
+        E[wᵀ (P − u)] over all tokens: the flow itself (38), before the proof parts the two factors.
+    memory_drive : float
+        The mean length of P − u of the memory tokens; 0 at N_Z = d_m.
+    """
+
+    printed: Float64[FloatArray, "d_m d_m"]
+    product_of_means: Float64[FloatArray, "d_m d_m"]
+    mean_of_products: Float64[FloatArray, "d_m d_m"]
+    memory_drive: float
+
+    @property
+    def left_out(self) -> float:
+        """The share of the flow that the product of means leaves out: the covariance over tokens."""
+        rest = self.mean_of_products - self.product_of_means
+        return float(np.linalg.norm(rest) / np.linalg.norm(self.mean_of_products))
+
+    @property
+    def memory_share(self) -> float:
+        """The share of the product of means that the printed form leaves out: memory's drive."""
+        rest = self.product_of_means - self.printed
+        return float(np.linalg.norm(rest) / np.linalg.norm(self.product_of_means))
+
+
+@checked
+def theorem_2_terms(
+    table: Real[ArrayLike, "n d_m"],
+    shares: Real[ArrayLike, " n"],
+    reasoning: Integer[ArrayLike, " n_rsn"],
+    memory: Integer[ArrayLike, " n_mem"],
+    *,
+    embedding: Real[ArrayLike, "n d_m"] | None = None,
+) -> TheoremTwo:
+    """Return Theorem 2 and the quantities that its proof passes through.
+
+    Parameters
+    ----------
+    table : array_like, shape (n, d_m)
+        The label distribution P^s of every token; rows sum to 1.
+    shares : array_like, shape (n,)
+        Every token's share of all occurrences, r_s/L.
+    reasoning, memory : array_like of int
+        The rows of the reasoning and of the memory anchors.
+    embedding : array_like, shape (n, d_m), optional
+        w_s; by default P^s − u, the leading drive where all tokens occur equally often.
+    """
+    weights = np.asarray(shares, dtype=np.float64)
+    drive = np.asarray(table, dtype=np.float64)
+    drive = drive - 1 / drive.shape[1]
+    w = drive if embedding is None else np.asarray(embedding, dtype=np.float64)
+    if not np.isclose(weights.sum(), 1) or (weights < 0).any():
+        raise InputError(
+            "shares", float(weights.sum()), "not shares of all tokens", "give r_s/L, summing to 1"
+        )
+    labels = weights @ drive
+    return TheoremTwo(
+        printed=np.outer(w[np.asarray(reasoning)].mean(axis=0), labels) / 2,
+        product_of_means=np.outer(weights @ w, labels),
+        mean_of_products=(weights[:, None] * w).T @ drive,
+        memory_drive=float(np.linalg.norm(drive[np.asarray(memory)], axis=1).mean()),
+    )
