@@ -114,7 +114,9 @@ def setting_rows(settings: Sequence[Setting]) -> Rows:
 
 
 def _values(setting: Setting) -> dict[str, tuple[str, str]]:
-    return {name: (json.dumps(value), source) for name, (value, source) in setting.configured().items()}
+    shown = {"paper": "printed"}  # The tag says that the paper prints the value.
+    found = setting.configured().items()
+    return {name: (json.dumps(value), shown.get(source, source)) for name, (value, source) in found}
 
 
 def _merged(values: dict[str, tuple[str, str] | None]) -> tuple[str, str]:
