@@ -21,7 +21,6 @@ from theory.paths import as_path
 from theory.reading import load_json
 
 _LARGE = 400_000_000
-_EATEN = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,9 @@ class Advice(Shown):
     n_parameters : int
         Tied ones once.
     scales : tuple of Scale
-    norms : tuple of (str, float, float)
-        Of each kind of norm its name, its ε, and by which share ε shortens its output behind the embedding.
+    norms : tuple of (str, float, float, float)
+        Of each kind of norm its name, its ε, by which share ε shortens its output behind the embedding, and
+        the ε that takes 1 %.
     notes : tuple of str
         What γ and muP say of width, and the regime to expect, with the evidence.
     code : str
@@ -78,7 +78,7 @@ class Advice(Shown):
     rate: float
     n_parameters: int
     scales: tuple[Scale, ...]
-    norms: tuple[tuple[str, float, float], ...]
+    norms: tuple[tuple[str, float, float, float], ...]
     notes: tuple[str, ...]
     code: str
 
@@ -103,21 +103,19 @@ class Advice(Shown):
         """Return the sentences below the table: norms first."""
         eaten = [
             f"{name}, ε = {epsilon:g}: ε shortens the normed embedding by {lost:.1%}"
-            + (f"; lower ε to {_EATEN * 2 * self._variance:.1g} for less than 1 %" if lost > _EATEN else "")
-            for name, epsilon, lost in self.norms
+            + (f"; lower ε to {enough:.1g} for less than 1 %" if epsilon > enough else "")
+            for name, epsilon, lost, enough in self.norms
         ]
         return [*eaten, *self.notes]
 
-    @property
-    def _variance(self) -> float:
-        return max((s.std**2 for s in self.scales if s.kind == "embedding" and s.std), default=1.0)
-
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        norms = [dict(zip(("name", "epsilon", "lost"), norm, strict=True)) for norm in self.norms]
-        plain = {"rate": self.rate, "n_parameters": self.n_parameters, "norms": norms}
-        return plain | {
-            "scales": [vars(s) for s in self.scales],
+        keys = "name", "epsilon", "lost", "epsilon_of_one_percent"
+        return {
+            "rate": self.rate,
+            "n_parameters": self.n_parameters,
+            "scales": [vars(scale) for scale in self.scales],
+            "norms": [dict(zip(keys, norm, strict=True)) for norm in self.norms],
             "notes": list(self.notes),
             "code": self.code,
         }
@@ -253,20 +251,21 @@ def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
     return None, "own code"
 
 
-def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float, float]]:
+def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float, float, float]]:
     """Return each kind of norm once, with the share that its ε takes from a normed embedding."""
     stds = [s.std for s in scales if s.kind == "embedding" and s.std is not None]
     if not stds:
         return []
     variance = sum(std**2 for std in stds[:2])
-    found = {}
+    norms = {}
     for part in module.modules():
         name = type(part).__name__
         epsilons = (getattr(part, key, None) for key in ("eps", "variance_epsilon", "epsilon"))
         epsilon = next((value for value in epsilons if isinstance(value, float)), None)
         if "norm" in name.lower() and epsilon is not None:
-            found[name, epsilon] = 1 - math.sqrt(variance / (variance + epsilon))
-    return [(name, epsilon, lost) for (name, epsilon), lost in found.items()]
+            lost = 1 - math.sqrt(variance / (variance + epsilon))
+            norms[name, epsilon] = (name, epsilon, lost, variance * (0.99**-2 - 1))
+    return list(norms.values())
 
 
 def _notes_on_width(rate: float, scales: Sequence[Scale]) -> list[str]:

@@ -88,10 +88,11 @@ def test_every_column_is_its_own_number() -> None:
         assert cells["muP"] == f"{1 if scale.kind == 'embedding' else scale.fan_in**-0.5:.3g}"
         assert cells["fan-in"] == str(scale.fan_in)
         assert cells["number"] == str(len(scale.names))
-    ((name, epsilon, lost),) = advice.norms
+    ((name, epsilon, lost, enough),) = advice.norms
     v = 2 * 32**-1.6
     assert (name, epsilon) == ("LayerNorm", 1e-5)
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
+    assert 1 - math.sqrt(v / (v + enough)) == pytest.approx(0.01)
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
@@ -107,7 +108,7 @@ def test_roles_of_a_module_on_meta_are_those_of_its_numbers() -> None:
 
 
 def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
+    assert main(["advise", "--import", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["scales"][0]["std"] == pytest.approx(32**-0.6)
     space: dict[str, Any] = {}
@@ -117,11 +118,11 @@ def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "other.json").write_text('{"a": 1}')
     (tmp_path / "wrong.json").write_text('{"model_type": "no-such-model"}')
     for arguments, argument in (
-        (["--module", "tests.foreign_models:Nothing"], "import = "),
-        (["--module", "math:pi"], "import = "),
+        (["--import", "tests.foreign_models:Nothing"], "import = "),
+        (["--import", "math:pi"], "import = "),
         ([str(tmp_path / "other.json")], "model = "),
         ([str(tmp_path / "wrong.json")], "model = " if _has("transformers") else "package = "),
-        ([], "needs either CONFIG or --module"),
+        ([], "needs either CONFIG or --import"),
     ):
         assert main(["advise", *arguments]) == 2
         said = capsys.readouterr()

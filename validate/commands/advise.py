@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
+
+from pydantic import Field
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
@@ -21,7 +24,7 @@ class Options(CommandOptions):
 
     config: Annotated[Path | None, Positional("CONFIG", is_file=True)] = None
     """The config.json."""
-    module: str | None = None
+    module: str | None = Field(None, alias="import")
     """Instead of CONFIG, a module to import, or a class or function that makes one: package.part:name."""
     rate: float = 0.8
     """γ: the standard deviation is fan-in to the power of -γ."""
@@ -34,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the advice."""
     options = COMMAND.parse(arguments)
     if (options.config is None) == (options.module is None):
-        problem = "needs either CONFIG or --module"
+        problem = "needs either CONFIG or --import"
         raise InputError("command", "anchorflow advise", problem, f"example: {COMMAND.example}")
     from sim.modules.advise import advise, import_module
     from validate.terminal.tables import print_json, print_table, tell
@@ -42,6 +45,8 @@ def run(arguments: Sequence[str]) -> int:
     if options.module is None:
         advice = advise(options.config, options.rate)
     else:
+        # As with `python -m`: a module beside the user is found.
+        sys.path.insert(0, str(Path.cwd()))
         package, _, name = options.module.partition(":")
         code = f"from {package} import {name}\n\nmodel = {name}()"
         advice = advise(import_module(options.module), options.rate, code=code)
