@@ -136,6 +136,7 @@ def _models() -> dict[str, Call]:
                 "seed": 1,
             },
         ),
+        "advise": (sim.advise, {"model": torch.nn.Linear(3, 2), "rate": 0.5, "fan_in": {"weight": 3}}),
         "initial_std": (sim.initial_std, {"member": MEMBER, "name": "W1", "vocab_size": 30}),
         "emb_mlp": (sim.emb_mlp, {"parameters": flat, "tokens": TOKENS, "activation": "tanh"}),
         "label_logits": (sim.label_logits, {"parameters": flat, "tokens": TOKENS, "model": MEMBER.model}),

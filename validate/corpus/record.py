@@ -73,7 +73,7 @@ class Recorder:
         out: Any = None,
         embedding: str | None = None,
         ranks: Sequence[str] = (),
-        losses: Any = None,
+        losses: Mapping[str, Any] | None = None,
         top: Annotated[int, Between(2, 4000)] = 200,
         tensorboard: Any = None,
         overwrite: bool = False,
@@ -81,6 +81,8 @@ class Recorder:
     ) -> None:
         self.model, self.every, self.rows = model, every, list[dict[str, float]]()
         self._losses: Losses = losses or {}
+        if not all(callable(loss) for loss in self._losses.values()):
+            raise InputError("losses", losses, "not callables by name", 'give {"test": lambda: ...}')
         self._noted: dict[str, float] = {}
         self._file = None if out is None else OutputFile(as_path("out", out), overwrite=overwrite)
         if self._file is not None:

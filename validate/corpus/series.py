@@ -122,7 +122,7 @@ def compare_series(
     top: Annotated[int, Between(2, 4000)] = 500,
     controls: Size = 3,
     padded: bool = False,
-    seed: int = 0,
+    seed: Annotated[int, Between(0)] = 0,
 ) -> EmbeddingSeries:
     """Compare the cosines that a corpus predicts with those of many revisions of one model.
 
