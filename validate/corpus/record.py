@@ -84,6 +84,7 @@ class Recorder:
         if not all(callable(loss) for loss in self._losses.values()):
             raise InputError("losses", losses, "not callables by name", 'give {"test": lambda: ...}')
         self._noted: dict[str, float] = {}
+        self._columns: list[str] = []
         self._file = None if out is None else OutputFile(as_path("out", out), overwrite=overwrite)
         if self._file is not None:
             if self._file.path.suffix not in (".csv", ".parquet"):
@@ -188,13 +189,15 @@ class Recorder:
             self._board.add_scalar(name.replace(" ", "_"), value, self._step)  # type: ignore[union-attr]
         if self._file is None or self._file.path.suffix != ".csv":
             return
-        new = len(self.rows) == 1 or row.keys() != self.rows[-2].keys()
-        if new:
-            text = _csv(self.rows, header=True)
+        # A loss that comes later adds a column: then the table is written anew.
+        columns = list(dict.fromkeys([*self._columns, *row]))
+        if columns != self._columns:
+            self._columns = columns
+            text = _csv(self.rows, columns, header=True)
             OutputFile(self._file.path, overwrite=self._file.overwrite or len(self.rows) > 1).write(text)
         else:
             with self._file.path.open("a", encoding="utf-8", newline="") as file:
-                file.write(_csv([row], header=False))
+                file.write(_csv([row], columns, header=False))
 
     def close(self) -> None:
         """Record the last step if it is not yet, and write what is still to be written."""
@@ -203,8 +206,9 @@ class Recorder:
         if self._file is not None and self._file.path.suffix == ".parquet":
             arrow, parquet = require("pyarrow", "table"), require("pyarrow.parquet", "table")
             stream = io.BytesIO()
-            columns = {name: [row.get(name) for row in self.rows] for name in _columns(self.rows)}
-            parquet.write_table(arrow.table(columns), stream)
+            columns = dict.fromkeys(name for row in self.rows for name in row)
+            table = {name: [row.get(name) for row in self.rows] for name in columns}
+            parquet.write_table(arrow.table(table), stream)
             self._file.write(stream.getvalue())
         if self._board is not None:
             self._board.close()
@@ -228,10 +232,8 @@ class Recorder:
         library, recorder = require("transformers", "language"), self
 
         class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
-            def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                recorder.at(state.global_step)
-
-            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            # A step that is over is recorded when the next one begins, with the losses evaluated between.
+            def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 if state.is_world_process_zero:
                     recorder.at(state.global_step)
 
@@ -239,7 +241,9 @@ class Recorder:
                 recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
 
             def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                recorder.close()
+                if state.is_world_process_zero:
+                    recorder.at(state.global_step)
+                    recorder.close()
 
         return Callback()
 
@@ -290,13 +294,9 @@ def _finite(values: FloatArray) -> FloatArray:
     return values
 
 
-def _columns(rows: Sequence[dict[str, float]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _csv(rows: Sequence[dict[str, float]], *, header: bool) -> str:
+def _csv(rows: Sequence[dict[str, float]], columns: Sequence[str], *, header: bool) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, _columns(rows), restval="", lineterminator="\n")
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     if header:
         writer.writeheader()
     writer.writerows(rows)

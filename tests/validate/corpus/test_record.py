@@ -113,15 +113,27 @@ def test_a_task_predicts_its_anchors() -> None:
     assert math.isnan(Recorder(model, task).record()["pearson/labels"])
 
 
-def test_parquet_holds_the_rows(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra anchorflow[table]")
-    with Recorder(language(), CORPUS, every=2, out=tmp_path / "r.parquet") as recorder:
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path: Path, kind: str) -> None:
+    """Losses that the loop notes later, in any order, stand under their names in every row."""
+    out = tmp_path / f"record.{kind}"
+    with Recorder(language(), CORPUS, every=2, out=out) as recorder:
         recorder.at(2)
         recorder.note(train=3.5)
         recorder.at(4)
-    read = parquet.read_table(tmp_path / "r.parquet").to_pylist()
-    assert [row["step"] for row in read] == [0, 2, 4]
-    assert [row["loss/train"] for row in read] == [None, None, 3.5]
+        recorder.note(test=1.5, train=2.5)
+        recorder.at(6)
+        recorder.at(8)
+    if kind == "csv":
+        with out.open(newline="") as file:
+            read = [{k: float(v) for k, v in row.items() if v} for row in csv.DictReader(file)]
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra anchorflow[table]")
+        table = parquet.read_table(out).to_pylist()
+        read = [{k: v for k, v in row.items() if v is not None} for row in table]
+    assert read == recorder.rows
+    assert [row.get("loss/train") for row in read] == [None, None, 3.5, 2.5, 2.5]
+    assert [row["step"] for row in read] == [0, 2, 4, 6, 8]
 
 
 def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) -> None:
@@ -155,7 +167,10 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) ->
     )
     trainer.train()
     assert [row["step"] for row in recorder.rows] == [0, 2, 4]
-    assert {"loss/eval_one_loss", "loss/eval_two_loss"} <= set(recorder.rows[-1])
+    evaluated = {(e["step"], k): v for e in trainer.state.log_history for k, v in e.items()}
+    for row in recorder.rows[1:]:
+        for name in ("eval_one_loss", "eval_two_loss"):
+            assert row[f"loss/{name}"] == evaluated[row["step"], name]
     E = model.transformer.wte.weight.detach().double().numpy()
     expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
     assert recorder.rows[-1]["pearson/tied"] == pytest.approx(expected.comparisons[0].found.pearson.mean)
