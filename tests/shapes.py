@@ -39,7 +39,7 @@ def hold_to_shapes(package: ModuleType) -> None:
 def numerical_functions(package: ModuleType) -> list[Callable[..., Any]]:
     """Return the public functions of a package; derivations in symbols have no arrays."""
     public = [getattr(package, name) for name in package.__all__]
-    return [f for f in public if inspect.isfunction(f) and ".symbolic." not in f.__module__]
+    return [f for f in public if inspect.isfunction(f) and ".derive." not in f.__module__]
 
 
 def held_to_its_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
