@@ -119,11 +119,11 @@ class Recorder:
         else:
             role = _table(tables, embedding, getattr(data, "vocab_size", 1))
             counts, shuffled = counts_and_control(data, role.shape[0], True, rng)
-            control, own = shuffled(), "tied" if len(role.names) > 1 else "bigram"
+            control, first = shuffled(), "tied" if len(role.names) > 1 else "bigram"
             ((_, self._tokens), *_) = token_sets(counts, (), top, (1,), rng)
             self._grams = {
                 predictor: [corpus_gram(each, self._tokens, predictor) for each in (counts, control)]  # type: ignore[arg-type]
-                for predictor in (own, "marginal", "readout")
+                for predictor in (first, "marginal", "readout")
             }
         self._embedding = role.tensor
 
@@ -171,13 +171,18 @@ class Recorder:
         for predictor, grams in self._grams.items():
             keys = [f"{key}/{predictor}" for key in ("pearson", "low", "high", "control")]
             try:
-                found = associate_rows(_finite(values), self._tokens_in_order, grams, False, self._seed)
+                association = associate_rows(_finite(values), self._tokens_in_order, grams, False, self._seed)
             except InputError:
                 columns |= dict.fromkeys([*keys, "mean cosine"], math.nan)
                 continue
-            ends = [math.nan if end is None else end for end in (found.pearson.low, found.pearson.high)]
-            columns |= dict(zip(keys, (found.pearson.mean, *ends, found.control.mean), strict=True))
-            columns.setdefault("mean cosine", found.observed_mean)
+            ends = [
+                math.nan if end is None else end
+                for end in (association.pearson.low, association.pearson.high)
+            ]
+            columns |= dict(
+                zip(keys, (association.pearson.mean, *ends, association.control.mean), strict=True)
+            )
+            columns.setdefault("mean cosine", association.observed_mean)
         return columns
 
     @property
