@@ -18,9 +18,9 @@ from sim.data.text import require
 from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
 from theory import InputError, Task, corpus_gram, label_distribution
-from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
 from theory.paths import as_path
+from validate.corpus.callbacks import imported, lightning_callback, transformers_callback
 from validate.corpus.embedding import associate_rows, counts_and_control, token_sets
 from validate.observe.spectra import effective_rank
 from validate.scales.rates import rate_of
@@ -93,8 +93,8 @@ class Recorder:
             self._file.check()
         self._board = None
         if tensorboard is not None:
-            writer = require("torch.utils.tensorboard", "table").SummaryWriter
-            self._board = writer(str(as_path("tensorboard", tensorboard)))
+            library = imported("torch.utils.tensorboard", "tensorboard")
+            self._board = library.SummaryWriter(str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
         self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and r.tensor.numel() > 1]
@@ -166,13 +166,15 @@ class Recorder:
 
     def _cosines(self) -> dict[str, float]:
         rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)]
-        values = rows.double().cpu().numpy()
+        # A row with a number that is none is no row.
+        values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).cpu().numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
             keys = [f"{key}/{predictor}" for key in ("pearson", "low", "high", "control")]
             try:
-                association = associate_rows(_finite(values), self._tokens_in_order, grams, False, self._seed)
+                association = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
             except InputError:
+                # Fewer than two tokens have a row.
                 columns |= dict.fromkeys([*keys, "mean cosine"], math.nan)
                 continue
             ends = [
@@ -184,10 +186,6 @@ class Recorder:
             )
             columns.setdefault("mean cosine", association.observed_mean)
         return columns
-
-    @property
-    def _tokens_in_order(self) -> Any:
-        return np.arange(len(self._tokens))
 
     def _write(self, row: dict[str, float]) -> None:
         for name, value in row.items() if self._board is not None else ():
@@ -234,41 +232,11 @@ class Recorder:
 
     def transformers_callback(self) -> Any:
         """Return a ``TrainerCallback`` for the Trainer of ``transformers``; evaluations give the losses."""
-        library, recorder = require("transformers", "language"), self
-
-        class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
-            # A step that is over is recorded when the next one begins, with the losses evaluated between.
-            def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if state.is_world_process_zero:
-                    recorder.at(state.global_step)
-
-            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-                recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
-
-            def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if state.is_world_process_zero:
-                    recorder.at(state.global_step)
-                    recorder.close()
-
-        return Callback()
+        return transformers_callback(self)
 
     def lightning_callback(self) -> Any:
         """Return a callback for the Trainer of Lightning; logged metrics that end in "loss" are kept."""
-        library, recorder = require("lightning.pytorch", "language"), self
-
-        class Callback(library.Callback):  # type: ignore[misc, name-defined]
-            def on_train_start(self, trainer: Any, module: Any) -> None:
-                recorder.at(trainer.global_step)
-
-            def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
-                metrics = trainer.callback_metrics.items()
-                recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
-                recorder.at(trainer.global_step)
-
-            def on_fit_end(self, trainer: Any, module: Any) -> None:
-                recorder.close()
-
-        return Callback()
+        return lightning_callback(self)
 
 
 def _table(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
@@ -291,12 +259,6 @@ def _table(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
 def _gamma(role: Role) -> float:
     std = float(role.tensor.detach().float().std())
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan
-
-
-def _finite(values: FloatArray) -> FloatArray:
-    if not np.isfinite(values).all():
-        raise InputError("embedding", "diverged", "holds NaN or infinity", "lower the rate")
-    return values
 
 
 def _csv(rows: Sequence[dict[str, float]], columns: Sequence[str], *, header: bool) -> str:

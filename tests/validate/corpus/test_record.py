@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -193,3 +196,61 @@ def test_a_refusal_names_the_argument(settings: dict[str, Any], argument: str) -
     data = settings.pop("data", CORPUS)
     with pytest.raises(InputError, match=rf"^{argument} = .*; "):
         Recorder(language(), data, **settings)
+
+
+def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Stand-ins with the names of both libraries: what is called, and with what."""
+    model, written = language(), []
+    board = SimpleNamespace(add_scalar=lambda *call: written.append(call), close=lambda: None)
+    monkeypatch.setitem(
+        sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=lambda folder: board)
+    )
+    monkeypatch.setitem(sys.modules, "lightning", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", SimpleNamespace(Callback=object))
+    recorder = Recorder(model, CORPUS, every=2, tensorboard=tmp_path / "board")
+    callback = recorder.lightning_callback()
+    trainer = SimpleNamespace(global_step=0, callback_metrics={})
+    callback.on_train_start(trainer, model)
+    for step in range(1, 6):
+        trainer.global_step = step
+        trainer.callback_metrics = {"train_loss": torch.tensor(float(step)), "lr": torch.tensor(0.1)}
+        callback.on_train_batch_end(trainer, model, None, None, step)
+    callback.on_fit_end(trainer, model)
+    assert [(row["step"], row.get("loss/train_loss")) for row in recorder.rows] == [
+        (0, None),
+        (2, 2.0),
+        (4, 4.0),
+        (5, 5.0),
+    ]
+    for name, value, step in written:
+        (row,) = [row for row in recorder.rows if row["step"] == step]
+        assert row[name.replace("_distance", " distance").replace("mean_", "mean ")] == value
+    for module in ("torch.utils.tensorboard", "lightning.pytorch"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match="pip install tensorboard"):
+        Recorder(model, CORPUS, tensorboard=tmp_path)
+    with pytest.raises(InputError, match="pip install lightning"):
+        recorder.lightning_callback()
+
+
+@pytest.mark.slow
+def test_a_record_costs_two_percent_of_a_hundred_steps_at_most() -> None:
+    """A tied model of ten million parameters, 8 × 128 tokens a step: less than two steps a record."""
+    rng = np.random.default_rng(0)
+    model = Language(8000, 384, 128)
+    model.layers = nn.ModuleList([*model.layers, *Language(9, 384, 9).layers])
+    initialise_(model, 0.8)
+    assert sum(p.numel() for p in model.parameters()) > 9e6
+    recorder = Recorder(model, list(rng.integers(8000, size=(400, 100))), ranks=["*.c_fc.weight"])
+    optimiser = torch.optim.AdamW(model.parameters())
+    seconds: dict[str, list[float]] = {"step": [], "record": []}
+    for _ in range(3):
+        begun = time.perf_counter()
+        tokens = torch.from_numpy(rng.integers(8000, size=(8, 128)))
+        nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).backward()
+        optimiser.step()
+        seconds["step"].append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        recorder.record()
+        seconds["record"].append(time.perf_counter() - begun)
+    assert np.median(seconds["record"]) < 2 * np.median(seconds["step"])
