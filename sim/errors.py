@@ -15,7 +15,7 @@ class UnwritableError(InputError):
     """The system did not write: a full disk, a folder that may only be read."""
 
 
-NOT_BEGUN = "no run was begun yet"
+NOT_BEGUN = "before any run started"
 """A note on what ended a command before any of its runs had a folder."""
 
 

@@ -31,7 +31,7 @@ written, 3 a process was killed and its run can be continued, 128 + n stopped by
 signal n, so 130 with Ctrl-C (nothing is lost)."""
 
 _RESUME = "; runs that were begun have a checkpoint: continue them with the same command and --resume"
-_ANEW = f"; {NOT_BEGUN}, so nothing is there to continue: give the same command again"
+_ANEW = f" {NOT_BEGUN}; nothing to resume: give the same command again"
 _AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
 
 
@@ -80,16 +80,19 @@ def _hint(words: Sequence[str], stop: BaseException) -> str:
 
 def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:
     if name == "--print-completion":
-        from validate.commands.completion import print_completion
+        from validate.commands.parsing import print_completion
 
-        print_completion(arguments)
+        print_completion(arguments, COMMANDS, OPTIONS)
         return 0
     if name.startswith("-"):
         raise unknown_name("option", name, OPTIONS)
     if name not in COMMANDS:
         raise unknown_name("command", name, COMMANDS)
     command: Any = importlib.import_module(f"validate.commands.{name}")
+    from validate.commands.parsing import import_first
     from validate.progress import show_progress
+
+    import_first(arguments)
 
     begin()
     with show_progress():

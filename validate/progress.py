@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rich.console import Console
@@ -52,7 +53,7 @@ def track(items: Collection[Item], what: str) -> Iterator[Item]:
     ----------
     items : collection
     what : str
-        What is done with what, as "judging claims".
+        The work, as "judging claims".
     """
     with progress(what, len(items)) as advance:
         for item in items:
@@ -66,25 +67,23 @@ def progress(what: str, total: int, *, loads_first: bool = False) -> Iterator[Ad
 
     With ``loads_first`` the time until the first part is done is not counted: it says nothing of the others.
     """
-    pace = _Pace(loads_first)
+    work = _Work(what, total, loads_first)
     if not _shown.get():
         yield lambda dropped=0: None
     elif Console().is_jupyter:
-        yield _Lines(what, total, _notebook_line(), _NOTEBOOK_EVERY, pace).advance
+        yield _lines(work, _notebook_line(), _NOTEBOOK_EVERY)
     elif is_live(sys.stderr):
         with _running_bar() as bar:
-            task = bar.add_task(what, total=total, pace=pace)
+            task = bar.add_task(what, total=total, work=work)
 
             def advance(dropped: int = 0) -> None:
-                nonlocal total
-                total -= dropped
-                pace.advance()
-                bar.update(task, advance=1, total=total)
+                work.advance(dropped)
+                bar.update(task, advance=1, total=work.total)
 
             yield advance
             bar.remove_task(task)
     else:
-        yield _Lines(what, total, say, _PLAIN_EVERY, pace).advance
+        yield _lines(work, say, _PLAIN_EVERY)
 
 
 @contextmanager
@@ -104,45 +103,44 @@ def state_of(what: str, done: int, total: int, seconds: float, uncounted: int = 
         return text
     rate = (done - uncounted) / seconds
     pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
-    return f"{text}, {pace}, {_time((total - done) / rate)} left"
+    left = (total - done) / rate
+    return f"{text}, {pace}, {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left"
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+@dataclass
+class _Work:
+    """A piece of work, its parts counted and timed: from the start, or from the end of the first one."""
 
+    what: str
+    total: int
+    loads_first: bool
+    done: int = 0
+    uncounted: int = 0
+    started: float = field(default_factory=lambda: time.monotonic())
 
-class _Pace:
-    """Since when parts are timed: from the start, or from the end of the first one."""
-
-    def __init__(self, loads_first: bool) -> None:
-        self.loads_first, self.uncounted = loads_first, 0
-        self.started = time.monotonic()
-
-    def advance(self) -> None:
-        """Count one part as done."""
-        if self.loads_first and not self.uncounted:
-            self.uncounted, self.started = 1, time.monotonic()
-
-
-class _Lines:
-    """Progress in lines: the first after two seconds, then at a modest rate, and the last."""
-
-    def __init__(self, what: str, total: int, show: Callable[[str], None], every: float, pace: _Pace) -> None:
-        self.what, self.total, self.show, self.every, self.pace = what, total, show, every, pace
-        self.done = 0
-        self.due = pace.started + min(_FIRST_AFTER, every)
-        self.silent = True
-
-    def advance(self, dropped: int = 0) -> None:
-        """Count one part as done, and so many others as dropped."""
+    def advance(self, dropped: int) -> None:
         self.done += 1
         self.total -= dropped
-        self.pace.advance()
+        if self.loads_first and self.done == 1:
+            self.uncounted, self.started = 1, time.monotonic()
+
+    def __str__(self) -> str:
+        return state_of(self.what, self.done, self.total, time.monotonic() - self.started, self.uncounted)
+
+
+def _lines(work: _Work, show: Callable[[str], None], every: float) -> Advance:
+    """Show progress in lines: the first after two seconds, then at a modest rate, and the last."""
+    due, silent = work.started + min(_FIRST_AFTER, every), True
+
+    def advance(dropped: int = 0) -> None:
+        nonlocal due, silent
+        work.advance(dropped)
         now = time.monotonic()
-        if now >= self.due or (self.done == self.total and not self.silent):
-            self.due, self.silent = now + self.every, False
-            seconds = now - self.pace.started
-            self.show("  " + state_of(self.what, self.done, self.total, seconds, self.pace.uncounted))
+        if now >= due or (work.done == work.total and not silent):
+            due, silent = now + every, False
+            show(f"  {work}")
+
+    return advance
 
 
 class _StateColumn(ProgressColumn):
@@ -150,10 +148,7 @@ class _StateColumn(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Return the state of a task."""
-        done, total = int(task.completed), int(task.total or 0)
-        pace: _Pace = task.fields["pace"]
-        seconds = time.monotonic() - pace.started
-        return Text(state_of(task.description, done, total, seconds, pace.uncounted), no_wrap=True)
+        return Text(str(task.fields["work"]), no_wrap=True)
 
 
 @contextmanager

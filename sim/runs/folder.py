@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config
@@ -240,7 +241,9 @@ def read_config(path: Path) -> MemberConfig:
         return make_member_config(data)
     except InputError as error:
         where = f"{path / CONFIG}: {error.argument}"
-        raise InputError(where, error.value, error.problem, _REMEDY) from None
+        file = folder.read_provenance().get("model_file") if error.problem == "unknown kind" else None
+        remedy = f"import the file that registers it: --import {quote(file)}" if file else _REMEDY
+        raise InputError(where, error.value, error.problem, remedy) from None
 
 
 def _incomplete(folder: Path, part: str) -> InputError:

@@ -41,6 +41,12 @@ def machine(device: str = "cpu") -> dict[str, Any]:
     return {"device": device, "processor": _processor(), "system": platform.platform()}
 
 
+def model_file(section: object) -> str | None:
+    """Return the file that registered a model of the user's own, which a reader has to import; else None."""
+    module = type(section).__module__
+    return None if module.startswith("sim.") else getattr(sys.modules.get(module), "__file__", None)
+
+
 def now() -> str:
     """Return the time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

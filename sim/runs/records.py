@@ -96,6 +96,7 @@ class Provenance(Record):
     matmul: Matmul | None = None
     kernels: Kernels | None = None
     tokenizer: Tokenizer | None = None
+    model_file: StrictStr | None = None
     trained_with: list[StrictStr] = []
     parts: list[dict[str, Any]] = []
     sources: dict[str, StrictStr] = {}

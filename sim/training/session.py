@@ -265,6 +265,7 @@ class _Session:
                     "matmul": asdict(self.route),
                     "kernels": asdict(self.kernels),
                     "tokenizer": self.tokenizer,
+                    "model_file": provenance.model_file(member.model),
                     "seed": member.seed,
                     "trained_with": names,
                     "sources": sources(member, self.recorded[m].get("sources", {})),

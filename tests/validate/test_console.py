@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from validate.terminal.streams import in_ascii, printable
 from validate.terminal.tables import column_widths, print_table
@@ -81,13 +83,22 @@ def test_verdicts_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[31mdoes not" in text
 
 
-def test_widths() -> None:
-    assert column_widths(["a", "b"], [["one two", "three"]], None) == [7, 5]
-    assert column_widths(["a", "b"], [["one two", "three"]], 14) == [7, 5]
-    assert column_widths(["a", "b"], [["one two", "three"]], 13) == [6, 5]
-    assert column_widths(["a", "b"], [["one two", "three"]], 10) == [3, 5]
-    assert column_widths(["a", "b"], [["one two", "three"]], 9) is None
-    assert column_widths([], [], 80) == []
+@given(
+    st.lists(st.lists(st.text("ab ", max_size=12), min_size=3, max_size=3), max_size=4), st.integers(1, 40)
+)
+def test_widths_hold_every_word_and_fill_the_room(rows: list[list[str]], width: int) -> None:
+    columns = {name: [row[i] for row in rows] for i, name in enumerate("xyz")}
+    longest = [
+        max(len(word) for cell in [name, *cells] for word in ["", *cell.split()])
+        for name, cells in columns.items()
+    ]
+    full = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    widths = column_widths(columns, width)
+    assert column_widths(columns, None) == full
+    assert (widths is None) == (sum(longest) + 4 > width)
+    if widths is not None:
+        assert all(a <= b <= c for a, b, c in zip(longest, widths, full, strict=True))
+        assert sum(widths) == min(sum(full), width - 4)
 
 
 def test_an_interval_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_help_lists_presets_and_the_values_that_would_be_taken(capsys: pytest.Ca
     assert "preset: cpu, group-2024, group-pre, group-quarter" in " ".join(_help(capsys, "train").split())
     text = _help(capsys, "train", "--preset", "cpu", "--training.epochs", "7")
     assert "--model.n-heads" in text  # The preset trains a Transformer.
-    assert re.search(r"--training.epochs INT\s+[^\[]*\[default: 7\]", text)
+    assert re.search(r"--training.epochs, --epochs INT\s+[^\[]*\[default: 7\]", text)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,9 +63,10 @@ def test_options_come_in_any_order_and_with_either_hyphen() -> None:
         ["--training.dtype", "float64", "--out=r", "x.toml", "--seeds", "1", "2"],
     ):
         assert COMMAND.parse_with_keys(arguments) == expected
-    assert COMMAND.parse_with_keys(["--training.learning_rate", "3e-3"])[1] == {
-        "training.learning_rate": 3e-3
-    }
+    for name in ("--training.learning_rate", "--lr"):
+        assert COMMAND.parse_with_keys([name, "3e-3"])[1] == {"training.learning_rate": 3e-3}
+    given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", "0.3", "0.8"])[1]
+    assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8)}
 
 
 def test_values_have_the_types_of_their_keys() -> None:

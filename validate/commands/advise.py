@@ -1,4 +1,4 @@
-"""anchorflow advise: the initial scale of every parameter of a model at a γ."""
+"""anchorflow advise: the initial scale of every parameter of anyone's model."""
 
 from __future__ import annotations
 

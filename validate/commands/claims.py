@@ -1,4 +1,4 @@
-"""anchorflow claims: the paper's claims, one by one, with verdicts."""
+"""anchorflow claims: the paper's claims with verdicts, from the runs that are kept."""
 
 from __future__ import annotations
 

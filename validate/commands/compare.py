@@ -1,4 +1,4 @@
-"""anchorflow compare: predicted against observed cosine similarity of finished runs."""
+"""anchorflow compare: does the theory predict what these runs did? a verdict and a report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from validate.report import Report
 
 
-class Options(CommandOptions):
+class Options(ImportOptions):
     """Say whether the theory predicts what training did to the embedding, and with what certainty.
 
     The verdict is about the anchors' cosines early in training: thresholds are those of the paper's claims,

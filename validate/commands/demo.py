@@ -1,4 +1,4 @@
-"""anchorflow demo: the paper's central fact in two minutes, with verdicts."""
+"""anchorflow demo: train the Emb-MLP at two scales and judge the theory (two minutes)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""anchorflow derive: a statement of the paper, derived step by step."""
+"""anchorflow derive: a statement of the paper derived step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""anchorflow figures: the figures of the paper, from kept observations or any run folders."""
+"""anchorflow figures: the figures of the paper, from kept or given runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from theory import InputError
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from validate.figures.sheet import Sheet
 
 
-class Options(CommandOptions):
+class Options(ImportOptions):
     """Draw the figures of the paper. Nothing is trained.
 
     N is a figure's number in the paper; without one, every figure is drawn whose runs are kept, and for each

@@ -1,8 +1,4 @@
-"""Options from types: every field of a model is an option, its docstring the help, its type the check.
-
-Pydantic knows the fields, argparse splits the command line. Texts become values here, so that a wrong one is
-refused with the option's name, and the arguments are read once.
-"""
+"""Options from types: every field of a model is an option, its docstring the help, its type the check."""
 
 from __future__ import annotations
 
@@ -18,9 +14,17 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from theory import InputError
 from theory.errors import nearest
 
-_LONGEST_NAME = 255  # Bytes, of one component of a path: the limit of the common file systems.
 _KINDS = {int: ("INT", "an integer"), float: ("FLOAT", "a number"), Path: ("PATH", "a path")}
 """How the help shows a type, and how a message names it."""
+_SHORT = {
+    "training.learning_rate": ("--lr",),
+    "learning_rate": ("--lr",),
+    "training.epochs": ("--epochs",),
+    "init_rates": ("--gammas", "--gamma"),
+    "init_rate": ("--gamma",),
+    "rate": ("--gamma",),
+}
+"""Shorter names of options, by key."""
 
 
 class CommandOptions(BaseModel):
@@ -30,6 +34,13 @@ class CommandOptions(BaseModel):
 
     as_json: bool = Field(False, alias="json")
     """Print the result as JSON on standard output."""
+
+
+class ImportOptions(CommandOptions):
+    """What commands take that read configurations."""
+
+    import_first: str | None = Field(None, alias="import")
+    """A Python file or module to import first, which registers models of your own."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,11 @@ class Option:
         return self.position.name if self.position else "--" + self.key.replace("_", "-")
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The option as it is written, and shorter."""
+        return (self.name, *_SHORT.get(self.key, ()))
+
+    @property
     def many(self) -> bool:
         """Whether it takes any number of values."""
         return get_origin(self.kind) in (tuple, dict)
@@ -69,22 +85,16 @@ class Option:
     @property
     def choices(self) -> list[str]:
         """The words among the values that it takes."""
-        return [
-            str(word)
-            for kind in _members(self.kind)
-            if get_origin(kind) is Literal
-            for word in get_args(kind)
-        ]
+        literals = [kind for kind in _members(self.kind) if get_origin(kind) is Literal]
+        return [str(word) for kind in literals for word in get_args(kind)]
 
     @property
     def metavar(self) -> str:
         """The form of one value, as the help shows it."""
         if get_origin(self.kind) is dict:
             return "NAME VALUE" if get_args(self.kind)[1] is str else "NAME NUMBER"
-        names = [
-            _KINDS.get(kind, ("TEXT",))[0] for kind in _members(self.kind) if get_origin(kind) is not Literal
-        ]
-        return "|".join([*names, *self.choices])
+        kinds = [kind for kind in _members(self.kind) if get_origin(kind) is not Literal]
+        return "|".join([*(_KINDS.get(kind, ("TEXT",))[0] for kind in kinds), *self.choices])
 
     def value(self, given: Any) -> Any:
         """Return the value that the given text, or list of texts, stands for.
@@ -97,52 +107,40 @@ class Option:
         if isinstance(given, bool):
             return given
         if get_origin(self.kind) is dict:
-            return self._pairs(given)
+            if len(given) % 2:
+                raise InputError(self.name, " ".join(given), "not pairs", "give a value after each name")
+            number = Option(self.key, get_args(self.kind)[1], "", None)
+            return {name: number.value(text) for name, text in zip(given[::2], given[1::2], strict=True)}
         return tuple(self._one(text) for text in given) if self.many else self._one(given)
 
     def _one(self, text: str) -> Any:
         if any(not character.isprintable() and not "\ud800" <= character <= "\udfff" for character in text):
             raise InputError(self.name, text, "contains a control character", "leave it out")
-        if Path in _members(self.kind) and any(_is_long(part) for part in Path(text).parts):
+        if self.is_file and max(map(len, text.encode(errors="surrogateescape").split(b"/"))) > 255:
             raise InputError(self.name, f"{text[:20]}...", "a name longer than 255 bytes", "shorten it")
         for kind in _members(self.kind):
             try:
                 return TypeAdapter(kind).validate_strings(text)
             except ValidationError:
                 continue
-        raise self._refusal(text)
-
-    def _takes(self, text: str) -> bool:
-        try:
-            self._one(text)
-        except InputError:
-            return False
-        return True
-
-    def _refusal(self, text: str) -> InputError:
         parts = re.split("[,; ]+", text.strip("[]() "))
         if self.many and len(parts) > 1 and all(map(self._takes, parts)):
             apart = " ".join([self.name] * (self.position is None) + parts)
-            return InputError(self.name, text, "several values in one", f"write them apart: {apart}")
-        words = {kind: what for kind, (_, what) in _KINDS.items() if kind in _members(self.kind)}
+            raise InputError(self.name, text, "several values in one", f"write them apart: {apart}")
+        words = [_KINDS[kind][1] for kind in _members(self.kind) if kind in _KINDS]
         if not self.choices:
-            what = next(iter(words.values()), "text")
-            return InputError(self.name, text, f"not {what}", f"give {what}")
+            what = next(iter(words), "text")
+            raise InputError(self.name, text, f"not {what}", f"give {what}")
         near = nearest(text, self.choices)
         hint = f"did you mean {near!r}? choose" if near else "choose"
-        known = ", ".join([*words.values(), *self.choices])
-        return InputError(self.name, text, "not among the choices", f"{hint} one of {known}")
+        known = ", ".join([*words, *self.choices])
+        raise InputError(self.name, text, "not among the choices", f"{hint} one of {known}")
 
-    def _pairs(self, given: Sequence[str]) -> dict[str, Any]:
-        number = get_args(self.kind)[1]
-        if len(given) % 2:
-            raise InputError(self.name, " ".join(given), "not pairs", "give a value after each name")
-        values = [Option(self.key, number, "", None)._one(text) for text in given[1::2]]
-        return dict(zip(given[::2], values, strict=True))
-
-
-def _is_long(name: str) -> bool:
-    return len(name.encode(errors="surrogateescape")) > _LONGEST_NAME
+    def _takes(self, text: str) -> bool:
+        try:
+            return self._one(text) is not None
+        except InputError:
+            return False
 
 
 def _members(kind: Any) -> list[Any]:
@@ -164,39 +162,28 @@ def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[O
     section : str
         What stands before every key.
     """
-    fields = (values if isinstance(values, type) else type(values)).model_fields
-    found: list[Option] = []
-    for name, field in fields.items():
+    options: list[Option] = []
+    for name, field in (values if isinstance(values, type) else type(values)).model_fields.items():
         if field.exclude:  # No value of the configuration, but a remark on them.
             continue
         default = field.default if isinstance(values, type) else getattr(values, name)
         if isinstance(default, BaseModel):
-            found += options_of(default, f"{section}{name}.")
+            options += options_of(default, f"{section}{name}.")
             continue
         position = next((mark for mark in field.metadata if isinstance(mark, Positional)), None)
-        found.append(
-            Option(
-                key=section + (field.alias or name),
-                kind=field.annotation,
-                help=field.description or "",
-                default=default,
-                position=position,
-                required=field.is_required(),
-            )
-        )
-    return found
+        key, text = section + (field.alias or name), field.description or ""
+        options.append(Option(key, field.annotation, text, default, position, field.is_required()))
+    return options
 
 
 def union(lists: Iterable[Sequence[Option]]) -> list[Option]:
     """Return the options of several lists, those of one key as one that takes what any of them takes."""
-    found: dict[str, Option] = {}
+    by_key: dict[str, Option] = {}
     for option in (option for options in lists for option in options):
-        same = found.get(option.key)
-        if same is None:
-            found[option.key] = option
-        elif same.kind != option.kind:
-            found[option.key] = replace(same, kind=same.kind | option.kind)
-    return list(found.values())
+        same = by_key.setdefault(option.key, option)
+        if same.kind != option.kind:
+            by_key[option.key] = replace(same, kind=same.kind | option.kind)
+    return list(by_key.values())
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:

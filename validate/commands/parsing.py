@@ -1,24 +1,24 @@
-"""A command: its options, its help with a working example, and the reading of its arguments."""
+"""A command: its options, its help with a working example, and the reading of its arguments by argparse."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
+import itertools
+import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import shtab
-
 from theory import InputError
-from theory.errors import nearest
+from theory.errors import nearest, unknown_name
 from validate.commands.options import CommandOptions, Option, options_of
 from validate.terminal.streams import text_width
 
-_OTHER_NAMES = {"--gamma": ("--init-rates", "--init-rate"), "--γ": ("--init-rates", "--init-rate")}
-"""What an option is called elsewhere, as in the paper."""
 Values = TypeVar("Values", bound=CommandOptions)
 
 
@@ -78,11 +78,8 @@ class Command(Generic[Values]):
 
     def own_options(self) -> list[Option]:
         """Return the command's options except for its keys, those that more commands have later."""
-        shared = [
-            {option.key for option in options_of(base)}
-            for base in self.options.__mro__[1:]
-            if issubclass(base, CommandOptions)
-        ]
+        bases = [base for base in self.options.__mro__[1:] if issubclass(base, CommandOptions)]
+        shared = [{option.key for option in options_of(base)} for base in bases]
         return sorted(options_of(self.options), key=lambda option: sum(option.key in keys for keys in shared))
 
     def parser(self, options: Sequence[Option], *, complete: bool = False) -> argparse.ArgumentParser:
@@ -105,13 +102,18 @@ class Command(Generic[Values]):
         )
         groups = {"": parser.add_argument_group("options")}
         groups[""].add_argument("-h", "--help", action="store_true", help="Show this help and exit.")
+        taken = {name for option in options for name in (option.name,)}
         for option in options:
             section = option.key.rpartition(".")[0]
             if section not in groups:
                 groups[section] = parser.add_argument_group(f"{section} options")
-            action = add(parser if option.position else groups[section], option)
-            if complete:
-                offer_values(action, option)
+            names = [option.name, *(name for name in option.names[1:] if name not in taken)]
+            action = _add(parser if option.position else groups[section], option, names)
+            taken |= set(names)
+            if complete and option.choices:
+                action.choices = option.choices
+            elif complete and option.is_file:
+                action.complete = importlib.import_module("shtab").FILE  # type: ignore[attr-defined]
         return parser
 
 
@@ -121,36 +123,29 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Return --name VALUE, and a shorter name without repeating the value."""
+        if len(action.option_strings) < 2 or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, str(action.metavar))
+        return f"{', '.join(action.option_strings)} {value}"
 
-def add(parser: argparse._ActionsContainer, option: Option) -> argparse.Action:
+
+def _add(parser: argparse._ActionsContainer, option: Option, names: Sequence[str]) -> argparse.Action:
     """Add an option to a parser, which takes its texts as they are."""
-    text = _help(option).replace("%", "%%")
+    text, default = option.help, option.default
+    if not (option.required or default in (None, "", (), {}) or isinstance(default, bool)):
+        text += f" [default: {' '.join(map(str, default)) if isinstance(default, tuple) else default}]"
+    text = text.replace("%", "%%")
     if option.position:
         nargs = "*" if option.many else "?"
         return parser.add_argument(option.key, nargs=nargs, metavar=option.name, help=text)
     if option.kind is bool:
         # A key of a configuration may have to be switched off, where a file or preset has it on.
         action = argparse.BooleanOptionalAction if "." in option.key else "store_true"
-        return parser.add_argument(option.name, dest=option.key, action=action, help=text)
+        return parser.add_argument(*names, dest=option.key, action=action, help=text)
     many = "*" if option.many else None
-    return parser.add_argument(option.name, dest=option.key, nargs=many, metavar=option.metavar, help=text)
-
-
-def offer_values(action: argparse.Action, option: Option) -> None:
-    """Tell a shell what the values can be: the choices, or files."""
-    if option.choices:
-        action.choices = option.choices
-    elif option.is_file:
-        action.complete = shtab.FILE  # type: ignore[attr-defined]
-
-
-def _help(option: Option) -> str:
-    """Return an option's help, with its default where that says something."""
-    default = option.default
-    if option.required or default in (None, "", (), {}) or isinstance(default, bool):
-        return option.help
-    shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
-    return f"{option.help} [default: {shown}]"
+    return parser.add_argument(*names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
 
 
 def read(
@@ -168,7 +163,7 @@ def read(
     except argparse.ArgumentError as error:
         raise InputError(str(error.argument_name), "", error.message, "see --help") from None
     if rest:
-        raise _unknown(rest[0], [option.name for option in options])
+        raise _unknown(rest[0], options)
     by_key = {option.key: option for option in options}
     return {key: by_key[key].value(text) if key in by_key else text for key, text in vars(texts).items()}
 
@@ -179,14 +174,71 @@ def _hyphened(argument: str) -> str:
     return name.replace("_", "-") + equals + value if name.startswith("--") else argument
 
 
-def _unknown(argument: str, known: Sequence[str]) -> InputError:
+def _unknown(argument: str, options: Sequence[Option]) -> InputError:
     """Refuse what no option and no position takes, and suggest the nearest option."""
     name = argument.partition("=")[0]
     if not name.startswith("-"):
         return InputError("argument", argument, "one too many", "see --help")
-    # Whoever leaves out the section means the key: --epochs for --training.epochs.
+    known = [name for option in options for name in option.names]
+    # Whoever leaves out the section means the key: --batch-size for --training.batch-size.
     by_end = {f"--{option.rpartition('.')[2].lstrip('-')}": option for option in known}
-    meant = [option for option in _OTHER_NAMES.get(name, ()) if option in known]
-    near = next(iter(meant), None) or nearest(name, known) or by_end.get(str(nearest(name, by_end)))
+    near = nearest(name.replace("γ", "gamma"), known) or by_end.get(str(nearest(name, by_end)))
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
+
+
+def import_first(arguments: Sequence[str]) -> None:
+    """Import the file or module of ``--import``, before a configuration is read that needs it.
+
+    Raises
+    ------
+    InputError
+        If it is not there, or cannot be imported.
+    """
+    words = [part for word in arguments for part in (word.split("=", 1) if "--import=" in word else [word])]
+    for option, name in itertools.pairwise(words):
+        if option == "--import":
+            _import(name)
+
+
+def _import(name: str) -> None:
+    path = Path(name)
+    if path.suffix == ".py":
+        if not path.is_file():
+            raise InputError("import", name, "no such file", "give the path of a Python file, or a module")
+        # Processes that train take over sys.path: they find the module by its name, too.
+        sys.path.insert(0, str(path.resolve().parent))
+    try:
+        importlib.import_module(path.stem if path.suffix == ".py" else name)
+    except InputError:
+        raise
+    except Exception as error:
+        problem = f"cannot be imported: {type(error).__name__}: {error}"
+        raise InputError("import", name, problem, "mend it, or name another file") from error
+
+
+def print_completion(arguments: Sequence[str], commands: dict[str, str], others: Sequence[str]) -> None:
+    """Print the script that a shell reads to complete our command lines.
+
+    Raises
+    ------
+    InputError
+        If no shell is named, or one that is not known.
+    """
+    import shtab
+
+    shells = shtab.SUPPORTED_SHELLS
+    if len(arguments) != 1:
+        remedy = f"name one of {', '.join(shells)}"
+        raise InputError("--print-completion", " ".join(arguments), "not one shell", remedy)
+    if arguments[0] not in shells:
+        raise unknown_name("shell", arguments[0], shells)
+    whole = argparse.ArgumentParser(prog="anchorflow", add_help=False)
+    for option in others:
+        whole.add_argument(option, action="store_true")
+    subparsers = whole.add_subparsers()
+    for name, what in commands.items():
+        command: Command[Any] = importlib.import_module(f"validate.commands.{name}").COMMAND
+        parent = command.parser([*command.own_options(), *command.keys()], complete=True)
+        subparsers.add_parser(name, help=what, parents=[parent], add_help=False)
+    print(shtab.complete(whole, shell=arguments[0]))

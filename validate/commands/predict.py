@@ -1,4 +1,4 @@
-"""anchorflow predict: what the theory says about a task before any training."""
+"""anchorflow predict: what a task's label distributions say about its embedding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Options(CommandOptions):
     file: Annotated[str | None, Positional("TASK.toml", is_file=True)] = None
     """A TOML file, or a preset's name."""
     task: str | None = None
-    """The same, as an option."""
+    """Same as TASK.toml."""
     out: Path | None = None
     """Write prediction.json, the task and the figures here."""
     samples: int = 100_000

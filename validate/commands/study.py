@@ -1,4 +1,4 @@
-"""anchorflow study: the progress of the studies; train what they lack; keep what they have shown."""
+"""anchorflow study: the runs behind claims and figures: status, training, keeping."""
 
 from __future__ import annotations
 

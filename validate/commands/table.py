@@ -1,4 +1,4 @@
-"""anchorflow table: the metrics of finished runs as tidy rows."""
+"""anchorflow table: the metrics of finished runs as a table: CSV, JSON or a summary."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.observe import Observations
 
 
-class Options(CommandOptions):
+class Options(ImportOptions):
     """Write the metrics of finished runs as a table: a row for each run, evaluation and data set.
 
     The columns are run (its folder), model, init_rate (γ), seed, learning_rate, epoch, step,

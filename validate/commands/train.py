@@ -1,7 +1,9 @@
-"""anchorflow train: every γ and seed of a configuration, each into a run folder."""
+"""anchorflow train: train every γ and seed of a configuration into run folders."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +20,19 @@ from sim.config.task_files import as_task, is_task_file, read_description, task_
 from theory import InputError
 from theory.paths import is_folder
 from validate.commands.engines import TrainingOptions
-from validate.commands.options import Option, Positional, nested, options_of, union
+from validate.commands.options import ImportOptions, Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
+from validate.terminal.streams import is_live, say
 from validate.unbegun import noting_no_run
 
 if TYPE_CHECKING:
     from sim import Run
-    from sim.training.execution import Execution
+
+PLAN = "planned.json"
+"""In a folder of runs: the configurations that were to be trained into it."""
 
 
-class Options(TrainingOptions):
+class Options(ImportOptions, TrainingOptions):
     """Train a model for every γ and seed of a configuration, one run folder each.
 
     FILE.toml is a task, a configuration or, as runs/mine/NAME/config.json, that of a run. A task alone is
@@ -35,7 +40,7 @@ class Options(TrainingOptions):
     tokens, by the preset cpu: a Transformer with one seed (--seeds 0 1 2 gives it three).
 
     With --resume a run folder, or a folder of them, can take the place of FILE.toml: the runs in it continue,
-    each with its own configuration.
+    each with its own configuration, and those that were planned there and not begun are trained.
 
     A configuration may hold init_rates, seeds, task ("emb-mlp", "paper", a task file or a table) and the
     sections model, data and training. Its keys override those of the preset, and options override both. The
@@ -85,29 +90,52 @@ COMMAND = Command(
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     options, keys = COMMAND.parse_with_keys(arguments)
-    folder, members, paths = _planned(options, keys)
+    folder, config, planned = _planned(options, keys)
+    members, paths = list(planned.values()), list(planned)
     with noting_no_run(paths):
         # After the configuration: a mistake in it is reported without waiting for torch.
+        if is_live(sys.stderr):
+            say("loading torch, measuring speed ...")
         from sim.runs.run import Run
+        from sim.training.execution import Execution
         from sim.training.launch import train_members
         from validate.training import announced
 
-        execution = _execution(options)
+        execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
         with announced(members, paths, execution) as report:
+            if config is not None:
+                _note_plan(folder, config)
             train_members(members, paths, execution, report=report)
         runs = [Run.open(path) for path in paths]
     print_runs(runs, f"anchorflow compare {quote(str(folder))}", as_json=options.as_json)
     return 0
 
 
-def _planned(options: Options, keys: dict[str, Any]) -> tuple[Path, list[MemberConfig], list[Path]]:
-    """Return the folder of all runs, and of each run what to train and its own folder."""
+def _planned(
+    options: Options, keys: dict[str, Any]
+) -> tuple[Path, RunConfig | None, dict[Path, MemberConfig]]:
+    """Return the folder of all runs, their configuration, and every run by its own folder."""
     if options.config and options.resume and is_folder(options.config):
-        folder = Path(options.config)
-        return folder, *_begun(folder, options, keys)
-    members = configuration_of(options, keys).members()
+        return Path(options.config), None, _begun(Path(options.config), options, keys)
+    config = configuration_of(options, keys)
     _check_resumes(options)
-    return options.out, members, [options.out / member.name for member in members]
+    return options.out, config, {options.out / member.name: member for member in config.members()}
+
+
+def _plans(folder: Path) -> list[Any]:
+    file = folder / PLAN
+    return list(json.loads(file.read_bytes())) if file.is_file() else []
+
+
+def _note_plan(folder: Path, config: RunConfig) -> None:
+    """Note what is to be trained into a folder, so that --resume takes up what was not begun."""
+    from sim.runs.files import write_json, writing
+
+    plans, plan = _plans(folder), config.model_dump(mode="json")
+    if plan not in plans:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(folder / PLAN, [*plans, plan])
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
@@ -198,26 +226,20 @@ def _check_resumes(options: Options) -> None:
         raise InputError("resume", True, problem, remedy)
 
 
-def _begun(folder: Path, options: Options, keys: dict[str, Any]) -> tuple[list[MemberConfig], list[Path]]:
-    """Return the runs in a folder, to be continued, and their folders."""
+def _begun(folder: Path, options: Options, keys: dict[str, Any]) -> dict[Path, MemberConfig]:
+    """Return the runs in a folder, and those that were planned there and not begun."""
     from sim.runs.folder import read_config
     from sim.runs.run import find_runs
 
     given = options.model_fields_set & {"preset", "task", "out"} | keys.keys()
     if given:
         name = min(given)
-        value = keys.get(name, getattr(options, name, None))
-        raise InputError(
-            name, str(value), f"the runs in {folder} continue as and where they are", "leave it out"
-        )
-    paths = find_runs([folder])
-    return [read_config(path) for path in paths], paths
-
-
-def _execution(options: Options) -> Execution:
-    from sim.training.execution import Execution
-
-    return Execution(device=options.device, kernels=options.kernels, **options.execution())
+        value = str(keys.get(name, getattr(options, name, None)))
+        raise InputError(name, value, f"the runs in {folder} continue as and where they are", "leave it out")
+    members = [member for plan in _plans(folder) for member in make_run_config(plan).members()]
+    planned = {folder / member.name: member for member in members}
+    begun = [path for path in find_runs([folder]) if not planned or path != folder]
+    return planned | {path: read_config(path) for path in begun}
 
 
 def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:

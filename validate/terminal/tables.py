@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for machines."""
+"""What the commands print: tables for people by rich, JSON for machines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from validate.terminal.streams import tell as tell
 _GAP = 2
 _STYLES = {
     "holds in part": "yellow",
+    "partly": "yellow",
     "holds": "green",
     "does not hold": "red",
     "fails": "red",
@@ -67,22 +68,25 @@ def print_table(
     notes : sequence of str
         What words and columns of the table mean, as "word: meaning", one line each below it.
     """
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = terminal_width(sys.stdout) if terminal else None
-    header, rows = [printable(name) for name in header], [[printable(cell) for cell in row] for row in rows]
-    shown = _fitting(header, rows, spare, width)
-    left_out = [name for name in header if name not in shown]
-    header, rows = _chosen(shown, header, rows)
-    widths = column_widths(header, rows, width)
-    console = Console(width=width or max(sum(widths or []) + _GAP * len(header), 1), highlight=False)
+    width = terminal_width(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
+    columns = {printable(name): [printable(row[i]) for row in rows] for i, name in enumerate(header)}
+    shown, left_out = dict(columns), list[str]()
+    for name in reversed(spare):
+        if column_widths(shown, width) is None:
+            left_out.insert(0, name)
+            del shown[name]
+    widths = column_widths(shown, width)
+    console = Console(width=width or sum(widths or []) + _GAP * len(header) + 1, highlight=False)
     console.print(Text(printable(title), style="bold"), soft_wrap=width is None)
     if widths is None:
-        _print_lists(console, header, rows)
+        left_out = []
+        _print_lists(console, columns)
     else:
-        console.print(_table(header, rows, widths))
-    own = [f"not shown in {width} columns: {', '.join(left_out)}"] if left_out else []
+        console.print(_table(shown, widths))
+    if left_out:
+        notes = [f"not shown in {width} columns: {', '.join(left_out)}", *notes]
     # A note may explain a column that is left out.
-    for note in [*own, *(note for note in notes if note.partition(":")[0] not in left_out)]:
+    for note in (note for note in notes if note.partition(":")[0] not in left_out):
         console.print(Text(printable(note)), soft_wrap=width is None)
     console.print()
 
@@ -97,34 +101,31 @@ def print_text(lines: Sequence[str]) -> None:
         print()
 
 
-def column_widths(
-    header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None
-) -> list[int] | None:
+def column_widths(columns: Mapping[str, Sequence[str]], width: int | None) -> list[int] | None:
     """Return each column's width, at least its longest word; None if these do not fit.
 
     Parameters
     ----------
-    header, rows : sequences of str
-        The cells.
+    columns : mapping of str to sequences of str
+        The cells under each column's name.
     width : int or None
         The columns of the terminal; None if each row shall be one line.
     """
-    columns = list(zip(header, *rows, strict=True))
-    full = [max(map(len, column)) for column in columns]
+    cells = [[name, *column] for name, column in columns.items()]
+    full = [max(map(len, column)) for column in cells]
     if width is None:
         return full
-    needed = [max(len(word) for cell in column for word in ["", *_words(cell)]) for column in columns]
-    room = width - _GAP * (len(columns) - 1) - sum(needed)
+    widths = [max(len(word) for cell in column for word in ["", *_words(cell)]) for column in cells]
+    room = width - _GAP * (len(widths) - 1) - sum(widths)
     if room < 0:
         return None
-    found = list(needed)
     # One character at a time to the column with most text for its width, so that rows take few lines.
     for _ in range(room):
-        wanting = [i for i in range(len(columns)) if found[i] < full[i]]
+        wanting = [i for i in range(len(widths)) if widths[i] < full[i]]
         if not wanting:
             break
-        found[max(wanting, key=lambda i: full[i] / max(found[i], 1))] += 1
-    return found
+        widths[max(wanting, key=lambda i: full[i] / max(widths[i], 1))] += 1
+    return widths
 
 
 def _words(cell: str) -> list[str]:
@@ -139,20 +140,20 @@ def _lines(cell: str, width: int) -> str:
     return "\n".join(lines).replace("\u00a0", " ")
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
+def _table(columns: Mapping[str, Sequence[str]], widths: Sequence[int]) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
-    for name, width in zip(header, widths, strict=True):
+    for name, width in zip(columns, widths, strict=True):
         table.add_column(Text(_lines(name, width)), width=width, overflow="fold")
-    for row in rows:
-        cells = zip(header, row, widths, strict=True)
+    for row in zip(*columns.values(), strict=True):
+        cells = zip(columns, row, widths, strict=True)
         table.add_row(*(_styled(name, _lines(cell, width)) for name, cell, width in cells))
     return table
 
 
-def _print_lists(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_lists(console: Console, columns: Mapping[str, Sequence[str]]) -> None:
     """Print every row as a list of its cells under their columns' names."""
-    for row in rows:
-        for i, (name, cell) in enumerate(zip(header, row, strict=True)):
+    for row in zip(*columns.values(), strict=True):
+        for i, (name, cell) in enumerate(zip(columns, row, strict=True)):
             label, indent = (f"{name}: " if name else ""), "  " * (i > 0)
             lines = textwrap.wrap(
                 label + cell,
@@ -170,22 +171,3 @@ def _styled(name: str, cell: str) -> Text:
         return Text(cell, style=_STYLES.get(cell, ""))
     words = " ".join(cell.split())
     return Text(cell, style=next((style for word, style in _STYLES.items() if words.startswith(word)), ""))
-
-
-def _fitting(
-    header: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int | None
-) -> list[str]:
-    """Return the columns that are shown: all but the fewest spare ones, or all where no fewer fit."""
-    shown = list(header)
-    for name in (None, *reversed(spare)):
-        shown = [other for other in shown if other != name]
-        if column_widths(*_chosen(shown, header, rows), width) is not None:
-            return shown
-    return list(header)
-
-
-def _chosen(
-    shown: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> tuple[list[str], list[list[str]]]:
-    kept = [i for i, name in enumerate(header) if name in shown]
-    return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]

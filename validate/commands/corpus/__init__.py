@@ -1,4 +1,4 @@
-"""anchorflow corpus: a language model on the user's own text, predicted, trained and compared."""
+"""anchorflow corpus: a language model on your text: predict, train, compare, embedding, demo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Options(CommandOptions):
 
     embedding: does a checkpoint of anyone's model have the cosines that its text predicts?
 
-    demo: all of it in a few minutes, on questions by our generator and a text of yours or a toy text.
+    demo: all of it in a few minutes, on generated questions and a text of yours or a toy text.
     """
 
     action: Annotated[Literal["predict", "train", "compare", "embedding", "demo"], Positional("ACTION")]

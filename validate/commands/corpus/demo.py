@@ -27,7 +27,7 @@ CONTEXT = 96
 
 
 class Options(TrainingOptions):
-    """Train a small GPT-2 on questions by our generator, in the form of PrOntoQA, beside a text, and judge.
+    """Train a small GPT-2 on generated questions, in the form of PrOntoQA, beside a text, and judge.
 
     γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
     one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the

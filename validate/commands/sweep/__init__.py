@@ -1,4 +1,4 @@
-"""anchorflow sweep: many runs over axes, on any engine, with one table as the result."""
+"""anchorflow sweep: many runs over axes, here or on a cluster, and one table."""
 
 from __future__ import annotations
 
