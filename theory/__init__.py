@@ -46,41 +46,34 @@ if TYPE_CHECKING:
     from theory.flows.activation import Activation as Activation
     from theory.flows.adam_steps import adam_steps as adam_steps
     from theory.flows.adaptive import adaptive_flow as adaptive_flow
-    from theory.flows.batch_noise import expected_cosine as expected_cosine
-    from theory.flows.coupled import blow_up_bound as blow_up_bound
-    from theory.flows.coupled import coupled_flow as coupled_flow
+    from theory.flows.batches import OutsideValidityWarning as OutsideValidityWarning
+    from theory.flows.escapes import escape_dose as escape_dose
+    from theory.flows.escapes import escape_threshold as escape_threshold
+    from theory.flows.escapes import measured_rank_steps as measured_rank_steps
     from theory.flows.expansion import GradientExpansion as GradientExpansion
     from theory.flows.expansion import gradient_orders as gradient_orders
-    from theory.flows.frozen import frozen_direction as frozen_direction
-    from theory.flows.frozen import frozen_flow as frozen_flow
     from theory.flows.held_out import OneModeAnswers as OneModeAnswers
     from theory.flows.held_out import answer_accuracy as answer_accuracy
     from theory.flows.held_out import extended_logits as extended_logits
     from theory.flows.held_out import one_mode_answers as one_mode_answers
-    from theory.flows.layer_norm import normed_emb_mlp_drive as normed_emb_mlp_drive
-    from theory.flows.layer_norm import wide_normed_emb_mlp_drive as wide_normed_emb_mlp_drive
+    from theory.flows.ladder import blow_up_bound as blow_up_bound
+    from theory.flows.ladder import coupled_flow as coupled_flow
+    from theory.flows.ladder import frozen_direction as frozen_direction
+    from theory.flows.ladder import frozen_flow as frozen_flow
+    from theory.flows.ladder import linearised_flow as linearised_flow
+    from theory.flows.ladder import population_flow as population_flow
     from theory.flows.learning_curves import LearningCurves as LearningCurves
     from theory.flows.learning_curves import predict_learning as predict_learning
-    from theory.flows.linearised import linearised_flow as linearised_flow
-    from theory.flows.mean_training import SGDSettings as SGDSettings
     from theory.flows.parameters import EmbMLPParameters as EmbMLPParameters
-    from theory.flows.population_flow import population_flow as population_flow
     from theory.flows.predicted_embedding import PredictedEmbedding as PredictedEmbedding
     from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
-    from theory.flows.rank_steps import RankSteps as RankSteps
-    from theory.flows.rank_steps import escape_dose as escape_dose
-    from theory.flows.rank_steps import escape_threshold as escape_threshold
-    from theory.flows.rank_steps import measured_rank_steps as measured_rank_steps
-    from theory.flows.rank_steps import plateau_residual as plateau_residual
-    from theory.flows.rank_steps import rank_steps_from_labels as rank_steps_from_labels
-    from theory.flows.sgd_moments import SGDMoments as SGDMoments
-    from theory.flows.sgd_moments import sgd_moments as sgd_moments
     from theory.flows.staircase import Staircase as Staircase
     from theory.flows.staircase import saddle_staircase as saddle_staircase
     from theory.flows.validity import Horizon as Horizon
     from theory.flows.validity import cosine_errors as cosine_errors
     from theory.flows.validity import validity_horizon as validity_horizon
     from theory.integrate.adam import AdamSettings as AdamSettings
+    from theory.integrate.adam import SGDSettings as SGDSettings
     from theory.integrate.solve import EXACT as EXACT
     from theory.integrate.solve import STABILISED as STABILISED
     from theory.integrate.solve import Solver as Solver

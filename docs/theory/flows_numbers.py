@@ -32,9 +32,8 @@ from theory import (
     token_ratios,
     validity_horizon,
 )
-from theory.flows.coupled import product_field
 from theory.flows.gradient import population_field, token_gradient
-from theory.flows.linearised import linearised_drive
+from theory.flows.ladder import linearised_drive, product_field
 from theory.integrate.trajectory import Trajectory
 
 TASK = Task.paper(length=3)

@@ -10,12 +10,13 @@ from scipy.integrate import quad, solve_ivp
 
 from tests.theory.flow_reference import parameters, relative, slope, small_example
 from theory import IDENTITY, AdamSettings, InputError, IntegrationError, adam_steps, adaptive_flow
-from theory.flows.adaptive import _memory
-from theory.flows.coupled import product_field
+from theory.flows.adaptive import moment_memory
 from theory.flows.gradient import token_gradient
 from theory.flows.gradient_noise import GradientNoise
-from theory.flows.parameters import Matrices
+from theory.flows.ladder import product_field
+from theory.integrate.matrices import Matrices
 
+pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 SETTINGS = AdamSettings(rate=1e-3, weight_decay=0.1)
 BATCH = 14
 KEEP = ("W_emb", "W1", "W2")
@@ -27,7 +28,7 @@ def by_scipy(population, initial, end):
     field, noise = product_field(lambda B: token_gradient(population, B)), GradientNoise(population)
 
     def sources(vector):
-        now = initial.unpack(vector)
+        now = initial.matrices.unpack(vector)
         variance = noise.moments(now, IDENTITY).variance
         gradient = -field(now).packed()
         return gradient, gradient**2 + Matrices(*variance).packed() / BATCH
@@ -44,7 +45,7 @@ def by_scipy(population, initial, end):
     found = solve_ivp(
         velocity, (began, end), np.concatenate([start, *sources(start)]), method="LSODA", rtol=1e-5, atol=1e-8
     )
-    return initial.unpack(found.y[:size, -1])
+    return initial.matrices.unpack(found.y[:size, -1])
 
 
 def test_the_flow_solves_its_equations(record_error):
@@ -71,13 +72,12 @@ def test_shorter_steps_with_longer_memories_approach_the_flow():
     assert slope(numbers, errors) == pytest.approx(-1, abs=0.15)
 
 
-def test_the_variance_is_that_of_the_steps():
+def test_on_batches_the_flow_takes_fewer_gradients_than_there_are_steps():
     example, initial = small_example(), parameters()
-    n = int(example.trains.sum())
-    options = {"batch_size": BATCH, "n_sequences": n}
+    options = {"batch_size": BATCH, "n_sequences": int(example.trains.sum())}
     steps = adam_steps(example.population, initial, [33, 150], SETTINGS, **options)
     flow = adaptive_flow(example.population, initial, steps.times, SETTINGS, **options)
-    assert flow["variance"].sum(axis=(1, 2)) == pytest.approx(steps["variance"].sum(axis=(1, 2)), rel=0.05)
+    assert relative(flow.W_emb - initial.W_emb, steps.W_emb - initial.W_emb) < 0.02
     assert flow.solver.n_evaluations < 150
 
 
@@ -85,7 +85,7 @@ def test_the_variance_is_that_of_the_steps():
 def test_a_moments_weight_over_a_stretch(t):
     beta, h = 0.9, 7.0
     truth, _ = quad(lambda s: beta**s * (1 - beta**t) / (1 - beta ** (t + s)), 0, h)
-    assert _memory(beta, t, h) == pytest.approx(truth, rel=1e-6)
+    assert moment_memory(beta, t, h) == pytest.approx(truth, rel=1e-6)
 
 
 def test_what_does_not_move_stays():

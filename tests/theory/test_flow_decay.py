@@ -11,14 +11,13 @@ from theory import (
     IDENTITY,
     TANH,
     EmbMLPParameters,
-    InputError,
     blow_up_bound,
     coupled_flow,
     frozen_flow,
     linearised_flow,
     population_flow,
 )
-from theory.flows.parameters import Matrices
+from theory.integrate.matrices import Matrices
 
 DECAY, END = 0.05, 6.0
 ALL = ("W_emb", "W1", "W2")
@@ -143,9 +142,3 @@ def test_what_was_conserved_decays_twice_as_fast_as_the_weights():
     assert set(flow.invariants) == {"W_embᵀW_emb − W1W1ᵀ", "W1ᵀW1 − W2W2ᵀ"}
     for drift in flow.invariants.values():
         assert drift[1] < 1e-6
-
-
-def test_negative_decay_is_refused():
-    example, initial = small_example(), parameters()
-    with pytest.raises(InputError, match="weight_decay"):
-        population_flow(example.population, initial, [1.0], weight_decay=-0.1)

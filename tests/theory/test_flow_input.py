@@ -1,4 +1,4 @@
-"""Bad input to the flows is refused before any work, naming argument, problem and remedy."""
+"""Bad input to the flows is refused before any work, naming the argument."""
 
 from __future__ import annotations
 
@@ -25,71 +25,54 @@ FLOWS = {
     "linearised": lambda initial, times, **o: linearised_flow(C, S, initial, times, **o),
     "population": lambda initial, times, **o: population_flow(POPULATION, initial, times, **o),
 }
-every_flow = pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
 
 
-@every_flow
-@pytest.mark.parametrize("times", [[-1.0], [2.0, 1.0], [np.nan], [np.inf], [], [[0.0]]], ids=lambda t: str(t))
-def test_times_that_make_no_sense(flow, times):
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+@pytest.mark.parametrize(
+    ("times", "options", "named"),
+    [
+        *(([t], {}, "times") for t in (-1.0, np.nan, np.inf)),
+        ([2.0, 1.0], {}, "times"),
+        ([], {}, "times"),
+        ([[0.0]], {}, "times"),
+        ([1.0], {"keep": ("W3",)}, "keep"),
+        ([1.0], {"weight_decay": -0.1}, "weight_decay"),
+    ],
+)
+def test_a_request_that_makes_no_sense(flow, times, options, named):
     with pytest.raises(InputError) as caught:
-        flow(parameters(), times)
-    assert caught.value.argument == "times"
+        flow(parameters(), times, **options)
+    assert caught.value.argument == named
 
 
-@every_flow
-def test_a_vocabulary_that_does_not_fit(flow):
-    with pytest.raises(InputError, match="does not fit an embedding of 21 tokens"):
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_a_vocabulary_that_does_not_fit_and_what_was_not_kept(flow):
+    with pytest.raises(InputError, match="21 tokens"):
         flow(parameters(vocab_size=21), [1.0])
-
-
-@every_flow
-def test_a_matrix_that_no_flow_has(flow):
-    with pytest.raises(InputError, match="W_emb, W1, W2, B") as caught:
-        flow(parameters(), [1.0], keep=("W3",))
-    assert caught.value.argument == "keep"
-
-
-@every_flow
-def test_asking_for_what_was_not_kept(flow):
-    trajectory = flow(parameters(), [0.0], keep=("W1",))
     with pytest.raises(InputError, match="was not kept"):
-        _ = trajectory.W_emb
+        _ = flow(parameters(), [0.0], keep=("W1",)).W_emb
 
 
-def test_losses_of_a_population_that_does_not_fit():
+def test_statistics_that_are_none():
     with pytest.raises(InputError, match="population"):
         frozen_flow(np.zeros((21, 21)), parameters(vocab_size=21), [1.0], population=POPULATION)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_statistics_and_weights_that_are_not_finite(bad):
-    for matrices in ((np.full_like(C, bad), S), (C, np.full_like(S, bad))):
+    for matrices in ((np.full_like(C, np.nan), S), (C, np.full_like(S, np.inf))):
         with pytest.raises(InputError, match="NaN or infinity"):
             linearised_flow(*matrices, parameters(), [1.0])
-    with pytest.raises(InputError, match="W1"):
-        EmbMLPParameters(np.zeros((3, 2)), np.full((2, 2), bad), np.zeros((2, 3)))
-
-
-def test_a_cooccurrence_that_is_not_symmetric():
     with pytest.raises(InputError, match="not symmetric"):
         linearised_flow(C, S + np.triu(np.ones_like(S), 1), parameters(), [1.0])
+    with pytest.raises(InputError, match="NaN or infinity"):
+        EmbMLPParameters(np.zeros((3, 2)), np.full((2, 2), np.nan), np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rtol": 1e-15}, "float64 cannot meet it"),
-        ({"atol": 0.0}, "float64 cannot meet it"),
-        ({"rtol": -1.0}, "no tolerance"),
-        ({"rtol": np.nan}, "not a finite number"),
-        ({"rtol": 1.0}, "no tolerance"),
-        ({"method": "Euler"}, "RKC"),
-        ({"max_steps": 0}, "at least 1"),
-    ],
+    "options",
+    [{"rtol": 1e-15}, {"atol": 0.0}, {"rtol": np.nan}, {"rtol": 1.0}, {"method": "Euler"}, {"max_steps": 0}],
 )
-def test_solvers_that_cannot_work(options, message):
-    with pytest.raises(InputError, match=message):
+def test_solvers_that_cannot_work(options):
+    with pytest.raises(InputError) as caught:
         Solver(**options)
+    assert caught.value.argument in options
 
 
 @pytest.mark.parametrize(
@@ -121,16 +104,10 @@ def test_drawn_parameters_have_the_scale_of_section_2_4():
         ratio = float(np.mean(matrix**2)) / fan_in**-1.6
         # A sample variance over n entries has relative standard error √(2/n); four of them.
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size)
-    whole = drawn.scaled(0.5)
-    assert np.array_equal(whole.W2, 0.5 * drawn.W2)
+    assert np.array_equal(drawn.scaled(0.5).W2, 0.5 * drawn.W2)
 
 
-def test_an_activation_against_assumption_1():
-    with pytest.raises(InputError, match="Assumption 1"):
-        Activation("sigmoid", lambda h: 1 / (1 + np.exp(-h)), lambda h: np.exp(-h) / (1 + np.exp(-h)) ** 2)
-
-
-@pytest.mark.parametrize(("shift", "slope"), [(1e-6, 1.0), (0.0, 1.0 + 1e-6)])
-def test_an_activation_that_misses_assumption_1_by_little(shift, slope):
+@pytest.mark.parametrize(("shift", "slope"), [(0.5, 1.0), (1e-6, 1.0), (0.0, 1.0 + 1e-6)])
+def test_an_activation_that_misses_assumption_1(shift, slope):
     with pytest.raises(InputError, match="Assumption 1"):
         Activation("nearly", lambda h: slope * h + shift, lambda h: np.full_like(h, slope))

@@ -28,7 +28,7 @@ from theory import (
     token_ratios,
 )
 from theory.flows.gradient import token_gradient
-from theory.flows.linearised import linearised_drive
+from theory.flows.ladder import linearised_drive
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 POPULATION = small_example().population
@@ -117,13 +117,13 @@ def by_autograd(energy, initial: EmbMLPParameters, time: float) -> list[np.ndarr
     """Follow minus the gradient of energy(B) with SciPy's own driver and torch's derivatives."""
 
     def velocity(_, y):
-        weights = [torch.tensor(m, requires_grad=True) for m in initial.unpack(y)]
+        weights = [torch.tensor(m, requires_grad=True) for m in initial.matrices.unpack(y)]
         value = energy(weights[0] @ weights[1] @ weights[2])
         return -np.concatenate([g.numpy().ravel() for g in torch.autograd.grad(value, weights)])
 
     start = initial.matrices.packed()
     end = solve_ivp(velocity, (0.0, time), start, method="LSODA", rtol=1e-10, atol=1e-12)
-    return list(initial.unpack(end.y[:, -1]))
+    return list(initial.matrices.unpack(end.y[:, -1]))
 
 
 def test_coupled_is_the_gradient_flow_of_its_energy():

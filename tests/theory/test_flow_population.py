@@ -18,8 +18,8 @@ from theory import (
     off_diagonal,
     population_flow,
 )
-from theory.flows.coupled import product_field
 from theory.flows.gradient import losses, population_field, token_gradient
+from theory.flows.ladder import product_field
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 GRADIENT_ROUNDING = 1e-12

@@ -28,11 +28,11 @@ from theory import (
     population_flow,
     predict_learning,
 )
-from theory.flows.batch_noise import Batching
-from theory.flows.gradient import losses, scores
+from theory.flows.batches import Batching
+from theory.flows.gradient import losses, scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
-from theory.flows.mean_training import Denominator, MeanTraining, single_precision
-from theory.flows.parameters import Matrices
+from theory.flows.mean_training import Denominator, MeanTraining
+from theory.integrate.matrices import Matrices
 from theory.task.rules.tables import Lookup
 
 ORDERS = 2

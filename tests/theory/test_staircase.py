@@ -19,8 +19,7 @@ from theory import (
     measured_rank_steps,
     saddle_staircase,
 )
-from theory.flows.coupled import product_field
-from theory.flows.linearised import linearised_drive
+from theory.flows.ladder import linearised_drive, product_field
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()

@@ -14,12 +14,11 @@ from theory import (
     enumerate_population,
     labels_of,
 )
-from theory.flows.batch_noise import Batching
+from theory.flows.batches import Batching
 from theory.flows.gradient import population_field, scores
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import Course, MeanTraining
-from theory.flows.parameters import Matrices
 from theory.flows.weight_scatter import (
     CurvatureFactors,
     WeightScatter,
@@ -27,6 +26,7 @@ from theory.flows.weight_scatter import (
     independent_share,
     reshuffled_share,
 )
+from theory.integrate.matrices import Matrices
 
 
 def variance_of_steps(kept, n, covariance):
@@ -164,10 +164,10 @@ def test_the_scatter_is_felt_wherever_the_weights_have_got_to():
     felt, field = 0.3 * rng.standard_normal(start.matrices.packed().size), population_field(population, TANH)
     course.go_on(0, felt)
     for y in (start.matrices.packed(), 2 * start.matrices.packed()):
-        both = [field(start.unpack(y + sign * felt)).packed() for sign in (1, -1)]
+        both = [field(start.matrices.unpack(y + sign * felt)).packed() for sign in (1, -1)]
         found = course.point(y)
         assert np.allclose(found.descent, (both[0] + both[1]) / 2)
-        noise = GradientNoise(population).moments(start.unpack(y + felt), TANH).variance.packed()
+        noise = GradientNoise(population).moments(start.matrices.unpack(y + felt), TANH).variance.packed()
         assert np.allclose(found.squares, (both[0] ** 2 + both[1] ** 2) / 2 + noise / BATCH)
 
 

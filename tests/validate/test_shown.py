@@ -101,8 +101,6 @@ NAMED: dict[str, Callable[[str], Any]] = {
     "MemberState": state,
 }
 UNNAMED: dict[str, Callable[[], Any]] = {
-    "RankSteps": lambda: theory.rank_steps_from_labels(C, START, 2),
-    "SGDMoments": lambda: theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2),
     "Population": lambda: theory.enumerate_population(SMALL),
     "EmbMLPParameters": lambda: START,
     "CorpusGeometry": lambda: words("a").geometry,
@@ -154,17 +152,10 @@ def test_what_the_tables_say() -> None:
     assert lines[2].split() == ["0", f"{np.linalg.norm(START.W_emb):.4g}", "2"]
     assert lines[-1].split()[::2] == ["1", "1"]
     assert len(lines) == 2 + 12
-    steps = theory.rank_steps_from_labels(C, START, 2)
-    assert str(steps).split("\n")[-1].split() == [
-        "2",
-        *(f"{a[1]:.4g}" for a in (steps.times, steps.drives, steps.doses)),
-    ]
     sizes = f"{len(COUNTS.left)} x {len(COUNTS.right)} token counts of 6 tokens"
     assert repr(COUNTS) == f"CountPopulation({sizes}; data sets: {len(COUNTS.data_sets)})"
     assert len(COUNTS.data_sets) != len(COUNTS.left)
     assert str(theory.enumerate_population(SMALL)).split("\n")[-1].split() == ["1", "2", "0"]
-    moments = theory.sgd_moments(COUNTS, START, [0.0, 0.5], rate=0.1, batch_size=2)
-    assert str(moments).split("\n")[-1].split()[-1] == f"{np.trace(moments.covariance[-1]):.4g}"
     mean = words("a").geometry.mean_cosine
     assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
     assert isinstance(mean, SampledValue)

@@ -14,7 +14,7 @@ by how fast the gradient changes, not by the ten steps over which m averages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -23,16 +23,15 @@ from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Between, Size, checked
 from theory.errors import InputError, IntegrationError
 from theory.flows.activation import IDENTITY, ActivationLike, as_activation
-from theory.flows.adam_steps import ALL, Matrix
-from theory.flows.batch_gradient import BatchGradient, Softmax
-from theory.flows.batch_noise import Batching, Scatter
+from theory.flows.adam_steps import ALL, MOST_STEPS, Matrix
+from theory.flows.batches import EMBEDDING_LIMIT, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
-from theory.flows.parameters import EmbMLPParameters, Matrices
+from theory.flows.parameters import EmbMLPParameters
 from theory.integrate.adam import AdamSettings
+from theory.integrate.matrices import Matrices
 from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
 from theory.labels.counts import CountPopulation
 
-_MOST_STEPS = 10**8
 _MOST_STRETCHES = 1_000_000
 _LONGEST = 0.1
 """No stretch is longer than this share of v's memory 1/(1 − β2), over which v itself may change."""
@@ -65,40 +64,38 @@ def adaptive_flow(
     rtol : float, optional
         Error of a stretch, relative to the root mean square of each matrix.
 
-    Returns
-    -------
-    Trajectory
-        As that of ``adam_steps``.
-
     Raises
     ------
     InputError
         If vocabularies disagree, the times are negative or unsorted, or a batch exceeds ``n_sequences``.
     IntegrationError
         If the weights overflow or a million stretches do not reach the last time.
+
+    Warns
+    -----
+    OutsideValidityWarning
+        If batches are too small for the rate.
     """
-    checked = check_times(times)
-    if checked[-1] / settings.rate > _MOST_STEPS:
-        raise InputError("times", float(checked[-1]), "would take months", f"stay below {_MOST_STEPS} · rate")
-    sigma = as_activation(activation)
+    checked_times = check_times(times)
+    if checked_times[-1] / settings.rate > MOST_STEPS:
+        last, remedy = float(checked_times[-1]), f"stay below {MOST_STEPS} · rate"
+        raise InputError("times", last, "would take months", remedy)
+    batching, sigma = Batching(batch_size, n_sequences), as_activation(activation)
+    warn_outside(settings, batching, EMBEDDING_LIMIT)
     recorder = Recorder(keep, loss_function(population, initial, sigma), ())
-    batching = Batching(batch_size, n_sequences)
     gradient = BatchGradient(population, batching, sigma, softmax, noise_every)
-    moves, variances = [name in moving for name in ALL], []
     with np.errstate(over="ignore", invalid="ignore"):
-        flow = _Flow(gradient, initial, settings, batching, moves, rtol)
-        for t in checked:
+        flow = _Flow(gradient, initial, settings, [name in moving for name in ALL], rtol)
+        for t in checked_times:
             flow.advance(float(t) / settings.rate)
             recorder.add(Matrices(*flow.state.weights))
-            variances.append(flow.scatter.variance)
     statistics = SolverStatistics("exponential Heun", flow.n_steps, flow.n_evaluations, rtol)
-    path = recorder.trajectory(checked, statistics)
-    return replace(path, kept={**path.kept, "variance": np.array(variances)})
+    return recorder.trajectory(checked_times, statistics)
 
 
 @dataclass(frozen=True)
 class _State:
-    """Weights and moments of the matrices; those that do not move have no moments."""
+    """Weights and moments of the three matrices."""
 
     weights: list[FloatArray]
     first: list[FloatArray]
@@ -113,16 +110,14 @@ class _Flow:
         gradient: BatchGradient,
         initial: EmbMLPParameters,
         settings: AdamSettings,
-        batching: Batching,
         moves: list[bool],
         rtol: float,
     ) -> None:
         self._gradient, self._settings, self._moves, self._rtol = gradient, settings, moves, rtol
-        self.scatter = Scatter(initial.W_emb.shape, batching.per_epoch, settings.betas[0])
         self.time, self.n_steps, self.n_evaluations = 0.0, 0, 0
         self._length = 1.0
-        weights = [matrix.copy() for matrix in initial.matrices]
-        self._g, self._spread = self._at(weights), gradient.variance(Matrices(*weights), 0.0)
+        weights = list(initial.matrices)
+        self._g, self._spread = self._at(weights), gradient.variance(initial.matrices, 0.0)
         squares = [g**2 + s for g, s in zip(self._g, self._spread, strict=True)]
         self.state = _State(weights, self._g, squares)
 
@@ -142,7 +137,10 @@ class _Flow:
                 remedy = "Lower the rate, or start from smaller weights"
                 raise IntegrationError("adaptive_flow", "the weights overflow.", self.time, remedy)
             if error <= 1 or h <= 1e-3:
-                self._accept(reached, h, end if h == rest else self.time + h)
+                self.state, self.time = reached, end if h == rest else self.time + h
+                self.n_steps += 1
+                self._g = self._at(reached.weights)
+                self._spread = self._gradient.variance(Matrices(*reached.weights), self.time)
             longest = _LONGEST / (1 - self._settings.betas[1])
             self._length = min(h * min(2.0, 0.9 / np.sqrt(max(error, 0.05))), longest, 1 + self.time / 4)
 
@@ -150,47 +148,37 @@ class _Flow:
         """Return the state after h steps by Heun's rule, and its error over the tolerance."""
         predicted = self._relaxed(self._g, h)
         later = self._at(predicted.weights)
-        mean = [(a + b) / 2 for a, b in zip(self._g, later, strict=True)]
-        reached = self._relaxed(mean, h)
+        reached = self._relaxed([(a + b) / 2 for a, b in zip(self._g, later, strict=True)], h)
         errors = [
             np.sqrt(np.mean((a - b) ** 2) / max(float(np.mean(b**2)), 1e-300))
             for a, b in zip(predicted.weights, reached.weights, strict=True)
         ]
         return reached, float(np.max(errors)) / self._rtol
 
-    def _accept(self, reached: _State, h: float, time: float) -> None:
-        if self._moves[0]:
-            root = np.sqrt(reached.second[0]) + self._settings.epsilon
-            self.scatter.add(self._settings.rate * np.sqrt(self._spread.W_emb) / root, h)
-        self.state, self.time = reached, time
-        self.n_steps += 1
-        self._g = self._at(reached.weights)
-        self._spread = self._gradient.variance(Matrices(*reached.weights), time)
-
     def _relaxed(self, gradient: list[FloatArray], h: float) -> _State:
         """Return the state after h steps in which the gradient's moments stay as they are."""
         s, t = self._settings, self.time
-        shares = [_share(beta, t, h) for beta in s.betas]
-        memory = _memory(s.betas[0], t, h)
+        shares = [moment_share(beta, t, h) for beta in s.betas]
+        memory = moment_memory(s.betas[0], t, h)
         left, half = (np.exp(-s.rate * s.weight_decay * x) for x in (h, h / 2))
-        found = _State([], [], [])
+        state = _State([], [], [])
         for k, g in enumerate(gradient):
             weight, m, v = self.state.weights[k], self.state.first[k], self.state.second[k]
             after = v + shares[1] * (g**2 + self._spread[k] - v)
             over = 0.5 / (np.sqrt(v) + s.epsilon) + 0.5 / (np.sqrt(after) + s.epsilon)
             moved = left * weight - half * s.rate * (h * g + memory * (m - g)) * over
-            found.weights.append(moved if self._moves[k] else weight)
-            found.first.append(m + shares[0] * (g - m))
-            found.second.append(after)
-        return found
+            state.weights.append(moved if self._moves[k] else weight)
+            state.first.append(m + shares[0] * (g - m))
+            state.second.append(after)
+        return state
 
 
-def _share(beta: float, t: float, h: float) -> float:
+def moment_share(beta: float, t: float, h: float) -> float:
     """Return how far a bias-corrected moment goes towards its source from t to t + h."""
     return float((1 - beta**h) / (1 - beta ** (t + h)))
 
 
-def _memory(beta: float, t: float, h: float) -> float:
+def moment_memory(beta: float, t: float, h: float) -> float:
     r"""Return :math:`\int_0^h` of the weight that the moment at t has at t + s."""
     before, after = beta**t, beta ** (t + h)
     if before < 1e-10:

@@ -26,9 +26,8 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import checked
 from theory.errors import InputError
 from theory.flows.activation import ActivationLike, as_activation
-from theory.flows.frozen import frozen_direction
 from theory.flows.gradient import check_population, hidden_blocks
-from theory.flows.linearised import linearised_drive
+from theory.flows.ladder import frozen_direction, linearised_drive
 from theory.flows.parameters import EmbMLPParameters
 from theory.labels.counts import CountPopulation
 

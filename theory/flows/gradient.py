@@ -3,7 +3,8 @@ r"""Softmax, losses and exact gradients over a ``CountPopulation``, for any acti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -11,7 +12,8 @@ from scipy.special import logsumexp, softmax
 from theory.arrays import FloatArray
 from theory.errors import InputError
 from theory.flows.activation import IDENTITY, Activation, ActivationLike, as_activation
-from theory.flows.parameters import EmbMLPParameters, Matrices
+from theory.flows.parameters import EmbMLPParameters
+from theory.integrate.matrices import Matrices
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses
 from theory.labels.counts import TRAINING, CountPopulation
@@ -20,6 +22,14 @@ _BLOCK_ENTRIES = 2**20
 """Rows are taken in blocks whose hidden layer stays in a processor's cache."""
 _LARGEST_SPREAD = 0.85
 """Products of two exponentials stay inside a precision's range below this share of its largest logarithm."""
+
+
+def single_precision(population: CountPopulation) -> CountPopulation:
+    """Return a population in float32, in which gradients take half the time."""
+    names = ("left", "right", "label_distributions")
+    low: dict[str, Any] = {name: getattr(population, name).astype(np.float32) for name in names}
+    low["data_sets"] = {name: share.astype(np.float32) for name, share in population.data_sets.items()}
+    return replace(population, **low)
 
 
 def check_population(population: CountPopulation, initial: EmbMLPParameters) -> None:

@@ -25,7 +25,7 @@ from scipy.special import softmax
 from theory.arrays import FloatArray, IntArray
 from theory.errors import InputError
 from theory.flows.activation import Activation
-from theory.flows.parameters import Matrices
+from theory.integrate.matrices import Matrices
 from theory.labels.counts import CountPopulation
 
 _BLOCK_PAIRS = 2048

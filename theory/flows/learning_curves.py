@@ -19,12 +19,13 @@ from theory.checked import Between, Positive, Rate, Size, checked
 from theory.display import Shown
 from theory.errors import InputError
 from theory.flows.activation import ActivationLike, as_activation
-from theory.flows.batch_noise import Batching
-from theory.flows.gradient import scores
-from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining, SGDSettings, single_precision
-from theory.flows.parameters import EmbMLPParameters, Matrices
-from theory.integrate.adam import AdamSettings
+from theory.flows.batches import Batching
+from theory.flows.gradient import scores, single_precision
+from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
+from theory.flows.parameters import EmbMLPParameters
+from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.first_passage import first_passage
+from theory.integrate.matrices import Matrices
 from theory.labels.counts import TRAINING, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task

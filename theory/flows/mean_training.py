@@ -33,21 +33,20 @@ Left out: that a step has a finite size, and Adam's first moment, which lags by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from theory.arrays import FloatArray
-from theory.checked import Between, Positive, checked_fields
 from theory.errors import IntegrationError
 from theory.flows.activation import Activation
-from theory.flows.batch_gradient import BatchGradient
-from theory.flows.batch_noise import Batching
-from theory.flows.parameters import EmbMLPParameters, Matrices
+from theory.flows.batches import BatchGradient, Batching
+from theory.flows.parameters import EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
-from theory.integrate.adam import AdamSettings
+from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.chebyshev import RKC
+from theory.integrate.matrices import Matrices
 from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1
@@ -55,30 +54,6 @@ _RADIUS = 0.1
 _SHORTEST = 0.1
 """Steps: moments are frozen over no less, whatever the error."""
 MOST_GRADIENTS = 20_000
-
-
-@checked_fields
-@dataclass(frozen=True)
-class SGDSettings:
-    """Plain stochastic gradient descent.
-
-    Attributes
-    ----------
-    rate : float
-    weight_decay : float
-        As an L2 penalty.
-    """
-
-    rate: Positive
-    weight_decay: Annotated[float, Between(0)] = 0.0
-
-
-def single_precision(population: CountPopulation) -> CountPopulation:
-    """Return a population in float32, in which gradients take half the time."""
-    names = ("left", "right", "label_distributions")
-    low: dict[str, Any] = {name: getattr(population, name).astype(np.float32) for name in names}
-    low["data_sets"] = {name: share.astype(np.float32) for name, share in population.data_sets.items()}
-    return replace(population, **low)
 
 
 class Moment(NamedTuple):
@@ -205,7 +180,7 @@ class Course:
         return self._low(np.broadcast_to(self._scale, self._y.shape))
 
     def _low(self, y: FloatArray) -> Matrices:
-        return Matrices(*(matrix.astype(self._dtype) for matrix in self._initial.unpack(y)))
+        return Matrices(*(matrix.astype(self._dtype) for matrix in self._initial.matrices.unpack(y)))
 
     def go_on(self, step: int, felt: FloatArray | None) -> None:
         """Follow the mean to a step, taken over weights at ± this distance from it."""
@@ -262,7 +237,7 @@ class Course:
         """Return the weights h steps further on, the denominators staying as they are."""
         rate = self._of.settings.rate
         start, end = self.done * rate, (self.done + h) * rate
-        sizes = [float(np.sqrt(np.mean(m**2))) for m in self._initial.unpack(here.y)]
+        sizes = [float(np.sqrt(np.mean(m**2))) for m in self._initial.matrices.unpack(here.y)]
         atol = self._of.tolerance * np.repeat(sizes, [m.size for m in self._initial.matrices])
         if self._stepper is None:
             options: dict[str, Any] = {"difference": float(np.finfo(self._dtype).eps) ** 0.5}
@@ -283,7 +258,7 @@ class Course:
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:
         """Return the largest of the matrices' root mean squares, relative to that of its weights."""
-        pairs = zip(self._initial.unpack(missed), self._initial.unpack(y), strict=True)
+        pairs = zip(self._initial.matrices.unpack(missed), self._initial.matrices.unpack(y), strict=True)
         return max(float(np.linalg.norm(a)) / max(float(np.linalg.norm(b)), 1e-300) for a, b in pairs)
 
 

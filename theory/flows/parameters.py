@@ -1,9 +1,8 @@
-r"""The three matrices of the Emb-MLP (Definition 1), and how a flow stores them in one vector."""
+"""The three matrices of the Emb-MLP (Definition 1), checked, and as they are drawn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +11,8 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import Rate, Size, checked, checked_fields
 from theory.display import Shown
 from theory.errors import InputError
+from theory.integrate.matrices import Matrices
 from theory.memory import check_memory
-
-
-class Matrices(NamedTuple):
-    """W_emb (d, d_m), W1 (d_m, d_f) and W2 (d_f, d), unchecked: what a vector field takes and returns."""
-
-    W_emb: FloatArray
-    W1: FloatArray
-    W2: FloatArray
-
-    def packed(self) -> FloatArray:
-        """Return all entries as one vector."""
-        return np.concatenate([matrix.ravel() for matrix in self])
 
 
 @checked_fields
@@ -45,21 +33,14 @@ class EmbMLPParameters(Shown):
     W2: Float64[FloatArray, "d_f d"]
 
     def __post_init__(self) -> None:
-        for name in ("W_emb", "W1", "W2"):
+        for name in Matrices._fields:
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         shapes = self.W_emb.shape, self.W1.shape, self.W2.shape
         if any(len(shape) != 2 for shape in shapes) or not (
             shapes[0][1] == shapes[1][0] and shapes[1][1] == shapes[2][0] and shapes[2][1] == shapes[0][0]
         ):
-            raise InputError(
-                "W_emb, W1, W2",
-                shapes,
-                "shapes do not chain",
-                "give (d, d_m), (d_m, d_f), (d_f, d)",
-            )
-        for name in ("W_emb", "W1", "W2"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise InputError(name, "a matrix", "holds NaN or infinity", "give finite entries")
+            problem, remedy = "shapes do not chain", "give (d, d_m), (d_m, d_f), (d_f, d)"
+            raise InputError("W_emb, W1, W2", shapes, problem, remedy)
 
     @classmethod
     @checked
@@ -97,16 +78,6 @@ class EmbMLPParameters(Shown):
         """The same three arrays as a plain tuple."""
         return Matrices(self.W_emb, self.W1, self.W2)
 
-    def unpack(self, vector: FloatArray) -> Matrices:
-        """Return views of ``vector`` that have the shapes of these matrices."""
-        first = self.W_emb.size
-        second = first + self.W1.size
-        return Matrices(
-            vector[:first].reshape(self.W_emb.shape),
-            vector[first:second].reshape(self.W1.shape),
-            vector[second:].reshape(self.W2.shape),
-        )
-
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         rows = [
             [name, " x ".join(map(str, matrix.shape)), f"{matrix.std():.4g}"]
@@ -116,13 +87,10 @@ class EmbMLPParameters(Shown):
 
 
 def check_statistic(argument: str, matrix: npt.ArrayLike, initial: EmbMLPParameters) -> FloatArray:
-    """Return a token statistic (C or S) as float64, or refuse one that is not (d, d) and finite."""
-    checked = np.asarray(matrix, dtype=np.float64)
+    """Return a token statistic (C or S) as float64, or refuse one that is not (d, d)."""
     d = len(initial.W_emb)
-    if checked.shape != (d, d):
-        raise InputError(
-            argument, checked.shape, f"does not fit an embedding of {d} tokens", f"give ({d}, {d})"
-        )
-    if not np.isfinite(checked).all():
-        raise InputError(argument, "a matrix", "holds NaN or infinity", "give finite entries")
-    return checked
+    array = np.asarray(matrix, dtype=np.float64)
+    if array.shape != (d, d):
+        problem = f"does not fit an embedding of {d} tokens"
+        raise InputError(argument, array.shape, problem, f"give ({d}, {d})")
+    return array

@@ -15,12 +15,11 @@ import numpy as np
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Positive, Rate, Size, checked
-from theory.display import Shown
 from theory.errors import InputError
 from theory.flows.activation import ActivationLike
 from theory.flows.learning_curves import follow_training, recorded_steps, training_size
-from theory.flows.mean_training import MOST_GRADIENTS, SGDSettings
-from theory.integrate.adam import AdamSettings
+from theory.flows.mean_training import MOST_GRADIENTS
+from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.task.task import Task
 
 _GROWTH = 1.15
@@ -28,8 +27,8 @@ _GROWTH = 1.15
 Accuracy = Annotated[float, Between(0, 1)]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PredictedEmbedding(Shown):
+@dataclass(frozen=True, eq=False)
+class PredictedEmbedding:
     """The mean of W_emb over runs at some points of their course.
 
     Attributes
@@ -49,10 +48,6 @@ class PredictedEmbedding(Shown):
     accuracy: Float64[FloatArray, " n"]
     W_emb: Float64[FloatArray, "n d d_m"]
     data_set: str
-
-    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
-        rows = [[f"{s:.4g}", f"{a:.3f}"] for s, a in zip(self.steps, self.accuracy, strict=True)]
-        return f"{len(rows)} points of training", ["steps", f"accuracy, {self.data_set}"], rows
 
 
 @checked
@@ -136,12 +131,13 @@ class _Point(NamedTuple):
 
 def _reached(points: Sequence[_Point], value: float, *, by_accuracy: bool) -> _Point:
     """Return the first point at a step or an accuracy, interpolated between two; NaN where there is none."""
-    kind = _Point._fields.index("accuracy" if by_accuracy else "step")
-    k = next((k for k, point in enumerate(points) if point[kind] >= value), None)
+    known = [point.accuracy if by_accuracy else point.step for point in points]
+    k = next((k for k, at in enumerate(known) if at >= value), None)
     if k is None:
         return _Point(np.inf, np.nan, np.full_like(points[0].W_emb, np.nan))
     if k == 0:
         return points[0]
-    before, after = points[k - 1], points[k]
-    share = (value - before[kind]) / (after[kind] - before[kind])
-    return _Point(*(a + share * (b - a) for a, b in zip(before, after, strict=True)))
+    a, b = points[k - 1], points[k]
+    share = (value - known[k - 1]) / (known[k] - known[k - 1])
+    step, accuracy = a.step + share * (b.step - a.step), a.accuracy + share * (b.accuracy - a.accuracy)
+    return _Point(step, accuracy, a.W_emb + share * (b.W_emb - a.W_emb))

@@ -19,11 +19,17 @@ from scipy.integrate import solve_ivp
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Positive, Size, checked
 from theory.errors import IntegrationError
-from theory.flows.coupled import blow_up_bound, product_field
-from theory.flows.linearised import check_cooccurrence, linearised_drive, linearised_flow
-from theory.flows.parameters import EmbMLPParameters, Matrices, check_statistic
-from theory.flows.rank_steps import check_modes, escape_threshold
+from theory.flows.escapes import check_modes, escape_threshold
+from theory.flows.ladder import (
+    blow_up_bound,
+    check_cooccurrence,
+    linearised_drive,
+    linearised_flow,
+    product_field,
+)
+from theory.flows.parameters import EmbMLPParameters, check_statistic
 from theory.integrate.first_passage import first_passage
+from theory.integrate.matrices import Matrices
 from theory.integrate.solve import Solver
 
 _ALL = ("W_emb", "W1", "W2")
@@ -121,7 +127,7 @@ def saddle_staircase(
     """
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     level = escape_threshold(initial) if threshold is None else threshold
-    check_modes(n_modes, initial.W_emb.shape, level)
+    check_modes(n_modes, initial.W_emb.shape)
     scale = _fitted_scale(label, token)
     walk, rank = _Walk(initial.matrices, level), 0
     walk.see(np.zeros(1), initial.W_emb[None])
@@ -178,12 +184,12 @@ def _stay(walk: _Walk, M: FloatArray, rank: int, handover: float) -> bool:
     coupled = product_field(lambda _: M)
 
     def grown(_: float, vector: FloatArray) -> float:
-        return _size(start.unpack(vector)) - handover
+        return _size(start.matrices.unpack(vector)) - handover
 
     grown.terminal = True  # type: ignore[attr-defined]
     packed = start.matrices.packed()
     path = solve_ivp(
-        lambda _, vector: coupled(start.unpack(vector)).packed(),
+        lambda _, vector: coupled(start.matrices.unpack(vector)).packed(),
         (0.0, longest),
         packed,
         method="DOP853",
@@ -194,8 +200,8 @@ def _stay(walk: _Walk, M: FloatArray, rank: int, handover: float) -> bool:
     )
     times = np.interp(np.arange(0, len(path.t) - 1 + 0.05, 0.1), np.arange(len(path.t)), path.t)
     inside = cast("Callable[[float], FloatArray]", path.sol)
-    walk.see(times, large.W_emb + np.array([start.unpack(inside(t)).W_emb for t in times]))
-    walk.now = Matrices(*(a + b for a, b in zip(large, start.unpack(path.y[:, -1]), strict=True)))
+    walk.see(times, large.W_emb + np.array([start.matrices.unpack(inside(t)).W_emb for t in times]))
+    walk.now = Matrices(*(a + b for a, b in zip(large, start.matrices.unpack(path.y[:, -1]), strict=True)))
     walk.time += float(path.t[-1])
     walk.slow += float(path.t[-1])
     walk.n_evaluations += path.nfev

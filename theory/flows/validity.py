@@ -12,11 +12,8 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Positive, Rate, Size, check_tokens, checked
 from theory.errors import InputError
 from theory.flows.activation import IDENTITY, TANH, ActivationLike
-from theory.flows.coupled import blow_up_bound, coupled_flow
-from theory.flows.frozen import frozen_flow
-from theory.flows.linearised import linearised_flow
+from theory.flows.ladder import blow_up_bound, coupled_flow, frozen_flow, linearised_flow, population_flow
 from theory.flows.parameters import EmbMLPParameters
-from theory.flows.population_flow import population_flow
 from theory.integrate.first_passage import first_passage
 from theory.integrate.solve import STABILISED, Solver
 from theory.integrate.trajectory import Trajectory

@@ -31,9 +31,9 @@ from scipy.special import softmax
 
 from theory.arrays import FloatArray
 from theory.flows.activation import Activation
-from theory.flows.batch_noise import Batching
+from theory.flows.batches import Batching
 from theory.flows.gradient import hidden_blocks
-from theory.flows.parameters import Matrices
+from theory.integrate.matrices import Matrices
 from theory.labels.counts import CountPopulation
 
 _SMALL = 1e-2

@@ -1,4 +1,4 @@
-"""AdamW's settings and its moments: one recursion for every model that theory trains by it."""
+"""Optimisers: their settings, and AdamW's recursion for every model that theory trains by it."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ class AdamSettings:
     weight_decay: Decay = 0.01
 
 
+@checked_fields
+@dataclass(frozen=True)
+class SGDSettings:
+    """Plain stochastic gradient descent.
+
+    Attributes
+    ----------
+    rate : float
+    weight_decay : float
+        As an L2 penalty.
+    """
+
+    rate: Positive
+    weight_decay: Decay = 0.0
+
+
 class AdamW:
     """AdamW's steps on some arrays, in place.
 
@@ -48,19 +64,15 @@ class AdamW:
         self.first = [np.zeros_like(weight) for weight in weights]
         self.second = [np.zeros_like(weight) for weight in weights]
 
-    def step(self, gradients: Sequence[FloatArray], squares: Sequence[FloatArray]) -> list[FloatArray]:
-        """Take one step and return what each entry's mean gradient was divided by, √v̂ + ε.
-
-        The squares are given by themselves: under noise they are not the squares of mean gradients.
-        """
+    def step(self, gradients: Sequence[FloatArray], squares: Sequence[FloatArray]) -> None:
+        """Take one step; under noise the squares are not those of the mean gradients."""
         self.steps += 1
-        s, (b1, b2), roots = self.settings, self.settings.betas, []
+        s, (b1, b2) = self.settings, self.settings.betas
         for weight, m, v, g, square in zip(
             self.weights, self.first, self.second, gradients, squares, strict=True
         ):
             m += (1 - b1) * (g - m)
             v += (1 - b2) * (square - v)
-            roots.append(np.sqrt(v / (1 - b2**self.steps)) + s.epsilon)
+            root = np.sqrt(v / (1 - b2**self.steps)) + s.epsilon
             weight *= 1 - s.rate * s.weight_decay
-            weight -= s.rate / (1 - b1**self.steps) * m / roots[-1]
-        return roots
+            weight -= s.rate / (1 - b1**self.steps) * m / root

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from theory.arrays import Float64, FloatArray
 from theory.display import Shown, spread
 from theory.errors import InputError
-from theory.flows.parameters import Matrices
+from theory.integrate.matrices import Matrices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,17 @@ class Trajectory(Shown):
         n_modes : int, optional
             How many singular values.
         """
-        lines, label = self._lines(name, n_modes)
+        if name is None and not self.losses:
+            name = next(iter(self.kept), None)
+            if name is None:
+                remedy = "give the flow a population, or keep a matrix"
+                raise InputError("name", name, "nothing was kept", remedy)
+        if name is None:
+            lines, label = dict(self.losses), "loss"
+        else:
+            values = np.linalg.svd(self[name], compute_uv=False)[:, :n_modes]
+            lines = {f"mode {k}": column for k, column in enumerate(values.T, 1)}
+            label = f"singular values of {name}"
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -144,15 +154,6 @@ class Trajectory(Shown):
         ax.set_ylabel(label)
         ax.legend()
         return ax
-
-    def _lines(self, name: str | None, n_modes: int) -> tuple[Mapping[str, FloatArray], str]:
-        if name is None and self.losses:
-            return self.losses, "loss"
-        if name is None and not self.kept:
-            raise InputError("name", name, "nothing was kept", "give the flow a population, or keep a matrix")
-        matrix = next(iter(self.kept)) if name is None else name
-        values = np.linalg.svd(self[matrix], compute_uv=False)[:, :n_modes]
-        return {f"mode {k}": column for k, column in enumerate(values.T, 1)}, f"singular values of {matrix}"
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         sizes = ", ".join(f"{name} {' x '.join(map(str, a.shape[1:]))}" for name, a in self.kept.items())
@@ -167,27 +168,30 @@ class Trajectory(Shown):
         return f"{len(self.times)} times{span}{ends}; {sizes}", ["time", *columns], rows
 
 
-def check_keep(keep: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of matrices to keep, or refuse an unknown one."""
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
-    for name in names:
-        if name not in KEEPABLE:
-            raise InputError("keep", name, "not a matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
-    return names
-
-
 def check_times(times: npt.ArrayLike) -> FloatArray:
-    """Return times as a float64 vector, or refuse negative, unsorted or non-finite ones."""
+    """Return times as a float64 vector, or refuse none, negative or unsorted ones."""
     checked = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if checked.ndim != 1 or checked.size == 0 or not np.isfinite(checked).all():
-        raise InputError("times", times, "not a list of finite numbers", "give e.g. [0.0, 1.0]")
+    if checked.ndim != 1 or checked.size == 0:
+        raise InputError("times", times, "not a list of numbers", "give e.g. [0.0, 1.0]")
     if (checked < 0).any() or (np.diff(checked) < 0).any():
         raise InputError("times", times, "negative or not sorted", "give increasing times from 0 on")
     return checked
 
 
 class Recorder:
-    """Collects what a trajectory keeps, one time after another."""
+    """Collects what a trajectory keeps, one time after another.
+
+    Parameters
+    ----------
+    keep : sequence of str
+        Of ``KEEPABLE``.
+    losses : callable or None
+        From matrices to the losses there.
+    conserved : sequence of str
+        The balances whose drift is measured.
+    weight_decay : float, optional
+        λ: what was conserved decays as exp(−2λt).
+    """
 
     def __init__(
         self,
@@ -196,7 +200,11 @@ class Recorder:
         conserved: Sequence[str],
         weight_decay: float = 0.0,
     ) -> None:
-        self._kept: dict[str, list[FloatArray]] = {name: [] for name in check_keep(keep)}
+        names = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in names:
+            if name not in KEEPABLE:
+                raise InputError("keep", name, "not a matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
+        self._kept: dict[str, list[FloatArray]] = {name: [] for name in names}
         self._losses: list[dict[str, float]] = []
         self._loss_of = losses
         self._drift: dict[str, list[float]] = {name: [] for name in conserved}
@@ -209,10 +217,7 @@ class Recorder:
         self._initial = {name: _balance(name, initial)[0] for name in self._drift}
 
     def add(self, now: Matrices, time: float = 0.0) -> None:
-        """Keep what is asked for of the matrices at the next time.
-
-        Under weight decay λ what was conserved decays as exp(−2λ · time).
-        """
+        """Keep what is asked for of the matrices at the next time."""
         self._count += 1
         for name, values in self._kept.items():
             matrix = now.W_emb @ now.W1 @ now.W2 if name == "B" else getattr(now, name)

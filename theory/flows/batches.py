@@ -1,0 +1,141 @@
+r"""What batches do to a gradient: its mean is the population's, and its variance.
+
+A batch of b out of n sequences, drawn without replacement, has a mean gradient of variance
+:math:`\frac{\operatorname{Var} g}{b}\frac{n - b}{n - 1}`, with Var g that of one sequence
+(``GradientNoise``). The K = n/b batches of an epoch add up to the whole: less their mean over the epoch they
+are independent batches of K/(K − 1) times this variance.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from theory.errors import InputError
+from theory.flows.activation import Activation
+from theory.flows.gradient import population_field, token_gradient
+from theory.flows.gradient_noise import GradientNoise
+from theory.flows.ladder import product_field
+from theory.integrate.adam import AdamSettings, SGDSettings
+from theory.integrate.matrices import Matrices
+from theory.integrate.solve import Field
+from theory.labels.counts import CountPopulation
+
+Softmax = Literal["live", "uniform"]
+EMBEDDING_LIMIT, TIMES_LIMIT = 2.5e-5, 1e-4
+"""AdamW's rate over its batch size, up to which embeddings and learning times were found right."""
+
+
+class OutsideValidityWarning(UserWarning):
+    """A prediction is asked for where it is known to fail, or was never tried."""
+
+
+def warn_outside(settings: AdamSettings | SGDSettings, batching: Batching, limit: float) -> None:
+    """Warn the caller's caller if AdamW's rate times a batch's share of the noise is beyond a limit."""
+    noise = settings.rate * batching.factor
+    if isinstance(settings, AdamSettings) and noise > limit:
+        text = (
+            f"AdamW at rate {settings.rate:g} on batches of {batching.size}: noise of {noise:.2g} is beyond "
+            f"{limit:g}, up to which this prediction was found right (table in docs/theory/adaptive.md). "
+            "Take larger batches or a smaller rate."
+        )
+        warnings.warn(text, OutsideValidityWarning, stacklevel=4)
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How batches are drawn; ``size`` None is the full batch, ``n_sequences`` None draws with replacement.
+
+    All batches of an epoch are taken to have one size. Where n is no multiple of b the last one is smaller,
+    and what it then leaves of an epoch's sum is left out.
+    """
+
+    size: int | None
+    n_sequences: int | None
+
+    def __post_init__(self) -> None:
+        n, size = self.n_sequences, self.size
+        if n is not None and size is not None and size > n:
+            raise InputError("batch_size", size, f"an epoch has {n} sequences", "give a smaller batch")
+
+    @property
+    def factor(self) -> float:
+        """The variance of a batch's mean gradient over that of one sequence's."""
+        if self.size is None:
+            return 0.0
+        n = self.n_sequences
+        rest = 1.0 if n is None else (n - self.size) / max(n - 1, 1)
+        return rest / self.size
+
+    @property
+    def independent_factor(self) -> float:
+        """The same for independent batches that, less their mean over an epoch, are those that are drawn."""
+        K = self.per_epoch
+        return self.factor if K is None or self.factor == 0 else self.factor * K / (K - 1)
+
+    @property
+    def per_epoch(self) -> int | None:
+        """K, the number of batches in an epoch; None where batches are independent."""
+        if self.size is None or self.n_sequences is None:
+            return None
+        return -(-self.n_sequences // self.size)
+
+
+class BatchGradient:
+    """Mean and variance of a batch's gradient of the loss.
+
+    Parameters
+    ----------
+    population : CountPopulation
+    batching : Batching
+    activation : Activation
+    softmax : {"live", "uniform"}
+    noise_every : int
+        The variance is computed anew after at most so many steps, or a twentieth of those taken; 0: always.
+    """
+
+    def __init__(
+        self,
+        population: CountPopulation,
+        batching: Batching,
+        activation: Activation,
+        softmax: Softmax,
+        noise_every: int,
+    ) -> None:
+        self._factor, self._noise_every, self._due = batching.factor, noise_every, 0.0
+        self._activation, self._uniform = activation, softmax == "uniform"
+        self._noise = GradientNoise(population) if self._factor > 0 else None
+        self._variance: Matrices | None = None
+        self._field = _flow(population, activation, uniform=self._uniform)
+
+    def mean(self, now: Matrices) -> Matrices:
+        """Return the gradient of the whole population, by the cheapest exact form."""
+        return Matrices(*(-flow for flow in self._field(now)))
+
+    def variance(self, now: Matrices, step: float) -> Matrices:
+        """Return the variance of a batch's gradient, computed anew where that is due."""
+        if self._noise is None:
+            return Matrices(*(np.zeros_like(matrix) for matrix in now))
+        if self._variance is None or step >= self._due:
+            moments = self._noise.moments(now, self._activation, uniform=self._uniform)
+            self._variance = Matrices(*(self._factor * variance for variance in moments.variance))
+            self._due = step + min(self._noise_every, 1 + step // 20)
+        return self._variance
+
+
+def _flow(population: CountPopulation, activation: Activation, *, uniform: bool) -> Field:
+    """Return minus the gradient; for a curved σ under a uniform softmax it comes with the noise's moments."""
+    if activation.is_linear:
+        C = population.token_label_matrix()
+        return product_field((lambda _: C) if uniform else (lambda B: token_gradient(population, B)))
+    if not uniform:
+        return population_field(population, activation)
+    noise = GradientNoise(population)
+
+    def field(now: Matrices) -> Matrices:
+        return Matrices(*(-g for g in noise.moments(now, activation, uniform=True).mean))
+
+    return field
