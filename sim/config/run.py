@@ -80,7 +80,7 @@ class TrainingConfig(Section):
     schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
     """Whether the schedule changes the rate at every step, or once an epoch."""
     schedule_epochs: Epoch = tagged("chosen", 0)
-    """Length of the schedule, 0 for that of the run; of a longer one the run follows the beginning."""
+    """Length of the schedule, 0 for the run's; if longer than the run, only its start is used."""
     warmup_epochs: Epoch = tagged("chosen", 10)
     """Length of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validate.terminal.streams import in_ascii, printable
+from validate.terminal.streams import filled, in_ascii, printable
 from validate.terminal.tables import column_widths, print_table
 
 HEADER = ["run", "verdict", "measure", "settings"]
@@ -115,3 +115,11 @@ def test_an_interval_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_characters_that_steer_or_cannot_be_written() -> None:
     assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
     assert "".join(map(in_ascii, "γ−≤Σ₂é…\udcff日")) == "gamma-<=Sigma2e...\\xff?"
+
+
+@given(st.integers(20, 100))
+def test_a_command_to_be_copied_stays_in_one_piece(width: int) -> None:
+    command = "anchorflow compare runs/mine --out runs/report"
+    lines = filled(f"some words before the command to be given: {command}; some words behind it", width)
+    assert command in lines
+    assert " ".join(lines.split()).count("words") == 2

@@ -13,10 +13,7 @@ from validate.predict.predictors import Tokens
 
 MOST_DISTANCES = 9
 """The smallest distances that are shown."""
-NOTE = (
-    "Where some distance from 1 on does not occur between the anchors, a mean is shown behind its distance "
-    "and a colon."
-)
+NOTE = 'If distances are missing between the anchors, means are written with theirs, as "55:-0.770".'
 CUT = (
     f"Where anchors have more than {MOST_DISTANCES} distances, the means at the {MOST_DISTANCES} smallest "
     "are shown; --json has the cosine of every pair."

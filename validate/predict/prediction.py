@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from sim.runs.manifest import Manifest
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.checked import checked
@@ -146,9 +147,18 @@ class Prediction(Shown):
         folder.check(FILES, FOLDERS)
         folder.write("prediction.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
         folder.write("task.toml", self.task.to_toml())
-        for name, figure in track(self.figures().items(), "writing figures"):
-            for suffix in ("png", "svg"):
-                folder.write(f"figures/{file_name(name)}.{suffix}", rendered(figure, suffix))
+        drawn = {
+            f"figures/{file_name(name)}.{suffix}": (figure, suffix)
+            for name, figure in self.figures().items()
+            for suffix in ("png", "svg")
+        }
+        manifest = Manifest(folder.path)
+        for earlier in [
+            name for name in manifest.listed() if name.startswith("figures/") and name not in drawn
+        ]:
+            manifest.remove(earlier)  # Of another task.
+        for name, (figure, suffix) in track(drawn.items(), "writing figures"):
+            folder.write(name, rendered(figure, suffix))
 
     def figures(self) -> dict[str, Figure]:
         """Draw what the theory alone says."""

@@ -6,6 +6,7 @@ import codecs
 import errno
 import io
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -71,9 +72,16 @@ def tell(text: str) -> None:
 
 def _wrapped(line: str, stream: TextIO) -> str:
     line = printable(line)
-    if not is_live(stream):
-        return line
-    return textwrap.fill(line, terminal_width(stream), break_long_words=False, break_on_hyphens=False)
+    return filled(line, terminal_width(stream)) if is_live(stream) else line
+
+
+def filled(line: str, width: int, indent: str = "") -> str:
+    """Return a line on several, broken between words; a command to be copied stays in one piece."""
+    bound = re.sub(r"\banchorflow [a-z][^;`\n]*", lambda command: command[0].replace(" ", "\u00a0"), line)
+    lines = textwrap.wrap(
+        bound, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _is_byte(character: str) -> bool:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from validate.terminal.streams import printable, terminal_width
+from validate.terminal.streams import filled, printable, terminal_width
 from validate.terminal.streams import say as say
 from validate.terminal.streams import tell as tell
 
@@ -87,7 +87,8 @@ def print_table(
         notes = [f"not shown in {width} columns: {', '.join(left_out)}", *notes]
     # A note may explain a column that is left out.
     for note in (note for note in notes if note.partition(":")[0] not in left_out):
-        console.print(Text(printable(note)), soft_wrap=width is None)
+        text = printable(note)
+        console.print(Text(text if width is None else filled(text, width)), soft_wrap=True)
     console.print()
 
 
@@ -96,7 +97,7 @@ def print_text(lines: Sequence[str]) -> None:
     width = terminal_width(sys.stdout) if sys.stdout is not None and sys.stdout.isatty() else None
     for line in lines:
         text = printable(line)
-        print(textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False) if width else text)
+        print(filled(text, width, indent="  ") if width else text)
     if lines:
         print()
 

@@ -1,4 +1,4 @@
-"""anchorflow corpus: a language model on your text: predict, train, compare, embedding, demo."""
+"""anchorflow corpus: a language model on your own text, predicted, trained and compared."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def print_prediction(prediction: CorpusPrediction) -> None:
     tell(prediction.headline())
     predictor = prediction.geometry.predictor
     notes = [
-        "departs: when its embedding has moved as far as its initial length; the first one's time is 1",
+        "departs: time to move by its initial norm; the first one's is 1",
         "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
         " -, if by that its difference from one of them may be none (two standard errors)",
         "most like: the word of the table with the largest predicted cosine, ± its standard error",
