@@ -129,13 +129,3 @@ def test_a_job_that_is_sent_again_continues(
     assert main(one) == 0
     runs = [Run.open(f"{out}/gamma0.8_seed0").metrics for out in ("out", "serial")]
     assert json.dumps(runs[0]) == json.dumps(runs[1])
-
-
-def test_a_run_is_replaced_on_an_engine_only_if_asked_to(seen: Seen) -> None:
-    one = [*full(COMMANDS[0]), "--init-rates", "0.8", "--seeds", "0", "--engine", "dask"]
-    assert main(one) == 0
-    before = Path("out/gamma0.8_seed0/config.json").stat().st_mtime_ns
-    assert main(one) == 2
-    assert main([*one, "--overwrite"]) == 0
-    assert len(seen) == 2
-    assert Path("out/gamma0.8_seed0/config.json").stat().st_mtime_ns != before

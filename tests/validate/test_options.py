@@ -24,6 +24,8 @@ def _help(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_nothing_that_means_nothing(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = _help(capsys, command)
+    main(["--help"])
+    text += capsys.readouterr().out
     for empty in ("default: )", "default: ]", "None", "{", "our copy", "False"):
         assert empty not in text
     assert max(map(len, text.splitlines())) <= 80

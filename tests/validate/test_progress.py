@@ -9,7 +9,7 @@ import pytest
 
 from sim import Progress as RunProgress
 from validate import progress as module
-from validate.progress import progress, show_progress, state_of, track, training_progress
+from validate.progress import progress, show_progress, track, training_progress
 
 
 @pytest.fixture
@@ -29,14 +29,6 @@ def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureF
     assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
     assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
     assert len(lines) == 5
-
-
-def test_what_is_done_at_once_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with show_progress(), progress("counting", 2) as advance:
-        clock[0] += 1
-        advance()
-        advance()
-    assert capsys.readouterr().err == ""
 
 
 def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,11 +75,6 @@ def test_a_bar_drops_what_will_not_be_done(monkeypatch: pytest.MonkeyPatch) -> N
             advance(dropped)
             shown.append((bar.tasks[0].completed, bar.tasks[0].total))
     assert shown == [(1, 10), (2, 4), (3, 4)]
-
-
-def test_slow_parts_are_timed_apart() -> None:
-    assert state_of("drawing", 1, 4, 200) == "drawing: 1/4, 200.0 s each, 10 min left"
-    assert state_of("drawing", 0, 4, 3) == "drawing: 0/4"
 
 
 @pytest.mark.long

@@ -77,44 +77,10 @@ def test_a_training_outside_a_terminal(
     _check_plain(*capsys.readouterr())
 
 
-@pytest.mark.long
-def test_a_training_in_a_pipe(folder: Path) -> None:
-    done = _pipe(_epochs(20), folder)
-    assert done.returncode == 0
-    _check_plain(done.stdout, done.stderr)
-    head = _pipe([*_epochs(20), "--overwrite"], folder, "| head -1")
-    assert (head.returncode, head.stdout) == (0, "after 20 epochs\n")
-
-
 def _check_plain(out: str, err: str) -> None:
     assert "\x1b" not in out + err
     assert err.startswith("runs: 2, epochs in all: 40")
     assert len(err.splitlines()) <= 3
-
-
-DEMO = """
-import sys
-import validate.commands.demo as demo
-from tests.validate.conftest import tiny_config
-demo.demo_config = tiny_config
-from validate.cli import main
-sys.argv = ["anchorflow", "demo", "--out", "demo", "--workers", "1", "--overwrite"]
-if __name__ == "__main__":
-    sys.exit(main())
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("columns", [80, 200])
-def test_a_demo_in_a_terminal(folder: Path, columns: int) -> None:
-    """The demo's own path with a smaller configuration."""
-    (folder / "small.py").write_text(DEMO)
-    shown = in_terminal(["small.py"], folder, columns, command=COMMAND[:1])
-    assert shown.code == 1, shown.raw  # Six epochs have learned nothing yet.
-    assert "does not hold" in shown.text
-    assert "report: demo/report.html" in shown.text
-    assert max(map(len, shown.lines)) <= columns
-    assert COLOUR in shown.raw
 
 
 @pytest.mark.long
@@ -135,20 +101,6 @@ def test_tables_keep_words_whole_at_every_width(folder: Path, columns: int, shap
     assert max(map(len, shown.lines)) <= columns
     assert whole <= {word.rstrip(":") for word in shown.text.split()} | whole & {"kind"}
     assert any(line.startswith("token: 11") for line in shown.lines) is (shape == "list")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("environment", "coloured"),
-    [({"FORCE_COLOR": "1"}, True), ({}, False), ({"FORCE_COLOR": "1", "TERM": "dumb"}, False)],
-)
-def test_colour_in_a_pipe_only_where_it_is_forced(
-    folder: Path, environment: dict[str, str], coloured: bool
-) -> None:
-    done = _pipe(["claims", "20"], folder, **environment)
-    assert done.returncode == 0, done.stderr
-    assert (COLOUR in done.stdout) is coloured
-    assert "\x1b[2K" not in done.stderr  # A bar would be drawn over and over.
 
 
 @pytest.mark.long
@@ -223,13 +175,6 @@ def test_a_broken_pipe_leaves_the_exit_code(folder: Path) -> None:
         assert (done.returncode, "Traceback" in done.stderr) == (1, False)
 
 
-@pytest.mark.long
-def test_an_unknown_drawing_backend_is_no_matter(folder: Path) -> None:
-    done = _pipe([*PREDICT, "--out", "p"], folder, MPLBACKEND="foo")
-    assert done.returncode == 0, done.stderr
-    assert list((folder / "p" / "figures").glob("*.png"))
-
-
 @pytest.mark.parametrize("device", ["meta", "mars", "cuda:99", ""])
 def test_devices_that_cannot_train_are_refused(
     folder: Path, device: str, capsys: pytest.CaptureFixture[str]
@@ -265,11 +210,6 @@ def test_a_name_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) ->
     error = capsys.readouterr().err
     assert "\x1b" not in error
     assert "control character" in error
-
-
-def test_the_page_of_commands_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_sentences_are_wrapped_between_words(
