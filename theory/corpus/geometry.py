@@ -299,5 +299,6 @@ def _geometry(
         products *= np.outer(mass, mass) / n_pairs**2
         squares = np.diagonal(products)
         lengths = np.sqrt(squares)
-        cosines = products / np.outer(lengths, lengths)
+        scale = np.outer(lengths, lengths)
+        cosines = products / np.where(scale > 0, scale, np.nan)
     return cosines, lengths, squares[:, None] + squares - 2 * products

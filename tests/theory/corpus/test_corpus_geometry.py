@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import theory.corpus.moments
 from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
@@ -17,6 +18,7 @@ from theory import (
     bigram_operator,
     corpus_counts,
     corpus_geometry,
+    corpus_gram,
     corpus_mean_cosine,
     cosine_matrix,
     frozen_flow,
@@ -25,7 +27,8 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
-from theory.corpus.moments import Part, inner_products
+from theory.corpus.moments import Entries, Part, document_moments, inner_products
+from theory.corpus.sequences import Block
 
 V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
@@ -152,6 +155,38 @@ def test_neighbours_are_the_largest_cosines() -> None:
     assert found.tokens == (0, *(1 + np.argsort(-every[1:])[:4]).tolist())
     assert found.tokens[1] == 1
     assert found.cosine.value[0, 1:] == pytest.approx(np.sort(every[1:])[::-1][:4])
+
+
+def test_documents_are_dealt_in_turn_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set k holds the documents k, k + n, k + 2n, ..., so that neighbours lie in different sets."""
+    monkeypatch.setattr(theory.corpus.moments, "_TOKENS", 7)
+    documents = markov(np.random.default_rng(9), TRANSITIONS, 23, 4)
+
+    def entries(block: Block) -> Entries:
+        return block.sequence_of_pair * V + block.labels, block.inputs, np.ones(len(block.inputs))
+
+    parts = document_moments(documents, V, V, entries, 3)
+    for k, part in enumerate(parts):
+        assert part.rows.toarray() == pytest.approx(plain([d.tolist() for d in documents[k::3]], V).pairs)
+
+
+def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
+    found = corpus_geometry(markov(np.random.default_rng(3), TRANSITIONS, 60, 5), V, np.arange(V))
+    sure = found.apart.value > 2 * found.apart.standard_error
+    between = (found.apart.value > found.apart.standard_error) & ~sure
+    off = ~np.eye(V, dtype=bool)
+    assert between[off].any()
+    assert np.array_equal(np.isfinite(found.distinct)[off], sure[off])
+
+
+def test_a_small_row_is_a_row() -> None:
+    """Labels that differ from the mean by a thousandth; those that do not differ have no row."""
+    pairs = [[0, 2]] * 500 + [[0, 3]] * 501 + [[1, 2]] * 501 + [[1, 3]] * 500
+    counts = corpus_counts(pairs, 4)
+    assert (np.diagonal(corpus_gram(counts, [0, 1], "marginal")) > 0).all()
+    assert corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
+    same = corpus_counts([[0, 2], [0, 3], [1, 2], [1, 3]] * 50, 4)
+    assert (np.diagonal(corpus_gram(same, [0, 1], "marginal")) == 0).all()
 
 
 def test_without_a_part_everything_is_that_of_the_others() -> None:
