@@ -123,7 +123,7 @@ def _latex(expression: sp.Basic) -> str:
         return latex
     terms = sp.expand(expression).as_ordered_terms()
     first = " + ".join(sp.latex(term, mat_symbol_style="bold") for term in terms[:MOST_TERMS])
-    return first + rf" + \cdots \quad \text{{({len(terms)} terms)}}"
+    return first.replace("+ -", "-") + rf" + \cdots \quad \text{{({len(terms)} terms)}}"
 
 
 def _anchor(name: str) -> str:

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from theory.derive.algebra import average, entrywise, symbolic, written_out
+from theory.derive.algebra import symbolic
 from theory.derive.derivation import Check, Derivation, Step, derived
 
-N, B, K, TAKEN = sp.symbols("n b K k", integer=True, positive=True)
-VARIANCE, SQUARE, S = sp.symbols("V q s", positive=True)
+N, B = sp.symbols("n b", integer=True, positive=True)
+VARIANCE, SQUARE = sp.symbols("V q", positive=True)
 MEAN = sp.Symbol("m")
-SIZES = {TAKEN: 3}
-EFFECTS = sp.MatrixSymbol("a", 1, TAKEN)
 DECAY, EPOCH, NOISE, AGE = sp.symbols("lambda T nu tau", positive=True)
 
 
@@ -74,62 +72,6 @@ def _spread(values: Sequence[sp.Expr]) -> sp.Expr:
     """Return the variance of values that are equally likely."""
     count = sp.Integer(len(values))
     return sum(v**2 for v in values) / count - (sum(values) / count) ** 2
-
-
-@derived(
-    "epoch variance",
-    "Beyond the paper: the noise of part of an epoch",
-    "The variance of a displacement over part of an epoch",
-)
-def epoch_variance() -> Derivation:
-    """Add some of an epoch's batches; all of them together have no noise."""
-    effects, common = written_out(EFFECTS, SIZES), pair_covariance()
-    noises = sp.symbols(f"xi:{SIZES[TAKEN]}")
-    square = sp.expand(sum(a * x for a, x in zip(effects, noises, strict=True)) ** 2)
-    means = {x**2: S**2 for x in noises}
-    means |= {x * y: common for x, y in itertools.combinations(noises, 2)}
-    mean = sp.expand(average(square, noises, means))
-    ones = sp.OneMatrix(TAKEN, TAKEN)
-    return Derivation(
-        quantity="variance of the sum of the a_i ξ_i",
-        assumptions=(
-            "An epoch has K batches of the same size; their deviations ξ from the mean sum to 0.",
-            "Each has the variance s², and every pair of them the same covariance.",
-            "k of them have been taken; a_i is the effect of the i-th.",
-        ),
-        scope="Steps: symbolic K and general effects at k = 3. Statement: any k.",
-        steps=(
-            Step("The covariance of two batches: K variances and K (K − 1) covariances sum to 0.", common),
-            Step("The square of the displacement.", square),
-            Step("Its mean.", sp.Matrix([[mean]])),
-        ),
-        statement=S**2 * K / (K - 1) * (EFFECTS * EFFECTS.T - EFFECTS * ones * EFFECTS.T / K),
-        compare=entrywise(SIZES),
-        further_checks=lambda: (_ordered(mean),),
-        arguments={
-            EFFECTS: "the effects of the batches taken, shape (1, k)",
-            S: "the standard deviation of one batch",
-            K: "the number of batches in an epoch",
-            TAKEN: "the number of batches taken",
-        },
-    )
-
-
-def pair_covariance() -> sp.Expr:
-    """Return the covariance of two batches, from the variance of a whole epoch, which is 0."""
-    common = sp.Symbol("c")
-    return sp.solve(K * S**2 + K * (K - 1) * common, common)[0]
-
-
-def _ordered(variance: sp.Expr) -> Check:
-    """Average the square over all orders of three of four symbolic deviations."""
-    first = sp.symbols("x:3")
-    deviations = (*first, -sum(first))
-    effects = written_out(EFFECTS, SIZES)
-    orders = list(itertools.permutations(deviations, 3))
-    mean = sum(sum(a * x for a, x in zip(effects, order, strict=True)) ** 2 for order in orders) / len(orders)
-    stated = variance.subs({K: 4}).subs(S, sp.sqrt(_spread(deviations)))
-    return Check("Every order of four batches with general deviations.", sp.expand(mean - stated))
 
 
 @derived(

@@ -139,22 +139,21 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
-    """Return the configuration: the preset's keys, the file's over them, those of the command line over both.
+    """Return the configuration: the preset's keys, the file's over them, the command line's over both.
 
     Raises
     ------
     InputError
         If the file or the preset cannot be read, a key is unknown or a value cannot be.
     """
-    own = _described(options)
-    data = _over_preset(own, options, keys.get("training.epochs"))
+    described = _described(options)
+    data = _over_preset(described, options, keys.get("training.epochs"))
     given = nested(keys)
     model = data.get("model", {})
     if isinstance(model, dict):
         # A kind on the command line changes the kind alone: the file's other keys stay.
         data["model"] = model | {"kind": given.get("model", {}).get("kind", kind_of(model))}
-        _check_kind(kind_of(data["model"]), keys)
-        _check_preset(options.preset, data["model"], own.get("model", {}))
+        _check_model(data["model"], described.get("model", {}), options, keys)
     return make_run_config(merge(data, given))
 
 
@@ -163,15 +162,14 @@ def _described(options: Options) -> dict[str, Any]:
     described = read_description(options.config) if options.config else {}
     if "preset" in described:
         problem = f"is no key of a configuration, such as {options.config}"
-        raise InputError(
-            "preset", described["preset"], problem, "remove it, and give the option --preset NAME"
-        )
-    if options.task is not None:
-        if options.config and is_task_file(options.config):
-            problem = f"a second task: {options.config} is a task file itself"
-            raise InputError("task", options.task, problem, "name one of the two")
-        described = described | {"task": options.task}
-    return described
+        remedy = "remove it, and give the option --preset NAME"
+        raise InputError("preset", described["preset"], problem, remedy)
+    if options.task is None:
+        return described
+    if options.config and is_task_file(options.config):
+        problem = f"a second task: {options.config} is a task file itself"
+        raise InputError("task", options.task, problem, "name one of the two")
+    return described | {"task": options.task}
 
 
 def _over_preset(described: dict[str, Any], options: Options, epochs: int | None) -> dict[str, Any]:
@@ -185,30 +183,24 @@ def _over_preset(described: dict[str, Any], options: Options, epochs: int | None
     return described
 
 
-def _check_kind(kind: Any, keys: dict[str, Any]) -> None:
-    """Refuse an option that is a key of another kind of model."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        return  # The configuration refuses it.
-    for key in keys:
-        section, _, name = key.partition(".")
-        if section == "model" and name not in KINDS[kind].model_fields:
-            raise InputError(
-                "option",
-                "--" + key.replace("_", "-"),
-                f"{kind} has no such key",
-                f"anchorflow train --model.kind {kind} --help shows those that it has",
-            )
-
-
-def _check_preset(preset: str | None, model: dict[str, Any], own: dict[str, Any]) -> None:
-    """Refuse a kind of model that lacks a key of the preset: nobody gave that key."""
+def _check_model(
+    model: dict[str, Any], described: dict[str, Any], options: Options, keys: dict[str, Any]
+) -> None:
+    """Refuse keys that this kind of model lacks, whether an option or the preset sets them."""
     kind = kind_of(model)
     if not isinstance(kind, str) or kind not in KINDS:
         return  # The configuration refuses it.
-    lacking = [key for key in model if key not in own and key not in KINDS[kind].model_fields]
-    if lacking:
-        name = preset or f"{WITH_NOISE}, which a task with noise is trained by,"
-        problem = f"has no {lacking[0]}, which the preset {name} sets"
+    fields = KINDS[kind].model_fields
+    option = next(
+        (k for k in keys if k.startswith("model.") and k.removeprefix("model.") not in fields), None
+    )
+    if option is not None:
+        remedy = f"anchorflow train --model.kind {kind} --help shows those that it has"
+        raise InputError("option", "--" + option.replace("_", "-"), f"{kind} has no such key", remedy)
+    lacking = next((key for key in model if key not in described and key not in fields), None)
+    if lacking is not None:
+        preset = options.preset or f"{WITH_NOISE}, which a task with noise is trained by,"
+        problem = f"has no {lacking}, which the preset {preset} sets"
         remedy = f'put kind = "{kind}" below [model] in a configuration that names the task'
         raise InputError("model.kind", kind, problem, remedy)
 
@@ -256,14 +248,12 @@ def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
         return
     parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
     keys = [(kind, part) for kind in ("accuracy", "loss") for part in parts]
-    rows = [[str(r.path), *(_decimals(r.metrics[-1][kind].get(part)) for kind, part in keys)] for r in runs]
+    values = [[r.metrics[-1][kind].get(part) for kind, part in keys] for r in runs]
+    # A data set that a run lacks, or a loss that overflowed, has a dash.
+    cells = [["–" if value is None else f"{value:.3f}" for value in row] for row in values]
+    rows = [[str(r.path), *row] for r, row in zip(runs, cells, strict=True)]
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     columns = [f"{kind} {part}" for kind, part in keys]
     losses = columns[len(parts) :]
     print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)
     print(f"compare them with the theory: {compare}")
-
-
-def _decimals(value: float | None) -> str:
-    """Return a number of a run's end as text; a dash for a data set it lacks, or a loss that overflowed."""
-    return "–" if value is None else f"{value:.3f}"

@@ -158,7 +158,6 @@ SPOILERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "decay conserved": ("decay.flow_of_product", negated(0)),
     "saddle": ("saddle.residual", lambda _: lambda: written_out(saddle.RESIDUAL, saddle.SIZES)),
     "batch variance": ("noise.share_of_batches", lambda right: lambda members: right(1) ** members),
-    "epoch variance": ("noise.pair_covariance", times(-1)),
     "reshuffled scatter": ("noise.left_of_mean", times(2)),
     "adam step": ("noise.corrected", times(2)),
     "adam moment": ("noise.correction", lambda right: lambda: right() ** 2),
