@@ -56,7 +56,7 @@ def _words(n: int, rng: np.random.Generator) -> list[str]:
     def syllable() -> str:
         return "".join(str(rng.choice(part)) for part in (_STARTS, _MIDDLES, _ENDS))
 
-    found: dict[str, None] = {}
-    while len(found) < n:
-        found[syllable() + syllable()] = None
-    return list(found)
+    words: dict[str, None] = {}
+    while len(words) < n:
+        words[syllable() + syllable()] = None
+    return list(words)

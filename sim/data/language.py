@@ -55,12 +55,12 @@ class TextDataset(Dataset):
 def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
     """Return each corpus as a run has trained on it, each sequence as a document, from ``statistics``."""
     words, names = tuple(json.loads(meta["words"])), json.loads(meta["corpora"])
-    found = {}
+    corpora = {}
     for name, (start, end) in zip(names, pairwise([0, *arrays["ends"].tolist()]), strict=True):
         rows = arrays["sequences"][start:end]
         real = rows != PADDING
-        found[name] = Corpus(rows[real], np.cumsum(real.sum(axis=1)), words)
-    return found
+        corpora[name] = Corpus(rows[real], np.cumsum(real.sum(axis=1)), words)
+    return corpora
 
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
@@ -140,11 +140,11 @@ def _numbers(whole: Corpus, lengths: dict[str, int], window: int | None) -> list
         return list(lengths.values())
     bounds = np.cumsum([0, *lengths.values()])
     ends = np.concatenate([[0], whole.ends])[bounds]
-    found = (np.diff(ends) + np.diff(bounds) - 1) // window
-    for name, n in zip(lengths, found.tolist(), strict=True):
+    numbers = (np.diff(ends) + np.diff(bounds) - 1) // window
+    for name, n in zip(lengths, numbers.tolist(), strict=True):
         if not n:
             raise InputError("length", window, f"corpus {name} is shorter", "give a shorter context")
-    return [int(n) for n in found]
+    return [int(n) for n in numbers]
 
 
 def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict[str, int]]:
@@ -222,11 +222,11 @@ def _sequences(
     if task.layout == "pad" and longest > task.length:
         problem = f"corpus {name} has a document of {longest} tokens"
         raise InputError("length", task.length, problem, f'give {longest}, or layout = "cut" or "pack"')
-    found = np.full((task.n_sequences, task.length + 1), PADDING, np.int32)
-    for row, document in zip(found, chosen, strict=True):
+    rows = np.full((task.n_sequences, task.length + 1), PADDING, np.int32)
+    for row, document in zip(rows, chosen, strict=True):
         tokens = [*document[: task.length + 1], end][: task.length + 1]
         row[: len(tokens)] = tokens
-    return found
+    return rows
 
 
 def _packed(task: LanguageTask, name: str, documents: list[IntArray], end: int) -> npt.NDArray[np.int32]:

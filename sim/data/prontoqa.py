@@ -101,11 +101,11 @@ def prontoqa_questions(
         if not 1 <= number <= MOST_HOPS:
             raise InputError("hops", number, "out of range", f"give 1 to {MOST_HOPS}")
     rng = numpy_stream(seed, "data/prontoqa")
-    found: dict[str, ProntoQuestion] = {}
-    while len(found) < n:
-        question = _Draw(rng, hops[len(found) % len(hops)]).question()
-        found.setdefault(question.question + question.query, question)
-    return list(found.values())
+    questions: dict[str, ProntoQuestion] = {}
+    while len(questions) < n:
+        question = _Draw(rng, hops[len(questions) % len(hops)]).question()
+        questions.setdefault(question.question + question.query, question)
+    return list(questions.values())
 
 
 class _Draw:
@@ -176,17 +176,17 @@ def _plural(concept: str) -> str:
 @checked
 def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
     """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``."""
-    file, found = as_path("path", path), []
+    file, questions = as_path("path", path), []
     with open_regular(file) as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 record = json.loads(line)
                 steps = tuple(record.pop("chain_of_thought"))
-                found.append(ProntoQuestion(**record, chain_of_thought=steps))
+                questions.append(ProntoQuestion(**record, chain_of_thought=steps))
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
                 raise InputError("file", str(file), problem, "correct that line") from None
-    return found
+    return questions
 
 
 def as_json_line(question: ProntoQuestion) -> str:

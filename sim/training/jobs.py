@@ -65,22 +65,28 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
     return [runs[part::parts] for runs in alike.values() for part in range(parts) if runs[part:]]
 
 
-def train_job(job: Job, execution: Execution, report: Report, stop: Stop, *, remote: bool = True) -> Ended:
-    """Train the runs of a job; return how they ended, whatever goes wrong.
-
-    An error that goes to another process takes its traceback along as a note.
-    """
+def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
+    """Train the runs of a job for another process, to which errors take their traceback along as a note."""
     if stop():
         return Ended("interrupted")
     members, paths = zip(*job, strict=True)
+    with ending() as ended:
+        ended.status = train_together(members, paths, execution, report=report, stop=stop)
+    if ended.status == "failed" and ended.error:
+        ended.error.add_note("".join(traceback.format_exception(ended.error)))
+    return ended
+
+
+@contextmanager
+def ending() -> Iterator[Ended]:
+    """Yield how a job ended, to be given its status inside the block; an error there is noted in it."""
+    ended = Ended("failed")
     try:
-        return Ended(train_together(members, paths, execution, report=report, stop=stop))
+        yield ended
     except BusyError as error:
-        return Ended("busy", error)
+        ended.status, ended.error = "busy", error
     except Exception as error:
-        if remote:
-            error.add_note("".join(traceback.format_exception(error)))
-        return Ended("failed", error)
+        ended.error = error
 
 
 @contextmanager

@@ -95,22 +95,36 @@ def train_together(
     how = execution_of(execution, options)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
+    with ExitStack() as held:
+        session = _begin(members, paths, how, report, held)
+        if session is None:
+            return "complete"  # By another process, since this one looked.
+        while not session.is_over():
+            if not session.trainer.advance(session.next_mark(), stop):
+                break
+            session.record()
+        return session.end()
+
+
+def _begin(
+    members: Sequence[MemberConfig], paths: Sequence[Path], how: Execution, report: Report, held: ExitStack
+) -> _Session | None:
+    """Lock and open run folders, choose route and kernels, and restore the newest checkpoint."""
     # Before it is read: a file that is replaced meanwhile is refused when the run continues.
     tokenizer = tokenizer_record(members[0])
     trainer = Trainer(members, how.device)
-    with ExitStack() as locks:
-        for path in paths:
-            locks.enter_context(only_writer(path))
-        folders = _open_folders(members, paths, how)
-        if how.shared and all(map(is_complete, paths)):
-            return "complete"  # By another process, since this one looked.
-        recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
-        route = route_for(members[0], recorded[0], how.device)
-        with matmul_route(route.route):
-            kernels = choose_kernels(trainer, how.kernels, recorded[0])
-            session = _Session(trainer, folders, report, route, kernels, recorded, tokenizer)
-            session.restore()
-            return session.run(stop)
+    for path in paths:
+        held.enter_context(only_writer(path))
+    folders = _open_folders(members, paths, how)
+    if how.shared and all(map(is_complete, paths)):
+        return None
+    recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
+    route = route_for(members[0], recorded[0], how.device)
+    held.enter_context(matmul_route(route.route))
+    kernels = choose_kernels(trainer, how.kernels, recorded[0])
+    session = _Session(trainer, folders, report, route, kernels, recorded, tokenizer)
+    session.start()
+    return session
 
 
 def _open_folders(
@@ -150,41 +164,46 @@ class _Session:
     def __post_init__(self) -> None:
         self.metrics = [[] for _ in self.folders]
 
-    def restore(self) -> None:
-        """Go back to the members' newest common checkpoint; without one, start afresh."""
+    def start(self) -> None:
+        """Go back to the members' newest common checkpoint; without one, write what a run begins with."""
         trainer = self.trainer
         checkpoints = newest_checkpoint(trainer, self.folders)
-        if checkpoints is None:
-            return
-        trainer.restore(checkpoints)
-        self.first_step = trainer.optimizer.step
-        self.seconds_before = checkpoints[0][1].seconds
-        if self.first_step == 0:
-            return
-        for m, (folder, member) in enumerate(zip(self.folders, trainer.members, strict=True)):
-            self.metrics[m] = metrics_until(folder, trainer)
-            ended = has_ended(member.training, self.metrics[m])
-            folder.check_written(member, trainer.epoch, ended=ended)
-
-    def run(self, stop: Callable[[], bool]) -> str:
-        """Train to the end, until asked to stop or until all have diverged; return the status."""
-        trainer = self.trainer
-        marks = evaluation_marks(trainer.training, trainer.steps_per_epoch)
+        if checkpoints is not None:
+            trainer.restore(checkpoints)
+            self.first_step = trainer.optimizer.step
+            self.seconds_before = checkpoints[0][1].seconds
+        if self.first_step:
+            for m, (folder, member) in enumerate(zip(self.folders, trainer.members, strict=True)):
+                self.metrics[m] = metrics_until(folder, trainer)
+                ended = has_ended(member.training, self.metrics[m])
+                folder.check_written(member, trainer.epoch, ended=ended)
         self._write_provenance("running")
-        if trainer.optimizer.step == 0:
+        if not self.first_step:
             for m, (folder, data) in enumerate(zip(self.folders, trainer.datasets, strict=True)):
                 folder.write_statistics(*data.statistics())
                 folder.write_snapshot(0, trainer.arrays(m))
             self._evaluate()
-        while not self._is_over():
-            if not trainer.advance(next(mark for mark in marks if mark > trainer.position), stop):
-                break
-            if trainer.position:
-                self._evaluate()
-            else:
-                self._after_epoch()
-        status = "complete" if self._is_over() else "interrupted"
-        if len(trainer.failures) == len(trainer.members):
+
+    def is_over(self) -> bool:
+        """Return whether the run takes no more steps: members with patience train alone."""
+        return has_ended(self.trainer.training, self.metrics[0])
+
+    def next_mark(self) -> int:
+        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
+        marks = evaluation_marks(self.trainer.training, self.trainer.steps_per_epoch)
+        return next(mark for mark in marks if mark > self.trainer.position)
+
+    def record(self) -> None:
+        """Evaluate within an epoch, or write whatever is due at its end."""
+        if self.trainer.position:
+            self._evaluate()
+        else:
+            self._after_epoch()
+
+    def end(self) -> str:
+        """Write checkpoints and provenance; return the status."""
+        status = "complete" if self.is_over() else "interrupted"
+        if len(self.trainer.failures) == len(self.trainer.members):
             status = "diverged"
         self._write_checkpoints()
         self._write_provenance(status)
@@ -192,15 +211,11 @@ class _Session:
             folder.settle()
         return status
 
-    def _is_over(self) -> bool:
-        # Members with patience train alone: its evaluations decide.
-        return has_ended(self.trainer.training, self.metrics[0])
-
     def _after_epoch(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch
         if epoch % training.evaluate_every == 0 or epoch == training.epochs:
             self._evaluate()
-        last = self._is_over()
+        last = self.is_over()
         if epoch in training.snapshot_epochs or last:
             names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
             for m, folder in enumerate(self.folders):

@@ -15,7 +15,7 @@ from validate.cli import main
 MOST = 5
 
 
-def test_a_step_is_six_calls_from_the_command(
+def test_a_step_is_five_calls_from_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Counted on the stack of the last step, from ``run`` of the command, without decorators."""

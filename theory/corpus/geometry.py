@@ -276,21 +276,21 @@ def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> E
 
 
 def _geometry(
-    predictor: CorpusPredictor, found: InnerProducts, tokens: Tokens
+    predictor: CorpusPredictor, sums: InnerProducts, tokens: Tokens
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     r"""Return cosines (not cut to ±1), lengths and squared distances of the rows.
 
     A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
     All of p_s, u and the reference p̄ sum to 1, so that every inner product with u is 1/V.
     """
-    inner, mass, n_pairs, V = found.inner, found.mass[:-1], found.mass[-1], len(found.last)
+    inner, mass, n_pairs, V = sums.inner, sums.mass[:-1], sums.mass[-1], len(sums.last)
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha, beta = np.ones(len(mass)), np.zeros(len(mass))
         if predictor == "marginal":
             alpha, beta = beta, alpha
         elif predictor in ("readout", "tied"):
-            # Of its mass, a tied row has found.last[s] from the row of C and the rest from the column.
-            alpha = found.last[tokens] / mass if predictor == "tied" else beta
+            # Of its mass, a tied row has sums.last[s] from the row of C and the rest from the column.
+            alpha = sums.last[tokens] / mass if predictor == "tied" else beta
             beta = n_pairs / (V * mass)
         crossed = np.outer(inner[:-1, -1], beta)
         products = inner[:-1, :-1] - crossed - crossed.T + np.outer(beta, beta) * inner[-1, -1]

@@ -148,8 +148,8 @@ class LanguageComparison:
     def figures(self) -> list[ReportFigure]:
         """Draw the paper's figures about language from these runs."""
         runs = [run for s in self.settings for run in s.runs]
-        found = [FIGURES[number] for number in FIGURES_OF_LANGUAGE]
-        return [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in found]
+        figures = [FIGURES[number] for number in FIGURES_OF_LANGUAGE]
+        return [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in figures]
 
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""

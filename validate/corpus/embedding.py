@@ -38,13 +38,13 @@ class Comparison:
         Which: "most frequent", "chosen", or the numbers of occurrences of a band.
     mean_removed : bool
         Whether the mean row of these tokens was taken from all rows, predicted and observed, first.
-    found : Association
+    association : Association
     """
 
     predictor: CountPredictor
     tokens: str
     mean_removed: bool
-    found: Association
+    association: Association
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,8 +69,8 @@ class EmbeddingComparison(Shown):
             [
                 c.predictor + ", mean removed" * c.mean_removed,
                 c.tokens,
-                str(c.found.n_tokens),
-                *c.found.cells(),
+                str(c.association.n_tokens),
+                *c.association.cells(),
             ]
             for c in self.comparisons
         ]
@@ -82,7 +82,7 @@ class EmbeddingComparison(Shown):
             "controls": self.n_controls,
             "comparisons": [
                 {"predictor": c.predictor, "tokens": c.tokens, "mean_removed": c.mean_removed}
-                | c.found.to_json()
+                | c.association.to_json()
                 for c in self.comparisons
             ],
         }
@@ -217,13 +217,13 @@ def token_sets(
         return [("chosen", np.unique(check_tokens("tokens", tokens, counts.vocab_size)))]
     often = counts.unigrams
     order = np.argsort(-often, kind="stable")
-    found = [("most frequent", order[: min(top, np.count_nonzero(often))])]
+    sets = [("most frequent", order[: min(top, np.count_nonzero(often))])]
     for low, high in zip(bands, [*bands[1:], None], strict=True):
         band = np.flatnonzero((often >= low) & (often < (high or np.inf)))
         name = f"{low} or more" if high is None else f"{low} to {high - 1}"
         if len(band) > 1:
-            found.append((name, rng.permutation(band)[:top]))
-    return found
+            sets.append((name, rng.permutation(band)[:top]))
+    return sets
 
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:

@@ -182,12 +182,12 @@ class CorpusPrediction(Shown):
             "departs": _finite(g.departs),
             "distinct": _finite(g.distinct),
             "neighbours": {
-                self.corpus.words[found.tokens[0]]: {
-                    "words": [self.corpus.words[t] for t in found.tokens[1:]],
-                    "cosine": _finite(found.cosine.value[0, 1:]),
-                    "standard_error": _finite(found.cosine.standard_error[0, 1:]),
+                self.corpus.words[near.tokens[0]]: {
+                    "words": [self.corpus.words[t] for t in near.tokens[1:]],
+                    "cosine": _finite(near.cosine.value[0, 1:]),
+                    "standard_error": _finite(near.cosine.standard_error[0, 1:]),
                 }
-                for found in self.neighbours
+                for near in self.neighbours
             },
             "singular_values": _finite(self.singular_values),
             "leading_words": self.leading,

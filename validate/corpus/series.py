@@ -37,14 +37,14 @@ class Point:
     file : str
     matrix : {"embedding", "read-out"}
     predictor : str
-    found : Association
+    association : Association
     """
 
     step: int
     file: str
     matrix: str
     predictor: str
-    found: Association
+    association: Association
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,12 +66,13 @@ class EmbeddingSeries(Shown):
 
     def rows(self) -> list[list[str]]:
         """Return one line per point, as text."""
-        return [[str(p.step), p.matrix, p.predictor, *p.found.cells(), p.file] for p in self.points]
+        return [[str(p.step), p.matrix, p.predictor, *p.association.cells(), p.file] for p in self.points]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
         points = [
-            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor} | p.found.to_json()
+            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor}
+            | p.association.to_json()
             for p in self.points
         ]
         schema = "anchorflow/embedding-series/1"
@@ -86,7 +87,7 @@ class EmbeddingSeries(Shown):
             steps, label = [p.step for p in points], ", ".join(kind)
             colour = PALETTE[number % len(PALETTE)]
             for name, style in (("pearson", "-o"), ("control", ":")):
-                estimates = [getattr(p.found, name) for p in points]
+                estimates = [getattr(p.association, name) for p in points]
                 means = np.array([e.mean for e in estimates])
                 low, high = (
                     np.array([m if end is None else end for m, end in zip(means, ends, strict=True)])
@@ -95,7 +96,7 @@ class EmbeddingSeries(Shown):
                 legend = label if name == "pearson" else f"{label}, shuffled text"
                 left.plot(steps, means, style, color=colour, markersize=3, label=legend)
                 left.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
-            right.plot(steps, [p.found.observed_mean for p in points], "-o", color=colour, markersize=3)
+            right.plot(steps, [p.association.observed_mean for p in points], "-o", color=colour, markersize=3)
         left.set(xlabel="step", title="correlation of predicted and observed cosines")
         right.set(xlabel="step", title="mean cosine observed")
         for ax in (left, right):
@@ -170,8 +171,8 @@ def compare_series(
             for predictor in predictors or (usual,):
                 if predictor not in grams:
                     grams[predictor] = [corpus_gram(each, chosen, predictor) for each in corpora]
-                found = associate_rows(matrix, chosen, grams[predictor], False, seed)
-                points.append(Point(step, checkpoint.name, kind, predictor, found))
+                association = associate_rows(matrix, chosen, grams[predictor], False, seed)
+                points.append(Point(step, checkpoint.name, kind, predictor, association))
         embedding = matrices["embedding"]
         digest = hashlib.sha256(embedding.tobytes()).digest()
         rows.append((checkpoint.name, digest, embedding[chosen[:_SAMPLED]]))
@@ -181,7 +182,7 @@ def compare_series(
 def steps_of(paths: Sequence[str]) -> list[int]:
     """Return the last number in each path that they do not all share, or their places."""
     numbers = [[int(n) for n in re.findall(r"\d+", path)[-12:]] for path in paths]
-    if len({len(found) for found in numbers}) == 1:
+    if len({len(column) for column in numbers}) == 1:
         for column in reversed(list(zip(*numbers, strict=True))):
             if len(set(column)) == len(paths):
                 return list(column)

@@ -22,8 +22,8 @@ import torch
 
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, train_job
-from sim.training.session import Progress, Report
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, ending, one_thread, train_job
+from sim.training.session import Progress, Report, train_together
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
@@ -34,8 +34,17 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     if execution.device == "cpu" and execution.workers > 1 and len(jobs) > 1:
         return _in_processes(jobs, execution, stop, report)
+    results = []
     with one_thread(execution.device):
-        return [train_job(job, execution, report, stop, remote=False) for job in jobs]
+        for job in jobs:
+            members, paths = zip(*job, strict=True)
+            with ending() as ended:
+                if not stop():
+                    ended.status = train_together(members, paths, execution, report=report, stop=stop)
+                else:
+                    ended.status = "interrupted"
+            results.append(ended)
+    return results
 
 
 def _in_processes(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:

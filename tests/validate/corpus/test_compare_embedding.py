@@ -51,12 +51,12 @@ def test_correlations_are_those_of_scipy_on_the_definition() -> None:
             rows = [matrix - matrix.mean(axis=0) for matrix in rows]
         predicted, observed = (off_diagonal(cosine_matrix(matrix)) for matrix in rows)
         assert found.mean_removed == bool(mean_removed)
-        assert found.found.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
-        assert found.found.spearman.mean == pytest.approx(
+        assert found.association.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
+        assert found.association.spearman.mean == pytest.approx(
             spearmanr(predicted.round(10), observed.round(10)).statistic
         )
-        assert found.found.predicted_mean == pytest.approx(predicted.mean())
-        assert found.found.observed_mean == pytest.approx(observed.mean())
+        assert found.association.predicted_mean == pytest.approx(predicted.mean())
+        assert found.association.observed_mean == pytest.approx(observed.mean())
 
 
 def test_every_column_and_key_is_its_own_measure() -> None:
@@ -65,7 +65,7 @@ def test_every_column_and_key_is_its_own_measure() -> None:
     plain = json.loads(json.dumps(shown.to_json(), allow_nan=False))
     names = {"Pearson": "pearson", "Spearman": "spearman", "control": "control", "gain": "gain"}
     for comparison, row, record in zip(shown.comparisons, shown.rows(), plain["comparisons"], strict=True):
-        cells, found = dict(zip(shown.HEADER, row, strict=True)), comparison.found
+        cells, found = dict(zip(shown.HEADER, row, strict=True)), comparison.association
         assert len(set(cells.values())) == len(cells)
         for header, name in names.items():
             assert cells[header] == str(getattr(found, name))
@@ -87,9 +87,9 @@ def test_the_control_has_the_frequencies_alone() -> None:
     """An embedding along the columns of a shuffled corpus's C is explained by the control as well."""
     r = CORPUS.counts / CORPUS.counts.sum()
     frequencies = np.outer(r, r - 1 / V)
-    found = comparison(frequencies.T + 1e-4 * C.T, predictors=("readout",), controls=5)[0].found
+    found = comparison(frequencies.T + 1e-4 * C.T, predictors=("readout",), controls=5)[0].association
     assert found.control.mean > 0.5
-    structured = comparison(C.T, predictors=("readout",), controls=5)[0].found
+    structured = comparison(C.T, predictors=("readout",), controls=5)[0].association
     assert structured.gain.low is not None
     assert structured.gain.low > 0 > structured.control.mean - 0.5
     assert found.gain.mean < structured.gain.mean
@@ -127,7 +127,7 @@ def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level(
 def test_bands_hold_the_tokens_that_occur_so_often() -> None:
     found = compare_embedding(NOISE, CORPUS, predictors=("bigram",), bands=(1, 200, 400), controls=1)
     often = CORPUS.counts
-    sizes = {c.tokens: c.found.n_tokens for c in found.comparisons}
+    sizes = {c.tokens: c.association.n_tokens for c in found.comparisons}
     expected = {"most frequent": V}
     for name, low, high in (("1 to 199", 1, 200), ("200 to 399", 200, 400), ("400 or more", 400, math.inf)):
         n = int(((often >= low) & (often < high)).sum())
@@ -135,7 +135,7 @@ def test_bands_hold_the_tokens_that_occur_so_often() -> None:
     assert sizes == expected
     assert len(expected) > 2
     few = compare_embedding(NOISE, CORPUS, predictors=("bigram",), bands=(1,), top=4, controls=1)
-    assert {c.found.n_tokens for c in few.comparisons} == {4}
+    assert {c.association.n_tokens for c in few.comparisons} == {4}
 
 
 def test_tokens_and_labels_stand_for_a_corpus() -> None:
@@ -144,7 +144,7 @@ def test_tokens_and_labels_stand_for_a_corpus() -> None:
     rows = token_label_matrix(tokens, labels, 12)
     gram = corpus_gram(pair_counts(tokens, labels, 12), range(9))
     assert gram == pytest.approx(rows[:9] @ rows[:9].T / 9, rel=1e-9, abs=1e-15)
-    found = comparison(rows, (tokens, labels), tokens=range(9), controls=2)[0].found
+    found = comparison(rows, (tokens, labels), tokens=range(9), controls=2)[0].association
     assert found.pearson.mean == pytest.approx(1, abs=1e-9)
     assert abs(found.control.mean) < 0.9
 

@@ -58,11 +58,11 @@ def test_a_row_is_what_the_functions_say(tmp_path: Path) -> None:
         (found, *_) = compare_embedding(
             E, CORPUS, predictors=(predictor,), controls=1, top=200, bands=(1,), padded=True
         ).comparisons
-        assert last[f"pearson/{predictor}"] == pytest.approx(found.found.pearson.mean)
-        assert last[f"low/{predictor}"] == pytest.approx(found.found.pearson.low)
-        assert last[f"high/{predictor}"] == pytest.approx(found.found.pearson.high)
-        assert last[f"control/{predictor}"] == pytest.approx(found.found.control.mean)
-        assert last["mean cosine"] == pytest.approx(found.found.observed_mean)
+        assert last[f"pearson/{predictor}"] == pytest.approx(found.association.pearson.mean)
+        assert last[f"low/{predictor}"] == pytest.approx(found.association.pearson.low)
+        assert last[f"high/{predictor}"] == pytest.approx(found.association.pearson.high)
+        assert last[f"control/{predictor}"] == pytest.approx(found.association.control.mean)
+        assert last["mean cosine"] == pytest.approx(found.association.observed_mean)
     matrix = model.layers[0].c_fc.weight.detach().double()
     p = torch.linalg.svdvals(matrix)
     p = p / p.sum()
@@ -176,7 +176,9 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) ->
             assert row[f"loss/{name}"] == evaluated[row["step"], name]
     E = model.transformer.wte.weight.detach().double().numpy()
     expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
-    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(expected.comparisons[0].found.pearson.mean)
+    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(
+        expected.comparisons[0].association.pearson.mean
+    )
 
 
 @pytest.mark.parametrize(

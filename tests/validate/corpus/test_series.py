@@ -100,14 +100,14 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
             alone = compare_embedding(
                 file, CORPUS, tensor=name, predictors=(point.predictor,), top=V, controls=1, bands=(1,)
             )
-            assert point.found == alone.comparisons[0].found
+            assert point.association == alone.comparisons[0].association
         left, right = series.figure().axes
         for line, values in ((left.lines[0], "pearson"), (left.lines[1], "control")):
             points = [p for p in series.points if p.matrix == "embedding"]
             assert list(line.get_xdata()) == list(STEPS)
-            assert list(line.get_ydata()) == [getattr(p.found, values).mean for p in points]
+            assert list(line.get_ydata()) == [getattr(p.association, values).mean for p in points]
         assert list(right.lines[0].get_ydata()) == [
-            p.found.observed_mean for p in series.points if p.matrix == "embedding"
+            p.association.observed_mean for p in series.points if p.matrix == "embedding"
         ]
 
 
