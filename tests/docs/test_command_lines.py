@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.docs.test_code_blocks import PAGES, ROOT, blocks
 from theory import InputError
+from validate.commands.parsing import import_first
 
 INLINE = re.compile(r"`anchorflow ([a-z][^`]*)`")
 
@@ -37,6 +39,7 @@ def check(words: list[str]) -> None:
     ):
         module = importlib.import_module(f"{module.__name__}.{arguments.pop(0)}")
     try:
+        import_first(arguments)
         module.COMMAND.parse(arguments)
     except SystemExit:  # Of --help.
         return
@@ -46,7 +49,9 @@ def check(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if lines_of(page)])
-def test_command_lines_are_understood(page: str) -> None:
+def test_command_lines_are_understood(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.path", [*sys.path])
     for words in lines_of(page):
         try:
             check(words)
