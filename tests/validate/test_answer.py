@@ -377,8 +377,9 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     np.testing.assert_allclose(maps[1].images[0].get_array(), mean)
     pairs = sheet.rows[1].panels[0]
     assert isinstance(pairs, EveryPair)
-    np.testing.assert_allclose(pairs.points_[0].get_ydata(), off_diagonal(mean))
-    np.testing.assert_allclose(pairs.points_[0].get_xdata(), off_diagonal(predicted))
+    points = pairs.lines_["γ = 0.8"]
+    np.testing.assert_allclose(points.get_ydata(), off_diagonal(mean))
+    np.testing.assert_allclose(points.get_xdata(), off_diagonal(predicted))
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))
 
 

@@ -19,7 +19,7 @@ from validate.commands.compare import print_comparison
 from validate.judge.groups import Setting, group_runs
 from validate.report import Report
 from validate.report.figure import NotDrawn
-from validate.report.figures import _accuracy_figure, draw_cosines, heat_maps
+from validate.report.figures import draw_cosines, heat_maps
 from validate.report.page import SECTIONS, page, render
 from validate.report.paper import draw_paper_figures
 
@@ -133,12 +133,6 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.Capture
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_comparison(report)
     assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out
-
-
-def test_the_caption_of_accuracies_counts_the_seeds_of_every_setting() -> None:
-    runs = [make_observations("emb-mlp", 0.3), *(make_observations("emb-mlp", seed=seed) for seed in (0, 1))]
-    assert "mean of 1 to 2 seeds, shaded: 95 % interval" in _accuracy_figure(group_runs(runs)).caption
-    assert _accuracy_figure(group_runs(runs[:1])).caption.endswith("mean of 1 seed.")
 
 
 def test_a_phone_shows_every_column_of_the_ranked_predictors(written: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from theory import off_diagonal
 from validate.answer.answer import Answer
 from validate.answer.conditions import PREDICT, PREDICTION
 from validate.figures.context import about
-from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.predicted import LOOKS
 from validate.figures.sheet import PanelRow, Sheet
@@ -29,21 +28,22 @@ class EveryPair(BasePanel):
 
     Attributes
     ----------
-    predicted : CosineMatrix
-    observed : dict of CosineMatrix
+    title : str
+    predicted : HeatMap
+    observed : dict of HeatMap
         Label → mean over seeds at each run's early epoch.
     """
 
-    predicted: CosineMatrix
-    observed: dict[str, CosineMatrix]
-    points_: list[Any] = field(default_factory=list, repr=False)
+    predicted: HeatMap
+    observed: dict[str, HeatMap]
 
     def draw(self, ax: Axes) -> None:
         """Draw on some axes."""
-        x = off_diagonal(self.predicted.matrix)
-        for (label, matrix), colour in zip(self.observed.items(), PALETTE, strict=False):
-            y = off_diagonal(matrix.matrix)
-            self.points_ += ax.plot(x, y, "o", color=colour, ms=2.5, alpha=0.6, label=label)
+        x = off_diagonal(self.predicted.values)
+        for (label, observed), colour in zip(self.observed.items(), PALETTE, strict=False):
+            (self.lines_[label],) = ax.plot(
+                x, off_diagonal(observed.values), "o", color=colour, ms=2.5, alpha=0.6, label=label
+            )
         ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
         ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
         ax.set(xlabel="predicted cosine similarity", ylabel="observed cosine similarity")
@@ -60,11 +60,11 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     if len(tokens) < 3:
         return None
     title = f"predicted:\n{LOOKS[PREDICTION].label}"
-    predicted = CosineMatrix.of(title, tokens, PREDICT(run, tokens, 0)[None])
+    predicted = cosine_map(title, tokens, PREDICT(run, tokens, 0)[None])
     observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
     rows = [
         PanelRow("A  All anchors: predicted, and observed early", [predicted, *observed.values()], _BAR, 2.6),
-        PanelRow("B  Every pair of anchors", [EveryPair(predicted, observed)], height=2.6),
+        PanelRow("B  Every pair of anchors", [EveryPair("", predicted, observed)], height=2.6),
     ]
     caption = (
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "
@@ -73,7 +73,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     return Sheet(name, caption, about(shown), rows)
 
 
-def _observed(setting: Setting) -> CosineMatrix:
+def _observed(setting: Setting) -> HeatMap:
     runs, tokens = setting.runs, setting.task.anchors
     title = f"observed, γ = {setting.init_rate:g}:\n{early_text(setting)}"
-    return CosineMatrix.of(title, tokens, np.array([r.cosines(tokens, early_epoch(r)) for r in runs]))
+    return cosine_map(title, tokens, np.array([r.cosines(tokens, early_epoch(r)) for r in runs]))

@@ -12,7 +12,6 @@ from theory.paths import PathLike, as_path
 from validate.claims.language import judge_language
 from validate.claims.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
 from validate.claims.verdicts import Outcome
-from validate.figures.paper.language import FIGURES_OF_LANGUAGE
 from validate.figures.paper.registry import FIGURES
 from validate.judge.groups import Setting
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
@@ -148,7 +147,7 @@ class LanguageComparison:
     def figures(self) -> list[ReportFigure]:
         """Draw the paper's figures about language from these runs."""
         runs = [run for s in self.settings for run in s.runs]
-        figures = [FIGURES[number] for number in FIGURES_OF_LANGUAGE]
+        figures = [FIGURES[number] for number in (1, 7, 14)]
         return [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in figures]
 
     def write(self, out: PathLike) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from theory import InputError
+from theory.arrays import FloatArray
 from validate.claims.statements import SMALL
 from validate.judge.groups import Setting, group_runs
 from validate.observe import Observations
@@ -57,3 +60,9 @@ def large_scales(settings: Sequence[Setting]) -> list[Setting]:
         remedy = f"give runs at γ ≤ {LARGEST:g} too"
         raise InputError("init_rate", rates, "no large initial weights, which this figure shows", remedy)
     return found
+
+
+def over_settings(each: Sequence[FloatArray]) -> FloatArray:
+    """Return several settings' values of each seed as one array (n_seeds, n_settings), NaN where one is."""
+    longest = max(len(values) for values in each)
+    return np.array([np.pad(v.astype(float), (0, longest - len(v)), constant_values=np.nan) for v in each]).T

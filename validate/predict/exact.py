@@ -20,7 +20,8 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.display import ranges
-from validate.figures.panels.labels import LabelDistributions
+from validate.figures.embedding import label_curves
+from validate.figures.panels.curves import Curves
 from validate.judge.compare import ALL, groups_of
 from validate.judge.stats import UNDEFINED
 from validate.predict.by_distance import distance_notes, known_mean, means_text, pairs_apart
@@ -111,10 +112,9 @@ class ExactStatistics:
             if lost
         ]
 
-    def label_distributions(self, mapping: Mapping) -> LabelDistributions:
-        """Return the figure of a mapping's label distributions."""
-        title = f"{mapping.name} anchors"
-        return LabelDistributions.from_task(self.task, mapping.anchors, title, held_out=True)
+    def label_distributions(self, mapping: Mapping) -> Curves:
+        """Return the panel of a mapping's label distributions."""
+        return label_curves(self.task, mapping.anchors, f"{mapping.name} anchors")
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

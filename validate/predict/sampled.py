@@ -9,7 +9,8 @@ import numpy as np
 
 from theory import LabelMoments, Mapping, SampledLabels, Task, sample_labels, token_ratio
 from theory.errors import TooManyEntriesError, shown
-from validate.figures.panels.labels import LabelDistributions
+from validate.figures.embedding import excess_curves
+from validate.figures.panels.curves import Curves
 from validate.judge.compare import groups_of
 from validate.predict.by_distance import distance_notes
 from validate.predict.exact import (
@@ -154,12 +155,12 @@ class SampledStatistics:
         found = self.labels.estimate(lambda m: weights @ m.shares)
         return list((found.standard_error if errors else found.value).tolist())
 
-    def label_distributions(self, mapping: Mapping) -> LabelDistributions:
-        """Return the figure of a mapping's label distributions."""
+    def label_distributions(self, mapping: Mapping) -> Curves:
+        """Return the panel of a mapping's label distributions."""
         rows = [self.labels.tokens.index(s) for s in mapping.anchors]
         excess = self.labels.moments.shares[rows] - 1 / self.task.vocab_size
         sampled = ", sampled" if self.labels.n_samples[rows].any() else ""
-        return LabelDistributions(f"{mapping.name} anchors{sampled}", mapping.anchors, excess)
+        return excess_curves(mapping.anchors, excess, f"{mapping.name} anchors{sampled}")
 
     def _unresolved(self) -> list[str]:
         """Return a sentence for each group with anchors whose vectors are lost in the noise."""

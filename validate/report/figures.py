@@ -1,33 +1,98 @@
-"""Figures of a report beside the paper's: accuracies, label distributions, cosines, an overview."""
+"""Figures of a report beside the paper's: an overview, cosines, label distributions, errors over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from theory.arrays import FloatArray
-from validate.figures import AccuracyCurves, CosineMatrices, LabelDistributions, new_axes
-from validate.figures.context import seed_count
+from validate.figures import PanelRow, Sheet, accuracy_curves, cosine_map, label_curves
+from validate.figures.context import about
+from validate.figures.embedding import BAR, predicted_maps
+from validate.figures.panels.heat_map import HeatMap
+from validate.figures.panels.panel import BasePanel
+from validate.figures.predicted import COLOURS
+from validate.figures.seeds import FEW, OVER_SEEDS, explain
+from validate.figures.style import PALETTE
 from validate.judge.compare import Row, group_title, groups_of
 from validate.judge.groups import Setting
-from validate.report.errors import draw_errors
+from validate.judge.rungs import STEPS, RungDistance
+from validate.judge.stats import Estimate
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens
 from validate.report.figure import ReportFigure, slug
 
 _MOST_SHOWN = 3
 
 
-def draw_figures(
-    settings: Sequence[Setting], rows: Sequence[Row], epochs: Sequence[int] | None = None
-) -> list[ReportFigure]:
-    """Draw accuracies, label distributions, cosine matrices and errors of some runs."""
-    return [
-        _accuracy_figure(settings),
-        *draw_label_distributions(settings[-1]),
-        *draw_cosines(settings, epochs or []),
-        *draw_errors(settings, rows),
+@dataclass
+class Errors(BasePanel):
+    """RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder.
+
+    Attributes
+    ----------
+    title : str
+    curves : dict of list
+        (epoch, Estimate) pairs by name.
+    n_seeds : int
+        Intervals over fewer than three seeds are not shaded.
+    """
+
+    curves: dict[str, list[tuple[int, Estimate]]]
+    n_seeds: int
+
+    def draw(self, ax: Axes) -> None:
+        """Draw mean and interval over seeds."""
+        for i, (name, points) in enumerate(self.curves.items()):
+            colour = COLOURS.get(name, PALETTE[i % len(PALETTE)])
+            epochs = [epoch for epoch, _ in points]
+            means = [e.mean for _, e in points]
+            (self.lines_[name],) = ax.plot(epochs, means, "o-", markersize=2.5, color=colour, label=name)
+            if self.n_seeds >= FEW:
+                ends = [[np.nan if end is None else end for end in (e.low, e.high)] for _, e in points]
+                ax.fill_between(epochs, *np.array(ends).T, color=colour, alpha=0.2, linewidth=0)
+                explain(ax, "shades", OVER_SEEDS)
+        ax.set(xlabel="epoch", ylabel="RMSE of the cosine", ylim=(0, None))
+
+
+def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
+    """Draw the whole story on one sheet: accuracies above, reasoning anchors below."""
+    large, small = settings[0], settings[-1]
+    tokens = small.task.reasoning_anchors
+    maps = [_observed(s, tokens, s.epochs()[-1]) for s in (large, small)]
+    rows = [
+        PanelRow(
+            "A  Accuracy, and label distributions",
+            [
+                accuracy_curves(large),
+                accuracy_curves(small),
+                label_curves(small.task, tokens, "label distributions of\nreasoning anchors"),
+            ],
+            height=2.4,
+        ),
+        PanelRow(
+            "B  Cosines of the reasoning anchors",
+            [*maps, *predicted_maps(small, tokens, [UNIFORM])],
+            BAR,
+            2.6,
+        ),
     ]
+    caption = (
+        "Label distributions of the reasoning anchors predict their cosines (right). Training with large "
+        "(left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
+    )
+    return ReportFigure.of(Sheet("overview", caption, about([large, small]), rows))
+
+
+def draw_label_distributions(setting: Setting) -> list[ReportFigure]:
+    """Draw the label distributions of a setting's task."""
+    task = setting.task
+    panels = [label_curves(task, m.anchors, f"{m.name} anchors") for m in task.mappings]
+    caption = "P^s − u of every anchor (eq. 7, 8), known before training."
+    sheet = Sheet("fig4b_label_distributions", caption, "", [PanelRow("Label distributions", panels)])
+    return [ReportFigure.of(sheet)]
 
 
 def draw_cosines(
@@ -36,88 +101,77 @@ def draw_cosines(
     """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
     Of more than three settings only the first and the last are shown, and no matrix that is in one of the
-    figures ``beside``.
+    figures ``beside``: a report shows nothing twice.
     """
     shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
     found: list[ReportFigure] = []
     for setting in reversed(shown):
-        for group in groups_of(setting.task):
-            # Alone, each figure is complete; in a report nothing stands twice.
+        for group, tokens in groups_of(setting.task).items():
+            maps = [
+                *predicted_maps(setting, tokens, (UNIFORM, MARGINAL)),
+                *(_observed(setting, tokens, epoch) for epoch in _shown_epochs(setting, epochs)),
+            ]
             drawn = heat_maps([*beside, *found]) if beside else []
-            found += _cosine_figure(setting, group, epochs, drawn)
+            maps = [each for each in maps if not _stands_in(each.values, drawn)]
+            if maps:
+                caption = (
+                    f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
+                    f"distributions, and observed{', where no figure above shows it' if drawn else ''}."
+                )
+                name = f"fig4_cosines_{slug(setting.label)}_{slug(group)}"
+                rows = [PanelRow("Cosines", maps, BAR, 2.6)]
+                found.append(ReportFigure.of(Sheet(name, caption, about([setting]), rows)))
     return found
 
 
-def heat_maps(figures: Sequence[ReportFigure]) -> list[FloatArray]:
+def heat_maps(figures: Iterable[ReportFigure]) -> list[FloatArray]:
     """Return the values of every image in some figures."""
     axes = [ax for figure in figures for ax in figure.figure.axes]
     return [np.asarray(image.get_array()) for ax in axes for image in ax.images]
 
 
-def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
-    """Draw the whole story on one sheet: accuracies above, reasoning anchors below."""
-    ends = (settings[0], settings[-1])
-    tokens = settings[0].task.reasoning_anchors
-    figure, axes = new_axes(2, 3, size=(3.1, 2.9))
-    for ax, setting in zip(axes, ends, strict=False):
-        AccuracyCurves.from_runs(setting).plot(ax)
-    axes[0].legend(fontsize=7, frameon=False)
-    title = "label distributions"
-    LabelDistributions.from_task(settings[0].task, tokens, title, held_out=True).plot(axes[2])
-    matrices = CosineMatrices.from_runs(ends[1], tokens, ends[1].epochs()[-1:], ["P^s - mean P"])
-    matrices.panels[1:1] = CosineMatrices.from_runs(ends[0], tokens, ends[0].epochs()[-1:], []).panels
-    matrices.plot([axes[5], axes[3], axes[4]])
-    caption = (
-        "What the label distributions of the reasoning anchors predict (right), and what training did with "
-        "large (left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
-    )
-    return ReportFigure("overview", caption, figure)
+def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
+    """Draw how far predictors are from training over time, a figure for each group of anchors."""
+    found = []
+    for group in dict.fromkeys(group for setting in settings for group in groups_of(setting.task)):
+        panels = []
+        for setting in (s for s in settings if group in groups_of(s.task)):
+            curves: dict[str, list[tuple[int, Estimate]]] = {}
+            for row in rows:
+                if (row.setting, row.group, row.anchor, row.measure) == (setting.label, group, None, "rmse"):
+                    curves.setdefault(row.predictor, []).append((row.epoch, row.estimate))
+            panels.append(Errors(setting.label, curves, len(setting.runs)))
+        caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
+        found.append(_sheet_of(f"error_{slug(group)}", caption, panels))
+    return found
 
 
-def _accuracy_figure(settings: Sequence[Setting]) -> ReportFigure:
-    figure, axes = new_axes(1, len(settings))
-    for ax, setting in zip(axes, settings, strict=True):
-        AccuracyCurves.from_runs(setting).plot(ax)
-    axes[0].legend(fontsize=7, frameon=False)
-    shaded = any(len(setting.runs) > 1 for setting in settings)
-    caption = (
-        f"Fig. 3B. Accuracy over epochs; mean of {seed_count(settings)}"
-        f"{', shaded: 95 % interval (Student t)' * shaded}."
-    )
-    return ReportFigure("fig3b_accuracy", caption, figure)
+def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[ReportFigure]:
+    """Draw the distances between neighbouring rungs over epochs, a sheet for each group of anchors."""
+    steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
+    found = []
+    for group in dict.fromkeys(d.group for d in distances):
+        curves: dict[str, dict[str, list[tuple[int, Estimate]]]] = {}
+        for d in distances:
+            if d.group == group and d.step in steps:
+                curves.setdefault(d.setting, {}).setdefault(d.step, []).append((d.epoch, d.rmse))
+        panels = [Errors(s.label, curves[s.label], len(s.runs)) for s in settings if s.label in curves]
+        caption = (
+            f"The error budget over time, {group_title(group)}: RMSE of the cosines between neighbouring "
+            "rungs, each step one idealisation."
+        )
+        found.append(_sheet_of(f"rungs_{slug(group)}", caption, panels))
+    return found
 
 
-def draw_label_distributions(setting: Setting) -> list[ReportFigure]:
-    """Draw the label distributions of a setting's task."""
-    task = setting.task
-    figure, axes = new_axes(1, len(task.mappings))
-    for ax, mapping in zip(axes, task.mappings, strict=True):
-        title = f"{mapping.name} anchors"
-        LabelDistributions.from_task(task, mapping.anchors, title, held_out=True).plot(ax)
-    caption = "P^s − u of every anchor (eq. 7, 8), known before training."
-    return [ReportFigure("fig4b_label_distributions", caption, figure)]
+def _sheet_of(name: str, caption: str, panels: Sequence[Errors]) -> ReportFigure:
+    rows = [panels[i : i + _MOST_SHOWN] for i in range(0, len(panels), _MOST_SHOWN)]
+    drawn = [PanelRow("", list(row), share_y="rmse") for row in rows]
+    return ReportFigure.of(Sheet(name, caption, "", drawn))
 
 
-def _cosine_figure(
-    setting: Setting, group: str, epochs: Sequence[int] | None, drawn: Sequence[FloatArray]
-) -> list[ReportFigure]:
-    """Draw the matrices of a group that are not drawn yet, or nothing."""
-    tokens = groups_of(setting.task)[group]
-    predictors = ("P^s - u", "P^s - mean P")
-    matrices = CosineMatrices.from_runs(setting, tokens, _shown_epochs(setting, epochs), predictors)
-    matrices.panels = [panel for panel in matrices.panels if not _stands_in(panel[1], drawn)]
-    if not matrices.panels:
-        return []
-    matrices.plot(new_axes(1, len(matrices.panels), size=(2.7, 2.9))[1])
-    n = len(setting.runs)
-    caption = (
-        f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
-        f"distributions, and observed ({f'mean of {n} runs' if n > 1 else 'one run'})"
-        + (", where no figure above shows it." if drawn else ".")
-    )
-    figure = matrices.axes_[0].figure
-    assert isinstance(figure, Figure)
-    return [ReportFigure(f"fig4_cosines_{slug(setting.label)}_{slug(group)}", caption, figure)]
+def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
+    return cosine_map(f"observed, {setting.label},\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
 
 
 def _stands_in(matrix: FloatArray, drawn: Sequence[FloatArray]) -> bool:

@@ -24,9 +24,8 @@ from validate.observe import Observations
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
 from validate.report.equations import equations_behind
-from validate.report.errors import draw_errors, draw_rungs
 from validate.report.figure import NotDrawn, ReportFigure
-from validate.report.figures import draw_cosines, draw_label_distributions
+from validate.report.figures import draw_cosines, draw_errors, draw_label_distributions, draw_rungs
 from validate.report.page import render
 from validate.report.paper import draw_paper_figures
 

@@ -44,7 +44,7 @@ def test_the_page_s_own_figure_is_drawn_by_command_and_report(
     ((drawn,), missing) = draw_paper_figures(several("emb-mlp"))
     assert not missing
     assert drawn.title == "Fig. 101: Norms of the anchors' embeddings"
-    assert drawn.note.endswith("Shades: 95 % interval over seeds (Student t).")
+    assert drawn.note.endswith("Thin curves: one seed each.")
 
 
 def test_figures_stay_sorted_and_a_number_is_taken_once() -> None:

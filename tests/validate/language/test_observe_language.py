@@ -16,9 +16,9 @@ from validate.claims import judge_claims
 from validate.claims.entries.language import claims_on
 from validate.claims.measures import language
 from validate.claims.statements import Needs, Sample
-from validate.figures.panels.cosines import CosineMatrix
+from validate.figures.panels.heat_map import HeatMap
 from validate.figures.paper import FIGURES, draw_figure
-from validate.judge.stats import over_seeds
+from validate.figures.seeds import seeds_text
 from validate.observe import Observations, observe_path, write_kept
 
 
@@ -155,10 +155,10 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     arrays = late.arrays | {"cosine/prontoqa": late.arrays["cosine/prontoqa"] * [[[1.0]], [[0.5]], [[0.1]]]}
     runs = [soon, dataclasses.replace(late, arrays=arrays)]
     panel = draw_figure(14, [*runs, make_language_observations(0.3)]).rows[0].panels[-1]
-    assert isinstance(panel, CosineMatrix)
+    assert isinstance(panel, HeatMap)
     assert "epoch 1 or 4" in panel.title
     expected = (runs[0].at("cosine/prontoqa", 1) + runs[1].at("cosine/prontoqa", 4)) / 2
-    np.testing.assert_allclose(panel.matrix, expected)
+    np.testing.assert_allclose(panel.values, expected)
 
 
 def test_the_means_of_fig_7_are_those_of_each_seed_s_own_early_snapshot() -> None:
@@ -167,7 +167,7 @@ def test_the_means_of_fig_7_are_those_of_each_seed_s_own_early_snapshot() -> Non
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
     caption = FIGURES[7].build([soon, late]).caption
-    assert f"at that snapshot: prontoqa {over_seeds([0.1, 0.21], (-1, 1))}, " in caption
+    assert f"at that snapshot: prontoqa {seeds_text([0.1, 0.21], (-1, 1))}, " in caption
     assert "below their tokens' entropy. " in caption
 
 

@@ -1,4 +1,4 @@
-"""A number over two axes of a sweep."""
+"""A number over two axes, in colours."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from theory import off_diagonal
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.style import DIVERGING, SEQUENTIAL, SMALL_TEXT
+from validate.figures.seeds import seeds_text
+from validate.figures.style import DIVERGING, SEQUENTIAL
+from validate.judge.stats import COSINE, number
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
@@ -31,54 +34,92 @@ class HeatMap(BasePanel):
     values : ndarray, shape (len of y, len of x)
         NaN where there is no number.
     texts : sequence of sequences of str, optional
-        What is written into each cell; by default its number.
+        The text in each cell; by default its number.
     hatched : ndarray of bool, shape (len of y, len of x), optional
         Cells that are hatched: something is there that has no number.
     limits : (float, float), optional
-        The numbers at the ends of the colours; by default the least and the greatest.
+        The numbers at the ends of the colours; by default the least and the greatest, or as far below zero
+        as above where one is negative.
+    frames : sequence of (row, first column, last column)
+        Cells of a row that are framed.
+    matrix : bool
+        Whether it is a matrix: rows downwards, cells square, three ticks or so, and no number in a cell.
     """
 
-    title: str
     x: tuple[str, Sequence[Any]]
     y: tuple[str, Sequence[Any]]
     values: FloatArray
     texts: Sequence[Sequence[str]] | None = None
     hatched: npt.NDArray[np.bool_] | None = None
     limits: tuple[float, float] | None = None
+    frames: Sequence[tuple[int, int, int]] = ()
+    matrix: bool = False
+
+    @property
+    def square(self) -> bool:  # type: ignore[override]
+        """Whether it is as high as it is wide."""
+        return self.matrix
 
     def draw(self, ax: Axes) -> None:
-        """Draw the map, y upwards."""
-        self.image_ = ax.imshow(self.values, origin="lower", aspect="auto", **self._scale())
-        ax.set(title=self.title, xlabel=self.x[0], ylabel=self.y[0])
-        ax.set_xticks(range(len(self.x[1])), [_text(value) for value in self.x[1]])
-        ax.set_yticks(range(len(self.y[1])), [_text(value) for value in self.y[1]])
-        if self.hatched is not None:
-            self._hatch(ax, self.hatched)
-        if self.values.size <= _MOST_NUMBERS:
-            self._write_numbers(ax)
-
-    def _scale(self) -> dict[str, Any]:
-        """Return the colours and their ends: about zero where values or limits are negative."""
-        largest = float(np.nanmax(np.abs(self.values), initial=0.0)) or 1.0
-        signed = min(float(np.nanmin(self.values, initial=0.0)), *(self.limits or (0.0,))) < 0
-        ends = self.limits or ((-largest, largest) if signed else (None, None))
-        return {"cmap": DIVERGING if signed else SEQUENTIAL, "vmin": ends[0], "vmax": ends[1]}
-
-    def _hatch(self, ax: Axes, hatched: npt.NDArray[np.bool_]) -> None:
-        for row, column in np.argwhere(hatched).tolist():
-            corner = (column - 0.5, row - 0.5)
-            ax.add_patch(
-                Rectangle(corner, 1, 1, facecolor="none", edgecolor="0.6", hatch="////", linewidth=0)
+        """Draw the map."""
+        ends = self.limits or (None, None)
+        signed = min(float(np.nanmin(self.values, initial=0.0)), ends[0] or 0.0) < 0
+        if signed and self.limits is None:
+            largest = float(np.nanmax(np.abs(self.values), initial=0.0))
+            ends = (-largest, largest)
+        self.image_ = ax.imshow(
+            self.values,
+            origin="upper" if self.matrix else "lower",
+            aspect="equal" if self.matrix else "auto",
+            cmap=DIVERGING if signed else SEQUENTIAL,
+            vmin=ends[0],
+            vmax=ends[1],
+        )
+        for axis, (name, values) in ((ax.xaxis, self.x), (ax.yaxis, self.y)):
+            step = max(1, -(-len(values) // 3)) if self.matrix else 1
+            places = range(0, len(values), step)
+            axis.set_ticks(
+                places, [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
             )
+            axis.set_label_text(name)
+        edges: dict[str, Any] = {"facecolor": "none", "linewidth": 0}
+        for row, column in np.argwhere(self.hatched).tolist() if self.hatched is not None else []:
+            corner = (column - 0.5, row - 0.5)
+            ax.add_patch(Rectangle(corner, 1, 1, edgecolor="0.6", hatch="////", **edges))
+        for row, first, last in self.frames:
+            ax.add_patch(Rectangle((first - 0.5, row - 0.5), last - first + 1, 1, fill=False, edgecolor="w"))
+        if not self.matrix and self.values.size <= _MOST_NUMBERS:
+            self._write_numbers(ax)
 
     def _write_numbers(self, ax: Axes) -> None:
         for (row, column), value in np.ndenumerate(self.values):
             if np.isfinite(value):
                 light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
-                colour = "black" if light else "white"
                 text = f"{value:.2f}" if self.texts is None else self.texts[row][column]
-                ax.text(column, row, text, ha="center", va="center", color=colour, size=SMALL_TEXT)
+                ax.text(column, row, text, ha="center", va="center", color="black" if light else "white")
 
 
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def cosine_map(title: str, tokens: Sequence[Any], matrices: FloatArray, kind: str = "token") -> HeatMap:
+    """Return the map of a cosine matrix, with the mean over all pairs of different tokens above it.
+
+    Parameters
+    ----------
+    title : str
+    tokens : sequence
+        The names along the sides.
+    matrices : ndarray, shape (n_seeds, n, n)
+        One of each seed, or a single one.
+    kind : str, optional
+        The name of the axes.
+    """
+    means = np.array([off_diagonal(matrix).mean() for matrix in matrices])
+    axis, name = (kind, tuple(tokens)), " ".join(title.split())
+    return HeatMap(
+        f"{title}\nmean {number(float(means.mean()))}",
+        axis,
+        axis,
+        np.asarray(matrices.mean(axis=0)),
+        limits=COSINE,
+        matrix=True,
+        numbers=f"{name}: mean cosine of pairs {seeds_text(means, COSINE)}",
+    )

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from matplotlib.axes import Axes
 
-from validate.figures.style import new_axes
+from validate.figures.style import new_axes, styled
 
 
 @dataclass
@@ -17,24 +17,44 @@ class BasePanel(ABC):
 
     Attributes
     ----------
+    title : str
+    numbers : str
+        Its main numbers as a line of text, or nothing.
     ax_ : Axes or None
-        What it is drawn on; None before.
+        The axes that it is drawn on; None before.
     lines_ : dict
-        What it drew, by name.
+        The artists that it drew, by name.
     image_ : AxesImage or None
-        What a colour bar is about.
+        The image that a colour bar explains.
     """
 
+    title: str
+    numbers: str = field(default="", repr=False, kw_only=True)
     ax_: Axes | None = field(default=None, repr=False, kw_only=True)
     lines_: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
     image_: Any = field(default=None, repr=False, kw_only=True)
 
+    square = False
+    """Whether a panel is as high as it is wide."""
+
+    @styled
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on new axes, and return itself."""
         self.ax_ = ax or new_axes()[1][0]
+        self.ax_.set_title(self.title)
         self.draw(self.ax_)
         return self
 
     @abstractmethod
     def draw(self, ax: Axes) -> None:
-        """Draw on some axes."""
+        """Draw on some axes, which have the title already."""
+
+
+@dataclass
+class NoRuns(BasePanel):
+    """An empty place in a grid of panels."""
+
+    def draw(self, ax: Axes) -> None:
+        """Say that there is nothing."""
+        ax.set_axis_off()
+        ax.annotate("no finished run", (0.5, 0.5), xycoords="axes fraction", ha="center")

@@ -15,7 +15,7 @@ from theory.task.population import assemble
 from validate.figures.panels.panel import BasePanel
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
 
-_KEY, _NOISE = PALETTE[4], KEYS
+_KEY, _NOISE = PALETTE[4], KEYS.colour
 
 
 @dataclass
@@ -34,7 +34,6 @@ class ExampleSequences(BasePanel):
         Whether the mapping is a memory mapping.
     """
 
-    title: str
     sequences: IntArray
     positions: IntArray
     labels: IntArray
@@ -68,7 +67,6 @@ class ExampleSequences(BasePanel):
         noise = [("noise", _NOISE)] if length > self.n_anchors + 1 else []
         for name, colour in (*noise, ("key", _KEY), self._anchor):
             ax.scatter([], [], marker="s", color=colour, alpha=0.75, label=name)
-        ax.set_title(self.title)
         ax.set(xlim=(-0.7, length + 1.7), ylim=(count - 0.4, -0.6), xlabel="position", aspect="equal")
         ax.set_xticks([*range(length), length + 1], [*map(str, range(1, length + 1)), "label"])
         ax.set_yticks([])
@@ -77,7 +75,7 @@ class ExampleSequences(BasePanel):
 
     @property
     def _anchor(self) -> tuple[str, str]:
-        return ("memory anchor", MEMORY) if self.is_table else ("reasoning anchor", REASONING)
+        return ("memory anchor", MEMORY.colour) if self.is_table else ("reasoning anchor", REASONING.colour)
 
     def _kind(self, row: int, place: int) -> tuple[str, str]:
         after = place - int(self.positions[row])
@@ -97,7 +95,7 @@ class ExampleSequences(BasePanel):
             linewidth=0.6,
         )
         self.ax_.add_patch(box)
-        self.ax_.annotate(text, (x, y), ha="center", va="center", fontsize=6.5)
+        self.ax_.annotate(text, (x, y), ha="center", va="center")
         self.boxes_.append((kind, int(text)))
 
 

@@ -9,13 +9,14 @@ from pkgutil import iter_modules
 from validate.figures.paper.registry import (
     FIGURES,
     PaperFigure,
+    Source,
     draw_figure,
     find_figure,
     kept_of,
+    likeliest,
     paper_figure,
     runs_behind,
 )
-from validate.figures.paper.sources import Source, likeliest
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

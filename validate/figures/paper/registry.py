@@ -2,17 +2,89 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from theory import InputError
 from theory.checked import checked
-from validate.figures.paper.sources import Read, Source
+from validate.claims.settings import NORMED
 from validate.figures.sheet import Sheet
 from validate.observe import NoRunsError, Observations, kept
 
+Read = Callable[[str], list[Observations]]
+"""From a study's name to its kept runs; refuses a study of which none is kept."""
 Build = Callable[[Sequence[Observations]], Sheet]
+PRINTED = "printed+printed-seeds"
+"""The runs at the paper's printed settings: one long seed and several short ones."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Studies of which a figure shows one: the first whose kept runs have every γ that it needs.
+
+    Attributes
+    ----------
+    studies : tuple of str
+        In an order that is fixed by where their settings come from, never by what their runs show. Studies
+        joined by "+" are shown together, their runs cut to the shortest: at a constant learning rate a
+        short run is the beginning of a long one.
+    init_rates : tuple of float
+        The γ without which the figure says nothing; a study that lacks one is passed over.
+    """
+
+    studies: tuple[str, ...]
+    init_rates: tuple[float, ...] = ()
+
+    def find(self, read: Read) -> tuple[str, list[Observations]]:
+        """Return the study and its kept runs.
+
+        Raises
+        ------
+        NoRunsError
+            If no study has them: the refusal of the first that is not of several.
+        """
+        refused: list[NoRunsError] = []
+        for studies in self.studies:
+            runs: dict[str, list[Observations]] = {}
+            for study in studies.split("+"):
+                try:
+                    runs[study] = read(study)
+                except NoRunsError as error:
+                    refused += [error] * (study == studies)
+            found = [run for own in runs.values() for run in own]
+            found = _cut(found) if len(runs) > 1 else found
+            lacking = sorted(set(self.init_rates) - {run.config.init_rate for run in found})
+            if runs and not lacking:
+                return "+".join(runs), found
+            if runs:
+                rates = ", ".join(f"{rate:g}" for rate in lacking)
+                remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
+                refused.append(NoRunsError("study", studies, f"no kept run at γ = {rates}", remedy))
+        raise refused[0]
+
+
+def likeliest(*init_rates: float) -> Source:
+    """Return the settings of the paper's Transformer with layer norm: as printed, then by likelihood."""
+    return Source((PRINTED, *(setup.study for setup in NORMED)), init_rates)
+
+
+def _cut(runs: list[Observations]) -> list[Observations]:
+    """Return the beginnings of some runs at one constant rate, as long as the shortest of them."""
+    lengths = {run.config.training.epochs for run in runs}
+    if len(lengths) < 2 or len({run.config.training.learning_rate for run in runs}) > 1:
+        return runs
+    shortest = min(runs, key=lambda run: run.config.training.epochs).config.training
+    return [
+        replace(
+            run,
+            config=run.config.model_copy(update={"training": shortest}),
+            metrics=[line for line in run.metrics if line["epoch"] <= shortest.epochs],
+            epochs=tuple(epoch for epoch in run.epochs if epoch <= shortest.epochs),
+        )
+        for run in runs
+    ]
 
 
 @dataclass(frozen=True)
@@ -38,12 +110,16 @@ class PaperFigure:
     build: Build
     compares: Literal["", "γ", "learning rate"] = ""
 
+    @property
+    def text(self) -> str:
+        """The paper's claim and what the figure shows, for a page."""
+        return inspect.getdoc(inspect.getmodule(self.build)) or ""
+
     def draw(self, observations: Sequence[Observations], *, footnote: bool = True) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.sources and not observations:
-            raise InputError(
-                "runs", [], f"none for Fig. {self.number}", "give runs, or none to show the kept"
-            )
+            problem = f"none for Fig. {self.number}"
+            raise InputError("runs", [], problem, "give runs, or none to show the kept")
         return self.build(observations).plot(footnote=footnote)
 
 
@@ -112,22 +188,22 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
     return figure.draw(kept_of(figure)[0] if observations is None else observations)
 
 
-def runs_behind(number: int, observations: Sequence[Observations] | None = None) -> str:
-    """Return which runs a figure shows, how they are trained anew, and what they cost by their provenance.
-
-    Parameters are those of ``draw_figure``.
-    """
-    if observations is not None:
-        return _cost(observations)
+def runs_behind(number: int) -> str:
+    """Return which kept runs a figure shows, how they are trained anew, and what they cost."""
     chosen, _ = _chosen(find_figure(number), kept)
     runs = [run for own in chosen.values() for run in own]
     if not runs:
         return "no runs: drawn from the task alone"
-    studies = " ".join(chosen)
-    return f"study {studies}: {_cost(runs)}; trained again by anchorflow study {studies} --run --keep"
+    studies = " ".join(chosen).replace("+", " ")
+    hours = sum(run.seconds for run in runs) / 3600
+    memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
+    return (
+        f"study {studies}: {len(runs)} run{'s' * (len(runs) > 1)}, {hours:.2f} hours of training in all, at "
+        f"most {memory:.0f} MiB per process; trained again by anchorflow study {studies} --run --keep"
+    )
 
 
-def kept_of(figure: PaperFigure, read: Read = kept) -> tuple[list[Observations], list[InputError]]:
+def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observations], list[InputError]]:
     """Return what is kept for a figure's sources, and the refusals of those that are missing.
 
     Raises
@@ -135,7 +211,7 @@ def kept_of(figure: PaperFigure, read: Read = kept) -> tuple[list[Observations],
     InputError
         If all are missing.
     """
-    chosen, missing = _chosen(figure, read)
+    chosen, missing = _chosen(figure, read or kept)
     return [run for own in chosen.values() for run in own], missing
 
 
@@ -152,10 +228,3 @@ def _chosen(figure: PaperFigure, read: Read) -> tuple[dict[str, list[Observation
     if missing and not found:
         raise missing[0]
     return found, missing
-
-
-def _cost(runs: Sequence[Observations]) -> str:
-    hours = sum(run.seconds for run in runs) / 3600
-    memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
-    number = f"{len(runs)} run{'s' * (len(runs) > 1)}"
-    return f"{number}, {hours:.2f} hours of training in all, at most {memory:.0f} MiB per process"

@@ -1,4 +1,9 @@
-"""Fig. 2: what sequences of a task look like."""
+"""The task: sequences of each mapping with their labels.
+
+A sequence is noise, a key, q anchors of one mapping in a row, and noise again. The label depends on key and
+anchors alone: a reasoning mapping adds them up, a memory mapping looks up a label that was drawn once and is
+fixed. The sequences are drawn from the paper's task (Section 2.1, 3.1); no runs are needed.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +20,10 @@ SEED = 0
 
 @paper_figure(2, "Sequences of the task")
 def examples(observations: Sequence[Observations]) -> Sheet:
-    """Fig. 2: sequences of each mapping, of the paper's task or that of the first run given."""
+    """Draw sequences of each mapping, of the paper's task or that of the first run given."""
     task = observations[0].task if observations else Task.paper()
     panels = ExampleSequences.from_task(task, SEED)
-    rows = [PanelRow(f"{chr(65 + i)}  {panel.title}", [panel], height=2.4) for i, panel in enumerate(panels)]
+    rows = [PanelRow(f"{chr(65 + i)}  {panel.title}", [panel], height=2.1) for i, panel in enumerate(panels)]
     for panel in panels:
         panel.title = ""
     whose = "of the runs" if observations else "of the paper"
