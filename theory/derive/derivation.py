@@ -128,22 +128,21 @@ class Derivation:
 
     def to_latex(self) -> str:
         """Return the whole derivation as a section in MyST Markdown with LaTeX mathematics."""
-        from theory.derive.display import section
-
-        return section(self)
+        return str(_display().section(self))
 
     def __repr__(self) -> str:
         return f"Derivation({self.name!r}: {self.equation}, {self.title})"
 
     def _repr_html_(self) -> str:
-        from theory.derive.display import notebook
-
-        return notebook(self)
+        return str(_display().notebook(self))
 
     def __str__(self) -> str:
-        from theory.derive.display import show
+        return str(_display().show(self))
 
-        return show(self)
+
+def _display() -> Any:
+    """Return the module that displays derivations; it imports this one."""
+    return importlib.import_module("theory.derive.display")
 
 
 Build = Callable[[], Derivation]

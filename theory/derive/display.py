@@ -6,8 +6,6 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
-from theory.derive.derivation import derivations
-
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -76,7 +74,7 @@ def section(derivation: Derivation) -> str:
     """Return a derivation as a section in MyST Markdown."""
     d = derivation
     parts = [
-        f"({_anchor(d.name)})=\n## {escaped(d.equation)}: {escaped(d.title)}",
+        f"({anchor(d.name)})=\n## {escaped(d.equation)}: {escaped(d.title)}",
         f"`{d.quantity}` =",
         f"$$\n{_latex(d.statement)}\n$$",
         "**Assumptions.**",
@@ -97,23 +95,6 @@ def section(derivation: Derivation) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def derivations_page() -> str:
-    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
-    made = list(derivations().values())
-    rows = [
-        f"| [{escaped(d.name)}](#{_anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
-        for d in made
-    ]
-    head = [
-        "# Derivations",
-        "SymPy derives every statement below, step by step, and compares it with the form in which it is "
-        "stated. [How to read them](symbolic.md) says what that covers. Indices of matrix entries start at "
-        "0; of a long matrix the first entry is shown.",
-        "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
-    ]
-    return "\n\n".join([*head, *(section(d) for d in made)])
-
-
 def _latex(expression: sp.Basic) -> str:
     """Return SymPy's LaTeX; of a very long sum the first terms."""
     import sympy as sp
@@ -126,7 +107,8 @@ def _latex(expression: sp.Basic) -> str:
     return first.replace("+ -", "-") + rf" + \cdots \quad \text{{({len(terms)} terms)}}"
 
 
-def _anchor(name: str) -> str:
+def anchor(name: str) -> str:
+    """Return the target of links to a derivation's section."""
     return "derivation-" + name.replace(" ", "-").replace("_", "-")
 
 
