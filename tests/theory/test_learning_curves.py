@@ -35,6 +35,7 @@ from theory.flows.mean_training import Denominator, MeanTraining
 from theory.integrate.matrices import Matrices
 from theory.task.rules.tables import Lookup
 
+pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 ORDERS = 2
 """Orders of the batches; their mean is what is predicted."""
 BATCH, CLIP = 12, 0.5

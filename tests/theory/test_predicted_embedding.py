@@ -25,6 +25,7 @@ from theory import (
 from theory.flows.gradient import scores
 from theory.flows.predicted_embedding import learned_set
 
+pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 SETTINGS, TRAINED = AdamSettings(3e-3), "reasoning train"
 OPTIONS = {"init_rate": 0.5, "d_m": 12, "d_f": 24, "batch_size": BATCH, "clip_norm": CLIP}
 

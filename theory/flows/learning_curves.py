@@ -19,7 +19,7 @@ from theory.checked import Between, Positive, Rate, Size, checked
 from theory.display import Shown
 from theory.errors import InputError
 from theory.flows.activation import ActivationLike, as_activation
-from theory.flows.batches import Batching
+from theory.flows.batches import TIMES_LIMIT, Batching, warn_outside
 from theory.flows.gradient import scores, single_precision
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
 from theory.flows.parameters import EmbMLPParameters
@@ -160,10 +160,16 @@ def predict_learning(
         If the task is too large to enumerate, a batch larger than the training set, or no seed given.
     IntegrationError
         If the integrator fails or would need more than ``max_gradients``.
+
+    Warns
+    -----
+    OutsideValidityWarning
+        If AdamW's batches are too small for its rate.
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
     n_sequences = training_size(task)
+    warn_outside(settings, Batching(batch_size, n_sequences), TIMES_LIMIT)
     steps_per_epoch = -(-n_sequences // batch_size)
     steps = recorded_steps(n_epochs * steps_per_epoch, growth)
     sizes: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}

@@ -17,6 +17,7 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Positive, Rate, Size, checked
 from theory.errors import InputError
 from theory.flows.activation import ActivationLike
+from theory.flows.batches import EMBEDDING_LIMIT, Batching, warn_outside
 from theory.flows.learning_curves import follow_training, recorded_steps, training_size
 from theory.flows.mean_training import MOST_GRADIENTS
 from theory.integrate.adam import AdamSettings, SGDSettings
@@ -94,7 +95,13 @@ def predicted_embedding(
         set, or accuracies or steps do not increase.
     IntegrationError
         If the integrator fails or would need more than ``max_gradients``.
+
+    Warns
+    -----
+    OutsideValidityWarning
+        If AdamW's batches are too small for its rate.
     """
+    warn_outside(settings, Batching(batch_size, training_size(task)), EMBEDDING_LIMIT)
     wanted = list(accuracies if steps is None else steps)
     name = "accuracies" if steps is None else "steps"
     if not wanted or any(a >= b for a, b in itertools.pairwise(wanted)):

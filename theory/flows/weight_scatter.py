@@ -6,8 +6,10 @@ the time t = Σ learning rate the distance ζ from the mean course obeys
 
 .. math:: d\zeta = -DH\zeta\,dt + \sqrt{\eta s}\,D\,\Sigma^{1/2} dW, \qquad s = \frac1B\,\frac{n}{n - 1}.
 
-Where the model is as often right as it claims to be, Σ = H (the information identity). The covariance of ζ is
-then
+Σ = H would hold if each input's label followed the model's own distribution (the information identity); with
+one right label for an input it does not, and |H − Σ| is as large as |Σ|. Along the directions of most noise
+the two are nearly alike (median ratio 0.9 to 1.6 along the top 20, docs/theory/learning_times.md), and with
+Σ = H the covariance of ζ is
 
 .. math:: P = \frac{\eta s}{2}\,D^{1/2} f\bigl(D^{1/2} H D^{1/2}\bigr) D^{1/2},
 
