@@ -14,10 +14,11 @@ from theory import (
     AdamSettings,
     Task,
     as_matrix,
-    assumption_errors,
     bigram_operator,
     build_construction,
     pair_counts,
+    printed_conditions,
+    printed_violation,
 )
 from theory.integrate.adam import AdamW
 
@@ -110,7 +111,12 @@ def test_positions_of_assumption_four_lie_on_half_a_circle() -> None:
     rises = np.diff(gram[-1])
     assert (rises > 0).all()
     assert f"{rises.min():.4f} to {rises.max():.4f}" in PAGE
-    # Ours are orthogonal instead, so that a step can be as large as the mass asks.
+
+
+def test_the_printed_conditions_of_appendix_e_contradict_one_another() -> None:
+    conditions = printed_conditions(9, 2)
+    assert not conditions.compatible
     ours = build_construction(Task.paper(), mass=1e-3)
-    assert assumption_errors(ours).positions < 1e-12
+    numbers = conditions.upper, conditions.lower, printed_violation(9, 2)
+    assert all(f"{number:.3f}" in PAGE for number in numbers)
     assert f"{ours.step:.2f}" in PAGE

@@ -108,7 +108,7 @@ def test_roles_of_a_module_on_meta_are_those_of_its_numbers() -> None:
 
 
 def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", "--import", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
+    assert main(["advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["scales"][0]["std"] == pytest.approx(32**-0.6)
     space: dict[str, Any] = {}
@@ -118,11 +118,11 @@ def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "other.json").write_text('{"a": 1}')
     (tmp_path / "wrong.json").write_text('{"model_type": "no-such-model"}')
     for arguments, argument in (
-        (["--import", "tests.foreign_models:Nothing"], "import = "),
-        (["--import", "math:pi"], "import = "),
+        (["--module", "tests.foreign_models:Nothing"], "import = "),
+        (["--module", "math:pi"], "import = "),
         ([str(tmp_path / "other.json")], "model = "),
         ([str(tmp_path / "wrong.json")], "model = " if _has("transformers") else "package = "),
-        ([], "needs either CONFIG or --import"),
+        ([], "needs either CONFIG or --module"),
     ):
         assert main(["advise", *arguments]) == 2
         said = capsys.readouterr()

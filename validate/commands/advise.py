@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
-
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
@@ -24,7 +22,7 @@ class Options(CommandOptions):
 
     config: Annotated[Path | None, Positional("CONFIG", is_file=True)] = None
     """The config.json."""
-    module: str | None = Field(None, alias="import")
+    module: str | None = None
     """Instead of CONFIG, a module to import, or a class or function that makes one: package.part:name."""
     rate: float = 0.8
     """γ: the standard deviation is fan-in to the power of -γ."""
@@ -37,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     """Print the advice."""
     options = COMMAND.parse(arguments)
     if (options.config is None) == (options.module is None):
-        problem = "needs either CONFIG or --import"
+        problem = "needs either CONFIG or --module"
         raise InputError("command", "anchorflow advise", problem, f"example: {COMMAND.example}")
     from sim.modules.advise import advise, import_module
     from validate.terminal.tables import print_json, print_table, tell
