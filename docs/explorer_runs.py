@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from theory.arrays import FloatArray
-from validate.claims.settings import EMB_MLP, FULL_SIZE, Setup
 from validate.judge.groups import Setting, group_runs
+from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
 from validate.judge.times import early_epoch, early_text
 from validate.observe import NoRunsError, kept
 
-SETUPS = (*FULL_SIZE, EMB_MLP)
+SETUPS = (*FULL_SIZE, BY_LABEL["MLP"])
 """The ledger's settings with the paper's task, the likeliest one of the paper first."""
 
 

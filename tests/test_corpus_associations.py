@@ -12,7 +12,7 @@ from sim import train_associations
 from tests.docs_script import load_script
 from tests.toy_text import toy_documents
 from theory import corpus_associations
-from validate.claims.measures import associations
+from validate.judge.measures import associations
 
 SCRIPT = load_script("corpus_associations")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

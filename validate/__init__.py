@@ -8,16 +8,6 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from validate.answer import Answer as Answer
-    from validate.answer import answers as answers
-    from validate.claims import Claim as Claim
-    from validate.claims import Condition as Condition
-    from validate.claims import Finding as Finding
-    from validate.claims import Outcome as Outcome
-    from validate.claims import judge_claims as judge_claims
-    from validate.claims import ledger as ledger
-    from validate.claims.demo import judge_demo as judge_demo
-    from validate.claims.matching import GivenRuns as GivenRuns
     from validate.corpus.checkpoint import read_embedding as read_embedding
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
@@ -28,18 +18,28 @@ if TYPE_CHECKING:
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure
     from validate.figures.paper import draw_figure as draw_figure
+    from validate.judge.answer import Answer as Answer
+    from validate.judge.answer import answers as answers
     from validate.judge.compare import Row as Row
     from validate.judge.compare import compare_runs as compare_runs
     from validate.judge.compare import fitted_widths as fitted_widths
     from validate.judge.compare import measures as measures
     from validate.judge.compare import observed_cosines as observed_cosines
     from validate.judge.compare import predicted_cosines as predicted_cosines
+    from validate.judge.condition import Claim as Claim
+    from validate.judge.condition import Condition as Condition
+    from validate.judge.given import GivenRuns as GivenRuns
     from validate.judge.groups import Setting as Setting
     from validate.judge.groups import group_runs as group_runs
+    from validate.judge.ledger import ledger as ledger
+    from validate.judge.lists import judge_demo as judge_demo
+    from validate.judge.outcome import Outcome as Outcome
     from validate.judge.rungs import RungDistance as RungDistance
     from validate.judge.rungs import rung_distances as rung_distances
     from validate.judge.stats import Estimate as Estimate
     from validate.judge.stats import over_seeds as over_seeds
+    from validate.judge.verdict import Finding as Finding
+    from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
     from validate.predict.prediction import Prediction as Prediction

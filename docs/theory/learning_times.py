@@ -24,7 +24,6 @@ from sim.config.run import MemberConfig
 from theory import LearningCurves
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.claims.measures.learning import matched_test_accuracy
 from validate.judge.groups import Setting
 from validate.judge.learning_times import (
     GUESSES,
@@ -43,6 +42,7 @@ from validate.judge.learning_times import (
     r_squared,
     times_of,
 )
+from validate.judge.measures.learning import matched_test_accuracy
 from validate.judge.stats import SHARE, SIZE, SKILL, estimate_text, over_seeds
 
 LONG = "emb-mlp"

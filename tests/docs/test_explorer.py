@@ -25,10 +25,7 @@ from theory import (
     marginal_distribution,
     token_ratio,
 )
-from validate.claims.settings import LANGUAGE, QUARTER, SETTINGS, THEORY, Setup
-from validate.judge.groups import Setting, group_runs
-from validate.judge.times import early_epoch, early_text
-from validate.observe import kept
+from validate.judge.settings import SETTINGS
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
 MODULES = ("expression", "labels", "spectra")
@@ -285,29 +282,8 @@ def test_a_dose_is_that_of_theory() -> None:
     assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)
 
 
-def ledger() -> list[tuple[Setup, Setting]]:
-    """Return the ledger's settings that have the paper's task, and their kept runs by γ."""
-    setups = [setup for setup in SETTINGS if setup not in (LANGUAGE, QUARTER, THEORY)]
-    return [(setup, setting) for setup in setups for setting in group_runs(kept(setup.study))]
-
-
-def test_kept_runs_are_those_of_the_ledger(shown: list[dict[str, Any]]) -> None:
-    for entry, (setup, setting) in zip(shown, ledger(), strict=True):
-        assert (entry["setting"], entry["meaning"]) == (setup.label, setup.meaning)
-        assert (entry["rate"], entry["seeds"]) == (setting.init_rate, setting.seeds_text)
-        assert entry["task"] == PAPER
-
-
-def test_kept_runs_are_shown_at_the_early_epoch_of_each(shown: list[dict[str, Any]]) -> None:
-    assert any(len(set(map(early_epoch, setting.runs))) > 1 for _, setting in ledger())
-    for entry, (_, setting) in zip(shown, ledger(), strict=True):
-        wanted = [run.cosines(entry["tokens"], early_epoch(run)) for run in setting.runs]
-        np.testing.assert_allclose(entry["cosines"], np.mean(wanted, axis=0), rtol=0, atol=5.001e-5)
-        assert entry["when"] == early_text(setting)
-
-
 def test_the_page_shows_the_primary_setting_first(page: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    assert page["choices"].startswith(f'<option value="{SETTINGS[0].label}">')
+    assert page["choices"].startswith(f'<option value="{SETTINGS[1].label}">')
     (entry,) = (e for e in shown if (e["setting"], e["rate"]) == (SETTINGS[0].label, 0.8))
     said = f"γ = 0.8, mean over {entry['seeds']}, early ({entry['when']}): {entry['meaning']}"
     assert f"<p>{said}</p>" in page["observed"]

@@ -72,7 +72,7 @@ def calls() -> dict[str, Call]:
             validate.CorpusPrediction.of,
             {"corpus": corpus, "words": ["a", "b"], "top": 2, "nearest": ["a"], "candidates": 3},
         ),
-        "answers": (validate.answers, {"runs": settings[:1]}),
+        "answers": (validate.judge.answers, {"runs": settings[:1]}),
         "audit": (
             validate.audit,
             {

@@ -12,8 +12,8 @@ import pytest
 from sim import Run
 from tests.validate.conftest import tiny_config
 from theory import InputError
-from validate.answer import answers
 from validate.cli import main
+from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
 from validate.judge.groups import Setting, group_runs
 from validate.judge.rungs import rung_distances
@@ -73,7 +73,7 @@ def test_commands_take_kept_files(
 ) -> None:
     file = str(kept_folder / "gamma0.8_seed0.safetensors")
     assert main(["compare", file]) == 0
-    assert "verdict: undecided" in capsys.readouterr().out
+    assert "verdict: censored" in capsys.readouterr().out
     tables = []
     for source in (runs_folder, kept_folder):
         assert main(["table", str(source), "--json"]) == 0

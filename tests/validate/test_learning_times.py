@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig
-from tests.validate.claims.synthetic import ramp, run
+from tests.validate.judge.synthetic import ramp, run
 from theory import InputError, LearningCurves
 from validate.judge.learning_times import (
     GUESSES,

@@ -13,9 +13,9 @@ import pytest
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
 from theory import Mapping, Shift, Task, gaussian_embedding
-from validate.answer import answers
 from validate.cli import main
 from validate.commands.predict import print_prediction
+from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
 from validate.predict.prediction import Prediction
@@ -98,7 +98,7 @@ def test_from_task_to_verdict(name: str, tmp_path: Path, capsys: pytest.CaptureF
     assert losses(by_toml) == losses(by_python)
     assert set(by_toml[0].metrics[-1]["loss"]) == {"mem", "rsn_train", "rsn_test"}
     verdicts = [answers(group_runs(runs)) for runs in (by_toml, by_python)]
-    assert [v.verdict for v in verdicts[0]] == [v.verdict for v in verdicts[1]] == ["undecided"]
+    assert [v.verdict for v in verdicts[0]] == [v.verdict for v in verdicts[1]] == ["censored"]
     assert verdicts[0][0].sentence() == verdicts[1][0].sentence()
     table = compare_runs(group_runs(by_python))
     assert {row.group for row in table} == {"own", "memory", "all anchors"}

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sim import Run
 from theory import (
     Expression,
     Lookup,
@@ -20,19 +19,15 @@ from theory import (
     cosine_matrix,
     draw_tables,
     enumerate_population,
-    frozen_flow,
     label_distribution,
     labels_of,
     marginal_distribution,
     token_label_counts,
 )
 from theory.arrays import FloatArray
-from validate.claims import ledger
-from validate.claims.entries.prediction import CLAIMS
 from validate.figures.predicted import LOOKS, predictions
 from validate.judge.compare import groups_of, predicted_cosines
 from validate.judge.groups import Setting
-from validate.judge.times import time_at
 from validate.predict.exact import ONE_DATA_SET, ExactStatistics
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
@@ -41,7 +36,6 @@ from validate.predict.predictors import (
     PREDICTORS,
     UNIFORM,
     are_summed,
-    from_frozen_direction,
     marginal_cosines,
 )
 from validate.predict.sampled_cosines import ExactCosines, summary
@@ -63,26 +57,6 @@ def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> N
             np.testing.assert_array_equal(matrix, compared[name][i])
     for name in computed.keys() & names:
         np.testing.assert_array_equal(computed[name], compared[name][0])
-
-
-def test_the_two_frozen_flows_have_a_name_each(settings: list[Setting]) -> None:
-    """At the matched time it is eq. 5 integrated from the run's own weights; late it forgets them."""
-    observed, tokens = settings[-1].runs[0], list(ANCHORS)
-    assert observed.path is not None
-    run = Run.open(observed.path)
-    found = predicted_cosines([observed], 4, ANCHORS)
-    flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, 4)]).W_emb[0]
-    np.testing.assert_allclose(found["frozen flow"][0], cosine_matrix(flow[tokens]), atol=1e-9)
-    late = cosine_matrix(run.frozen_direction[tokens])
-    np.testing.assert_allclose(found["frozen flow, late"][0], late, atol=1e-9)
-    assert np.abs(found["frozen flow"][0] - late).max() > 0.05
-    labels = [p.label for p in PREDICTORS]
-    assert len(set(labels)) == len(labels)
-    notes = [c.what for claim in CLAIMS for c in claim.conditions if "frozen flow" in c.what]
-    assert notes
-    assert all("frozen flow, late" in what for what in notes)
-    assert {claim.number for claim in ledger()} >= {claim.number for claim in CLAIMS}
-    np.testing.assert_array_equal(from_frozen_direction(observed, ANCHORS), found["frozen flow, late"][0])
 
 
 @pytest.mark.parametrize(
@@ -126,7 +100,6 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
         if group == "sum":
             means = [f"{d}:{mean}" for d, mean in zip(distances, means, strict=True)]
         assert cell == " ".join(means)
-    assert any("behind its distance" in note for note in prediction.notes())
     assert any("the means at the 9 smallest are shown" in note for note in prediction.notes())
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings[1:])
     assert all(note.startswith("– under P^s - mean P") for note in Prediction.of(task).notes())

@@ -19,8 +19,7 @@ from sim.config.run import make_run_config
 from tests.validate.conftest import TASK
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal
-from validate.claims import ledger
-from validate.claims.matching import Match
+from validate import ledger
 from validate.figures.paper import FIGURES
 from validate.judge.groups import Setting, group_runs
 from validate.judge.rungs import STEPS, rung_distances
@@ -28,7 +27,6 @@ from validate.judge.times import time_at
 from validate.observe import Observations
 from validate.report import Report
 from validate.report.equations import equations_behind
-from validate.report.page import render
 from validate.report.paper import MOST_SETTINGS, draw_paper_figures
 from validate.report.rows import setting_rows
 
@@ -119,7 +117,7 @@ def test_claims_have_one_schema() -> None:
 def test_the_data_holds_everything(written: Path) -> None:
     found = json.loads((written / "report.json").read_text())
     assert len(found["runs"]) == 4
-    assert len(found["verdicts"]) == 8
+    assert {v["state"] for v in found["verdicts"]} <= {"holds", "fails", "undecided", "censored", "shown"}
     assert [c["number"] for c in found["claims"]] == [c.number for c in ledger()]
     assert {"pearson", "spearman", "rmse", "largest_error"} == {r["measure"] for r in found["comparison"]}
     assert [s["seeds"] for s in found["settings"]] == [[0, 1], [0, 1]]
@@ -185,13 +183,6 @@ def test_equations_are_those_of_the_functions_that_were_used(report: Report) -> 
     assert not any("attention" in function for row in rows for function in row["functions"])
     assert all(row["largest_error"] is None or row["largest_error"] >= 0 for row in rows)
     assert equations_behind(["theory.no_such_function"]) == []
-
-
-def test_a_report_names_the_nearest_study(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert report.nearest is not None
-    assert report.nearest.is_of_another_task_or_model
-    monkeypatch.setattr(report, "nearest", Match("a", "b", (), {"training.epochs": ("20", "200")}))
-    assert "a (b), differs in training.epochs: 20 for 200." in render(report=report)
 
 
 @pytest.mark.slow

@@ -13,10 +13,9 @@ from markupsafe import escape
 
 from tests.validate.figures.synthetic import make_observations
 from tests.validate.page import Page
-from validate.claims import Condition, judge_claims, ledger
-from validate.claims.demo import judge_demo
 from validate.commands.compare import print_comparison
 from validate.judge.groups import Setting, group_runs
+from validate.judge.lists import judge_demo
 from validate.report import Report
 from validate.report.figure import NotDrawn
 from validate.report.figures import draw_cosines, heat_maps
@@ -141,12 +140,3 @@ def test_a_phone_shows_every_column_of_the_ranked_predictors(written: Path) -> N
     ranked = re.search(r'<table class="(\w+)">\s*<thead><tr><th scope="col">predictor</th>[^\n]*skill', page)
     assert ranked is not None
     assert ranked[1] == "cards"
-
-
-def test_a_claim_that_runs_answer_shows_its_conditions(settings: list[Setting]) -> None:
-    """What small runs never fill: the rows of a claim's conditions."""
-    condition = Condition("a measured size", lambda _: [2.0, 2.1, 1.9], ">=", 1.0)
-    claim = dataclasses.replace(ledger()[0], conditions=(condition,))
-    text = render(report=_bare(settings, findings=judge_claims([claim], lambda needs: {})))
-    assert "every condition, control and note" in text
-    assert text.count("a measured size") >= 2

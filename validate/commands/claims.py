@@ -8,33 +8,38 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import Field
+
 from theory import InputError
 from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from validate.claims import Claim
-    from validate.claims.evidence import Evidence
+    from validate.judge.condition import Claim
+    from validate.judge.evidence import Evidence
 
 
 class Options(EngineOptions):
     """Judge the paper's claims by the kept runs, against fixed thresholds.
 
-    Every claim has a verdict at each setting that was trained: it holds, holds in part, fails, is undecided,
-    or not tested; docs/claims.md says what that means. The exit code is 1 if a claim of the paper fails, or
-    an opposing one holds, at the likeliest setting that was tested; 0 otherwise.
+    Prints the answer on one page: twelve statements of the paper, each with a number and a verdict. With
+    --all, or for claims that are named, every claim at each setting that was trained; docs/claims.md says
+    how a verdict is formed. The exit code is 1 if a claim of the paper fails, or an opposing one holds, at
+    the likeliest setting that was tested; 0 otherwise.
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
     """The claims to judge; all of them if none is named."""
+    show_all: bool = Field(default=False, alias="all")
+    """Show every claim at every setting."""
     run: bool = False
     """Train the runs that are missing, after saying how long it will take."""
     runs: tuple[Path, ...] = ()
     """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs, or
     beside those that --kept names."""
     verbose: bool = False
-    """Show every condition, control and note."""
+    """Show every endpoint, and what is measured beside it."""
     kept: Path | None = None
     """The folder of the kept observations; without it and --runs, the one in the package."""
     root: Path = Path("runs/studies")
@@ -49,9 +54,10 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     if "runs" in options.model_fields_set and not options.runs:
         raise InputError("runs", [], "no run given", "name folders of studies' runs, or leave --runs out")
-    from validate.claims import judge_claims, ledger
-    from validate.claims.evidence import Evidence, studies_in
-    from validate.claims.presentation import to_json
+    from validate.judge.evidence import Evidence, studies_in
+    from validate.judge.ledger import ledger
+    from validate.judge.presentation import to_json
+    from validate.judge.verdict import judge_claims
     from validate.observe import KEPT
     from validate.studies import load_study
     from validate.terminal.tables import print_json
@@ -67,9 +73,11 @@ def run(arguments: Sequence[str]) -> int:
     document = to_json(findings)
     if options.as_json:
         print_json(document)
-    else:
-        _print(document["claims"], options.verbose)
+    elif options.numbers or options.show_all or options.verbose:
+        _print_all(document["claims"], options.verbose)
         _hint(claims, evidence)
+    else:
+        _print_answer(document["claims"])
     return int(any(finding.against_the_paper for finding in findings))
 
 
@@ -96,7 +104,7 @@ def _with_missing_runs(claims: Sequence[Claim], evidence: Evidence, options: Opt
 
 def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
     """Return the studies that would have more runs for a claim if all that they define were trained."""
-    return [c.needs.study for c in claim.conditions if c.needs and evidence.can_make(c.needs)]
+    return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
 
 
 def _hint(claims: Sequence[Claim], evidence: Evidence) -> None:
@@ -108,28 +116,34 @@ def _hint(claims: Sequence[Claim], evidence: Evidence) -> None:
         say(f"runs are missing; make them: anchorflow claims {' '.join(numbers)} --run")
 
 
-def _print(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
-    from validate.claims.presentation import (
+def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
+    from validate.judge.presentation import ROW_HEADER, answer_rows, paragraph
+    from validate.terminal.tables import print_table, print_text
+
+    print_text([paragraph(claims)])
+    notes = ["in: the main settings at which it holds, of those that were tested", "everything else: --all"]
+    print_table("twelve statements of the paper", ROW_HEADER, answer_rows(claims), notes=notes)
+
+
+def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
+    from validate.judge.presentation import (
+        appendix_lines,
         condition_rows,
         counts,
         explanations,
-        header,
-        parts,
-        row,
+        setting_table,
         summary,
-        untested,
     )
     from validate.terminal.tables import print_table, print_text
 
-    columns = header(claims)
-    rows = [row(claim, columns[2:]) for claim in claims]
-    print_table("the paper's claims, by setting", columns, rows, notes=explanations(columns, rows))
+    for title, robustness in (("the paper's claims, by setting", False), ("checks of robustness", True)):
+        header, rows = setting_table(claims, robustness)
+        if rows:
+            print_table(title, header, rows, notes=explanations(header, rows))
     columns = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
         title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {summary(claim)}"
         conditions = condition_rows(claim)
         print_table(title, columns, conditions, notes=explanations(columns, conditions))
-    told = parts(claims)
-    print_text(["holds in part:", *told] if told else [])
-    print_text(untested(claims))
-    print("\n".join(counts(claims)))
+    print_text(appendix_lines(claims))
+    print_text(counts(claims))

@@ -11,7 +11,7 @@ from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from validate.answer import Answer
+    from validate.judge.answer import Answer
     from validate.judge.groups import Setting
     from validate.report import Report
 
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 class Options(ImportOptions):
     """Say whether the theory predicts what training did to the embedding, and with what certainty.
 
-    The verdict is about the anchors' cosines early in training: thresholds are those of the paper's claims,
-    large initial weights are the control, and simple guesses are rivals. With --out the report shows the
-    prediction beside the observation, and the paper's claims, figures and error budget of these runs. The
-    exit code is 1 if the verdict is "does not hold".
-
-    RUN is a run folder, a kept file or a folder of these. Runs that differ in nothing but the seed are taken
-    together, and intervals are over seeds.
+    The verdict is about the anchors' cosines early in training. Thresholds are those of the paper's claims;
+    the prediction is set against large initial weights and simple guesses. With --out a report shows
+    prediction beside observation, and the paper's claims, figures and error budget of these runs. The exit
+    code is 1 if the verdict is "fails".
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -68,12 +65,12 @@ def run(arguments: Sequence[str]) -> int:
         print_claims(report, verbose=options.verbose)
         if options.out is not None:
             print(f"report: {page}\ndata:   {data}")
-    return int(any(answer.verdict == "does not hold" for answer in report.answers))
+    return int(any(answer.verdict == "fails" for answer in report.answers))
 
 
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
-    from validate.answer.ranking import RANKED_HEADER, ranking
+    from validate.judge.ranking import RANKED_HEADER, ranking
     from validate.judge.times import early_text
     from validate.terminal.tables import print_table, tell
 
@@ -110,7 +107,7 @@ def print_comparison(report: Report) -> None:
 
 def print_claims(report: Report, *, verbose: bool) -> None:
     """Print the claims that these runs say anything of, or how many they are."""
-    from validate.claims.presentation import headline, is_measured, measured, qualification, states_text
+    from validate.judge.presentation import headline, is_measured, measured, states_text
     from validate.report.rows import why_none_is_tested
     from validate.terminal.tables import print_table, tell
 
@@ -120,10 +117,9 @@ def print_claims(report: Report, *, verbose: bool) -> None:
             tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")
         return
     rows = [
-        [str(c["number"]), c["name"], c["verdict"] + qualification(c), states_text(c), *measured(headline(c))]
-        for c in tested
+        [str(c["number"]), c["name"], c["verdict"], states_text(c), *measured(headline(c))] for c in tested
     ]
-    header = ["", "claim", "verdict", "conditions", "first measured", "threshold", "mean [95 %]", "n"]
+    header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
     if rows:
         print_table("the paper's claims by these runs alone", header, rows)
         tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")

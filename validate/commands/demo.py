@@ -11,7 +11,7 @@ from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig
-    from validate.claims import Outcome
+    from validate.judge.outcome import Outcome
 
 
 SEEDS = (0, 1, 2)
@@ -22,7 +22,7 @@ class Options(TrainingOptions):
     """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and compare it with the theory.
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
-    is 1 if a condition fails; one that is undecided is no failure.
+    is 1 if a claim fails; one that is undecided is no failure.
     """
 
     out: Path = Path("runs/demo")
@@ -36,8 +36,8 @@ def run(arguments: Sequence[str]) -> int:
     """Train, compare, judge."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.claims.demo import judge_demo
     from validate.judge.groups import group_runs
+    from validate.judge.lists import judge_demo
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
     from validate.terminal.tables import print_json, say
@@ -59,13 +59,13 @@ def run(arguments: Sequence[str]) -> int:
     else:
         print_verdicts(outcomes)
         print(f"report: {page}\ndata:   {data}")
-    return 1 if any(outcome.decision == "fails" for outcome in outcomes) else 0
+    return 1 if any(outcome.state == "fails" for outcome in outcomes) else 0
 
 
 def demo_config() -> RunConfig:
     """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
     from sim.config.run import RunConfig, TrainingConfig
-    from validate.claims.statements import LARGE, SMALL
+    from validate.judge.condition import LARGE, SMALL
 
     return RunConfig(
         init_rates=(SMALL, LARGE), seeds=SEEDS, training=TrainingConfig(epochs=EPOCHS, evaluate_every=10)
@@ -73,9 +73,9 @@ def demo_config() -> RunConfig:
 
 
 def print_verdicts(outcomes: Sequence[Outcome]) -> None:
-    """Print every condition with its estimate, threshold and verdict."""
+    """Print every endpoint with its estimate, threshold and verdict."""
     from validate.terminal.tables import print_table
 
-    rows = [outcome.cells() for outcome in outcomes]
     header = ["claim", "γ", "measure at the last epoch", "threshold", "mean [95 %]", "seeds", "verdict"]
+    rows = [outcome.cells() for outcome in outcomes if outcome.condition.role == "endpoint"]
     print_table(f"Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ", header, rows)

@@ -9,11 +9,11 @@ from typing import Any
 
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
-from validate.claims.language import judge_language
-from validate.claims.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
-from validate.claims.verdicts import Outcome
 from validate.figures.paper.registry import FIGURES
 from validate.judge.groups import Setting
+from validate.judge.lists import judge_language
+from validate.judge.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
+from validate.judge.outcome import Outcome
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
@@ -91,7 +91,7 @@ class LanguageComparison:
             ),
         )
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
-        rows = [[*o.cells()[:-1], decision(o)] for o in self.outcomes]
+        rows = [o.cells() for o in self.outcomes]
         undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
         return [losses, cosines, Table("verdicts", header, rows, ("seeds",), undefined)]
 
@@ -120,7 +120,7 @@ class LanguageComparison:
     @property
     def fails(self) -> bool:
         """Whether a condition fails."""
-        return any(decision(o) == "fails" for o in self.outcomes)
+        return any(o.state == "fails" for o in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
@@ -131,12 +131,12 @@ class LanguageComparison:
                 {
                     "claim": o.claim.name,
                     "statement": o.claim.statement,
-                    "init_rate": o.condition.init_rate,
+                    "init_rates": o.condition.contrast,
                     "measure": o.condition.what,
                     "relation": o.condition.relation,
                     "threshold": o.condition.threshold,
                     "estimate": o.estimate.as_dict(),
-                    "verdict": decision(o),
+                    "verdict": o.state,
                 }
                 for o in self.outcomes
             ],
@@ -159,11 +159,6 @@ class LanguageComparison:
             figure.write(folder)
         folder.write("comparison.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
         folder.write("comparison.html", page("language.html.j2", comparison=self, figures=drawn))
-
-
-def decision(outcome: Outcome) -> str:
-    """Return what a condition comes to by itself: undefined where it is for some seed."""
-    return "undefined" if outcome.values and not outcome.defined else outcome.decision
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

@@ -8,7 +8,7 @@ import numpy as np
 
 from theory import InputError
 from theory.arrays import FloatArray
-from validate.claims.statements import SMALL
+from validate.judge.condition import SMALL
 from validate.judge.groups import Setting, group_runs
 from validate.observe import Observations
 

@@ -1,1 +1,1 @@
-"""Conditions over observations: the paper's ledger, a user's own task, the demo."""
+"""Conditions over observations: the paper's ledger, a user's own task, two corpora, the demo."""

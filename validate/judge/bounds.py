@@ -68,6 +68,12 @@ def magnitude(value: Value) -> Value:
     return between(smaller, larger, step_of([value]))
 
 
+def minus(value: Value, other: Value) -> Value:
+    """Return the difference of two values, between whatever ends it can have."""
+    (low, high), (low_other, high_other) = ends(value), ends(other)
+    return between(low - high_other, high - low_other, step_of([value]) + step_of([other]))
+
+
 def least(values: Iterable[Value]) -> Value:
     """Return the least of some values, undefined ones left out; NaN without any."""
     return _extreme(values, min)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from sim.runs.files import finite
 from theory.checked import Entries, Share, check_shape, checked
@@ -76,7 +76,7 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, st
     level : float, optional
         The coverage.
     step : float, optional
-        The distance of neighbouring values that the measure can take, 0 for any (``standard_error``).
+        The distance of neighbouring values that the measure can take, 0 for any (``spread``).
 
     Raises
     ------
@@ -86,7 +86,7 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, st
     numbers = check_shape("values", values, (None,))
     low, high = check_shape("within", within, (2,))
     found = _estimate(numbers, (float(low), float(high)), level, step)
-    unknown = found.n > 1 and standard_error(numbers[np.isfinite(numbers)], step) == 0
+    unknown = found.n > 1 and spread(numbers[np.isfinite(numbers)], step) == 0
     return replace(found, low=None, high=None) if unknown else found
 
 
@@ -105,22 +105,25 @@ def _estimate(
     mean = float(defined.mean())
     if len(defined) == 1:
         return Estimate(mean, None, None, 1)
-    half = _quantile((1 + level) / 2, len(defined) - 1) * standard_error(defined, step)
+    half = _quantile((1 + level) / 2, len(defined) - 1) * math.sqrt(spread(defined, step) / len(defined))
     return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
 
 
-def standard_error(values: npt.NDArray[np.float64], step: float = 0.0) -> float:
-    """Return the standard error of the mean of two values or more, 0 where they differ by rounding alone.
+def spread(values: Sequence[float] | npt.NDArray[np.float64], step: float = 0.0) -> float:
+    """Return the variance of some values, NaN for one, and 0 where they differ by rounding alone.
 
     Equal values of a measure that takes steps say that it varies by less than a step, not that it does not
     vary: the standard deviation is taken to be at least that of rounding to steps, step/√12.
     """
-    # Bessel's standard deviation; ``ndarray.std`` takes five times as long for a few numbers.
-    deviations = values - values.mean()
-    rounding = 8 * np.finfo(np.float64).eps * float(np.abs(values).max())
-    equal = float(np.ptp(values)) <= rounding  # their mean may be off by rounding, and so no deviation 0
-    variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(values) - 1)
-    return math.sqrt(max(variance, step**2 / 12) / len(values))
+    found = np.asarray(values, np.float64)
+    if len(found) < 2:
+        return math.nan
+    # Bessel's variance; ``ndarray.var`` takes five times as long for a few numbers.
+    deviations = found - found.mean()
+    rounding = 8 * np.finfo(np.float64).eps * float(np.abs(found).max())
+    equal = float(np.ptp(found)) <= rounding  # their mean may be off by rounding, and so no deviation 0
+    variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(found) - 1)
+    return max(variance, step**2 / 12)
 
 
 def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArray[np.float64]:
@@ -157,31 +160,6 @@ def estimate_text(mean: float | None, low: float | None, high: float | None) -> 
 def number(value: float) -> str:
     """Return a number with three decimals, or with two digits where three decimals would show too little."""
     return f"{value:z.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.2g}"
-
-
-def t_test(values: Sequence[float], threshold: float, step: float = 0.0) -> float:
-    """Return the two-sided p-value of Student's t-test of the mean of some values against a threshold.
-
-    It is below 0.05 exactly where the 95 % interval of ``over_seeds``, uncut, leaves the threshold out. NaN
-    for fewer than two values, and for equal ones of a measure without steps (``standard_error``): how much it
-    varies is unknown.
-    """
-    array = np.asarray(values, np.float64)
-    if len(array) < 2:
-        return math.nan
-    distance, error = abs(float(array.mean()) - threshold), standard_error(array, step)
-    if error == 0:
-        return math.nan
-    return float(2 * stdtr(len(array) - 1, -distance / error))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number by Holm's step-down method, in the order given."""
-    adjusted, largest = [1.0] * len(p_values), 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted
 
 
 @lru_cache(maxsize=64)

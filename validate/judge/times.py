@@ -1,10 +1,10 @@
 """When: the rule for "early", the times at which data sets are fitted, and means and rises over a run.
 
-Time is Σ learning rate, the time of the gradient flow; at a constant learning rate it is proportional to
-steps. *Early* is the first snapshot at or after the evaluation at which the reasoning training accuracy
-first reaches ``HALF``, and the last snapshot of a run in which it never does. Where a task has no rule to
-learn, the memory accuracy takes its place. The rule is the same for all claims and every report and was fixed
-before there were runs.
+Times of learning are counted in steps and known between two evaluations. Means over a run are over
+Σ learning rate, the time of the gradient flow. *Early* is the first snapshot at or after the evaluation at
+which the reasoning training accuracy first reaches ``HALF``, and the last snapshot of a run in which it never
+does. Where a task has no rule to learn, the memory accuracy takes its place. The rule is the same for all
+claims and every report and was fixed before there were runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.runs.ending import HALF as HALF
 from sim.runs.ending import HELD_OUT
@@ -24,6 +25,8 @@ from validate.judge.bounds import Bound, Value, between, ends
 from validate.judge.groups import Setting
 from validate.observe import NotObservedError, Observations
 
+ALIGNMENTS = (0.1, 0.3, 0.5, 0.9)
+"""Training accuracies at which runs that learn at different speeds are compared."""
 DATA_SETS = ("mem", "rsn_train", "rsn_test")
 """The data sets of a run whose task has one memory mapping and one to reason with."""
 
@@ -64,12 +67,7 @@ def learned_part(observations: Observations) -> str:
 
 def early_epoch(observations: Observations) -> int:
     """Return the epoch of the early snapshot."""
-    _, accuracy = curve(observations, "accuracy", learned_part(observations))
-    reached = np.flatnonzero(accuracy >= HALF)
-    if not reached.size:
-        return observations.epochs[-1]
-    first = observations.metrics[reached[0]]["epoch"]
-    return next((e for e in observations.epochs if e >= first), observations.epochs[-1])
+    return aligned_epoch(observations, HALF)
 
 
 def early_epochs(setting: Setting) -> list[int]:
@@ -109,17 +107,41 @@ def fitted_time(observations: Observations, part: str) -> Value:
     return time if math.isfinite(time) else Bound(low=float(times[-1]))
 
 
+def passed(observations: Observations, reached: npt.NDArray[np.bool_]) -> Value:
+    """Return between which evaluations, in steps, something is first reached; a bound if it never is."""
+    steps = [float(line["step"]) for line in observations.metrics]
+    if not reached.any():
+        return Bound(low=steps[-1])
+    first = int(np.flatnonzero(reached)[0])
+    return between(steps[max(first - 1, 0)], steps[first])
+
+
 def fitted_range(observations: Observations, part: str, level: float = HALF) -> Value:
-    """Return between which evaluations a data set's accuracy first reaches a level; a bound if it never does.
+    """Return between which evaluations, in steps, a data set's accuracy first reaches a level.
 
     Nothing is assumed of the course between two evaluations but that it is not left and reached again.
     """
-    times, accuracy = curve(observations, "accuracy", part)
-    reached = np.flatnonzero(accuracy >= level)
-    if not reached.size:
-        return Bound(low=float(times[-1]))
-    first = int(reached[0])
-    return between(float(times[max(first - 1, 0)]), float(times[first]))
+    return passed(observations, curve(observations, "accuracy", part)[1] >= level)
+
+
+def aligned(run: Observations, kind: Literal["accuracy", "loss"], part: str, level: float) -> float:
+    """Return an accuracy or a loss where the training accuracy first reaches a level, linear in between.
+
+    NaN where it never does.
+    """
+    times, training = curve(run, "accuracy", learned_part(run))
+    time = first_passage(times, training, level)
+    return float(np.interp(time, times, curve(run, kind, part)[1])) if math.isfinite(time) else math.nan
+
+
+def aligned_epoch(run: Observations, level: float) -> int:
+    """Return the first snapshot at or after the evaluation at which the training accuracy reaches a level.
+
+    The last snapshot of a run in which it never does.
+    """
+    reached = np.flatnonzero(curve(run, "accuracy", learned_part(run))[1] >= level)
+    first = run.metrics[reached[0]]["epoch"] if reached.size else math.inf
+    return next((epoch for epoch in run.epochs if epoch >= first), run.epochs[-1])
 
 
 def is_fitted(observations: Observations, part: str) -> bool:
@@ -133,16 +155,11 @@ def has_learned(observations: Observations) -> bool:
     return any(is_fitted(observations, part) for part in parts if part != HELD_OUT)
 
 
-def doublings(observations: Observations, slow: str, fast: str) -> Value:
-    """Return log2 of the ratio of the times at which two data sets are fitted, linear between evaluations.
+def doublings_range(observations: Observations, slow: str, fast: str) -> Value:
+    """Return between which values log2 of the ratio of the steps to fit two data sets lies.
 
     A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
     """
-    return log_ratio(*(fitted_time(observations, part) for part in (slow, fast)))
-
-
-def doublings_range(observations: Observations, slow: str, fast: str) -> Value:
-    """Return between which values ``doublings`` lies, by the evaluations alone (``fitted_range``)."""
     return log_ratio(*(fitted_range(observations, part) for part in (slow, fast)))
 
 

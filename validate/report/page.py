@@ -9,8 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from validate.answer import ranking
-from validate.claims import presentation
+from validate.judge import presentation, ranking
 from validate.judge.rungs import LEFT_OUT
 from validate.judge.times import early_text
 from validate.report import rows as html_rows
@@ -74,7 +73,6 @@ def _functions() -> dict[str, Any]:
         presentation.condition_rows,
         presentation.headline,
         presentation.measured,
-        presentation.qualification,
         presentation.states_text,
         ranking.ranking,
         early_text,

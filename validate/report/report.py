@@ -11,15 +11,16 @@ from typing import Any
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.paths import PathLike, as_path
-from validate.answer import Answer, answers
-from validate.answer.picture import picture
-from validate.claims import Finding, Outcome, ledger
-from validate.claims.matching import GivenRuns, Match
-from validate.claims.presentation import to_json as claims_json
+from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
+from validate.judge.given import GivenRuns, Match
 from validate.judge.groups import Setting
+from validate.judge.ledger import ledger
+from validate.judge.outcome import Outcome
+from validate.judge.presentation import to_json as claims_json
 from validate.judge.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.times import common_early
+from validate.judge.verdict import Finding
 from validate.observe import Observations
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
@@ -28,6 +29,7 @@ from validate.report.figure import NotDrawn, ReportFigure
 from validate.report.figures import draw_cosines, draw_errors, draw_label_distributions, draw_rungs
 from validate.report.page import render
 from validate.report.paper import draw_paper_figures
+from validate.report.picture import picture
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""

@@ -12,12 +12,12 @@ from validate.judge.rungs import STEPS, WHOLE
 from validate.predict.predictors import predictor_notes
 
 if TYPE_CHECKING:
-    from validate.answer.ranking import Ranked
-    from validate.claims import Finding
-    from validate.claims.matching import Match
     from validate.judge.compare import Row
+    from validate.judge.given import Match
     from validate.judge.groups import Setting
+    from validate.judge.ranking import Ranked
     from validate.judge.rungs import RungDistance
+    from validate.judge.verdict import Finding
     from validate.observe import Observations
 
 Rows = list[list[str]]
@@ -46,7 +46,7 @@ def ranked_cells(ranked: Sequence[Ranked]) -> Rows:
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
     """Return where runs stand for a study whose settings they do not share, and in what they differ."""
     measured = [o for finding in findings for o in finding.outcomes if not o.missing]
-    measured_on = {o.condition.needs.study for o in measured if o.condition.needs}
+    measured_on = {needs.study for o in measured for needs in o.condition.needs}
     return [
         f"{m.study}{f' ({m.variant})' if m.variant else ''}: {'; '.join(m.differences)}"
         for m in matches

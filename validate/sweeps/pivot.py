@@ -19,9 +19,9 @@ from sim.runs.files import finite
 from sim.runs.table import axes_of, settings_of
 from theory import InputError
 from theory.errors import unknown_name
-from validate.claims.measures.learning import highest_test_accuracy, learned_bias, matched_test_accuracy
 from validate.figures.panels.heat_map import HeatMap
 from validate.judge.bounds import Bound, Value, between, ends
+from validate.judge.measures.learning import highest_test_accuracy, learned_bias, matched_test_accuracy
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations
 

@@ -12,13 +12,10 @@ from sim import Run
 from sim.data.language import END
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations
 from theory import InputError, corpus_counts, off_diagonal
-from validate.claims import judge_claims
-from validate.claims.entries.language import claims_on
-from validate.claims.measures import language
-from validate.claims.statements import Needs, Sample
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.seeds import seeds_text
+from validate.judge.measures import language
 from validate.observe import Observations, observe_path, write_kept
 
 
@@ -79,15 +76,6 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
     assert contrast == pytest.approx(means["toy"] - means["questions"])
 
 
-def test_a_trend_is_a_rank_correlation_over_gamma() -> None:
-    """The made-up gap is γ + seed / 10: it rises with every γ, and its negative falls."""
-    runs = [make_language_observations(gamma) for gamma in (0.8, 0.3, 1.0, 0.5)]
-    seed = {("", run.config.init_rate): run for run in runs}
-    assert language.trend(seed, language.loss_gap) == pytest.approx(1)
-    assert language.trend(seed, lambda run: abs(language.loss_gap(run) - 0.6)) == pytest.approx(0.4)
-    assert language.trend(seed, lambda run: -language.loss_gap(run)) == pytest.approx(-1)
-
-
 def test_gaps_are_differences_of_losses(observed: list[Observations]) -> None:
     run = observed[0]
     losses = run.metrics[-1]["loss"]
@@ -143,9 +131,6 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.cosine_correlation(run, NAMES[0]))
     assert np.isnan(language.correlation_gain(run, NAMES[0], centred=matched))
     assert language.cosine_correlation(run, NAMES[0], epoch=4) == pytest.approx(1)
-    seed = {("", r.config.init_rate): r for r in (run, *map(make_language_observations, (0.3, 0.5)))}
-    assert np.isnan(language.trend(seed, language.cosine_contrast))
-    assert np.isfinite(language.trend(seed, language.relative_gap))
 
 
 def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
@@ -230,15 +215,3 @@ def test_the_figures_are_drawn(number: int, observed: list[Observations]) -> Non
 def test_figures_about_language_refuse_other_runs() -> None:
     with pytest.raises(InputError, match=r"Fig\. 7"):
         draw_figure(7, [])
-
-
-def test_every_condition_of_the_ledger_can_be_measured(observed: list[Observations]) -> None:
-    runs = [soon_learned(run) for run in observed]
-
-    def find(needs: Needs) -> Sample:
-        return {("", g): [r for r in runs if r.config.init_rate == g] for g in needs.init_rates or (0.3, 0.8)}
-
-    found = judge_claims(claims_on(("questions", "toy")), find)
-    assert [finding.claim.number for finding in found] == [32, 33, 34, 35, 36, 37]
-    outcomes = [outcome for finding in found for outcome in finding.outcomes]
-    assert all(outcome.defined and not outcome.missing for outcome in outcomes)

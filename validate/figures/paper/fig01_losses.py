@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.measures.language import entropy, two_corpora
 from validate.figures.context import about, missing_rates
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curves
@@ -18,6 +17,7 @@ from validate.figures.selection import of_kind, required
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.judge.groups import Setting
+from validate.judge.measures.language import entropy, two_corpora
 from validate.observe import Observations
 
 _LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}

@@ -19,7 +19,6 @@ import numpy as np
 
 from sim.config.model import EmbMLPConfig
 from theory import Task
-from validate.claims.statements import LARGE, SMALL
 from validate.figures.attention import ATTENTION
 from validate.figures.context import about, missing_rates, model_name
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
@@ -29,6 +28,7 @@ from validate.figures.selection import of_kind, required
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PARTS, Look
 from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.learning_times import PARTS as NAMES
 from validate.judge.learning_times import load_predictions, prediction_for

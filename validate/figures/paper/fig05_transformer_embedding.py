@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import PrincipalComponents, cosine_matrix, eq14_embedding, principal_components
-from validate.claims.statements import SMALL
 from validate.figures.attention import attention_settings
 from validate.figures.context import about, early_and_late, shown_epochs
 from validate.figures.embedding import (
@@ -33,6 +32,7 @@ from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.predicted import EQ14, MARGINAL, UNIFORM
 from validate.figures.selection import small_scale
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import SMALL
 from validate.judge.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import Tokens, are_summed

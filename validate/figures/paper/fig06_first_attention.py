@@ -18,7 +18,6 @@ import numpy as np
 
 from theory import predict_value_growth
 from theory.arrays import FloatArray
-from validate.claims.statements import SMALL
 from validate.figures import findings
 from validate.figures.attention import attention_row, attention_settings
 from validate.figures.context import about, epoch_text, model_name, shown_epochs
@@ -28,6 +27,7 @@ from validate.figures.seeds import seeds_text
 from validate.figures.selection import over_gamma, small_scale
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import OBSERVED, PALETTE, Look, sequential
+from validate.judge.condition import SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE, SHARE
 from validate.observe import Observations

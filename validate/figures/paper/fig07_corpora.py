@@ -17,14 +17,6 @@ from functools import partial
 import numpy as np
 
 from theory.arrays import FloatArray
-from validate.claims.measures.language import (
-    KNOWN,
-    early_epoch,
-    learned_epoch,
-    loss_gap,
-    relative_gap,
-    two_corpora,
-)
 from validate.figures.context import about, missing_rates
 from validate.figures.embedding import BAR
 from validate.figures.findings import course
@@ -37,6 +29,14 @@ from validate.figures.selection import over_settings, small_scale
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, Look
 from validate.judge.groups import Setting
+from validate.judge.measures.language import (
+    KNOWN,
+    early_epoch,
+    learned_epoch,
+    loss_gap,
+    relative_gap,
+    two_corpora,
+)
 from validate.judge.stats import COSINE
 from validate.observe import Observations
 

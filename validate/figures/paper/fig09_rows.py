@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.statements import SMALL
 from validate.figures.attention import ATTENTION
 from validate.figures.context import about, model_name, shown_epochs
 from validate.figures.embedding import cosine_rows, reasoning_group
@@ -16,6 +15,7 @@ from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.predicted import EQ14, MARGINAL, UNIFORM
 from validate.figures.selection import of_kind, required, small_scale
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import SMALL
 from validate.observe import Observations
 
 

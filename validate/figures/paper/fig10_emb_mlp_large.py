@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.statements import LARGE
 from validate.figures.context import about, missing_rates, shown_epochs
 from validate.figures.embedding import BAR, observed_maps
 from validate.figures.paper.fig04_emb_mlp_embedding import emb_mlp_settings
 from validate.figures.paper.registry import paper_figure
 from validate.figures.selection import large_scales
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import LARGE
 from validate.observe import Observations
 
 LARGER = (LARGE, 0.5)

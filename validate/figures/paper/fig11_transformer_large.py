@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.statements import LARGE
 from validate.figures.attention import attention_settings
 from validate.figures.context import about, missing_rates, model_name, shown_epochs
 from validate.figures.embedding import BAR, observed_maps, token_map
@@ -18,6 +17,7 @@ from validate.figures.paper.fig10_emb_mlp_large import LARGER
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.selection import large_scales
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import LARGE
 from validate.observe import Observations
 
 

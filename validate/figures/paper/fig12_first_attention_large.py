@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.statements import LARGE, SMALL
 from validate.figures.attention import attention_row, attention_settings, average_over_gamma
 from validate.figures.context import about, missing_rates, model_name, shown_epochs
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.selection import large_scales, over_gamma, small_scale
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import LARGE, SMALL
 from validate.observe import Observations
 
 

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import InputError
-from validate.claims.statements import LARGE, SMALL
 from validate.figures.context import about, epoch_text, missing_rates, model_name, shown_epochs
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.paper.fig06_first_attention import singular_values
@@ -24,6 +23,7 @@ from validate.figures.seeds import seeds_text
 from validate.figures.selection import over_settings, without_gamma
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, Look, sequential
+from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting, group_runs
 from validate.judge.stats import SIZE
 from validate.observe import Observations

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.measures.language import two_corpora
 from validate.figures.context import about, missing_rates
 from validate.figures.embedding import BAR
 from validate.figures.paper.fig01_losses import language_settings
@@ -17,6 +16,7 @@ from validate.figures.paper.fig07_corpora import observed_words, predicted_words
 from validate.figures.paper.registry import paper_figure
 from validate.figures.selection import large_scales, small_scale
 from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.measures.language import two_corpora
 from validate.observe import Observations
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from validate.claims.statements import SMALL
 from validate.figures.attention import attention_settings, spread_out
 from validate.figures.context import about, model_name, shown_epochs
 from validate.figures.panels.curves import Curve, Curves
@@ -22,6 +21,7 @@ from validate.figures.seeds import seeds_text
 from validate.figures.selection import small_scale
 from validate.figures.sheet import Panel, PanelRow, Sheet
 from validate.figures.style import OBSERVED, Look, sequential
+from validate.judge.condition import SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, number
 from validate.observe import Observations

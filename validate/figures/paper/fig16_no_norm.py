@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from validate.claims.statements import LARGE, SMALL
 from validate.figures.attention import ATTENTION
 from validate.figures.context import about, missing_rates
 from validate.figures.learning import level_text
@@ -17,6 +16,7 @@ from validate.figures.paper.fig03_learning import learning_row
 from validate.figures.paper.registry import Source, paper_figure
 from validate.figures.selection import of_kind, required
 from validate.figures.sheet import Sheet
+from validate.judge.condition import LARGE, SMALL
 from validate.observe import Observations
 
 WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))

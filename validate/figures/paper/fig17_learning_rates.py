@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import InputError
-from validate.claims.statements import LARGE, SMALL
 from validate.figures.attention import attention_settings
 from validate.figures.context import about, missing_rates
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
@@ -25,6 +24,7 @@ from validate.figures.selection import over_settings
 from validate.figures.sheet import NoRuns, Panel, PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.bounds import ends
+from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import SIZE
 from validate.judge.times import curve, largest_rise

@@ -9,8 +9,8 @@ from typing import Literal
 
 from theory import InputError
 from theory.checked import checked
-from validate.claims.settings import NORMED
 from validate.figures.sheet import Sheet
+from validate.judge.settings import NORMED
 from validate.observe import NoRunsError, Observations, kept
 
 Read = Callable[[str], list[Observations]]

@@ -1,0 +1,66 @@
+"""The ledger is data: every claim can be read, has a primary endpoint with a reason, and names studies."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import jsonschema
+import pytest
+
+from validate import ledger
+from validate.cli import main
+from validate.judge.condition import Claim
+from validate.judge.settings import SETTINGS
+from validate.studies import load_study, members_of, study_names
+
+CLAIMS = ledger()
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=[str(c.number) for c in CLAIMS])
+def test_a_claim_says_what_is_judged_and_why(claim: Claim) -> None:
+    assert claim.name
+    assert claim.statement.endswith(".")
+    endpoints = [c for c in claim.conditions if c.role == "endpoint"]
+    assert {c.setting for c in claim.conditions} == {c.setting for c in endpoints}
+    for condition in endpoints:
+        assert condition.reason, condition.what
+        assert math.isfinite(condition.threshold), condition.what
+        assert condition.relation != "within" or condition.margin, condition.what
+    testable = []
+    for condition in endpoints:
+        for needs in condition.needs:
+            study = load_study(needs.study)
+            assert set(needs.variants) <= set(study.variants) | {""}
+            rates = {member.config.init_rate for member in members_of(study)}
+            testable.append(set(needs.init_rates) <= rates)
+    assert not testable or any(testable), "no setting has the runs that it needs"
+
+
+def test_numbers_are_unique_and_the_printed_setting_comes_first() -> None:
+    assert len({claim.number for claim in CLAIMS}) == len(CLAIMS)
+    assert SETTINGS[0].study.startswith("printed")
+    assert {"printed", "printed-seeds"} <= set(study_names())
+
+
+def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["claims"])
+    lines = capsys.readouterr().out.splitlines()
+    first = lines.index("twelve statements of the paper")
+    assert lines[0].startswith("Of the paper's statements these hold: ")
+    rows = [line for line in lines[first + 2 :] if line[:1].isdigit()]
+    assert len(rows) == 12
+    assert "everything else: --all" in lines
+
+
+def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
+    from importlib.resources import files
+
+    code = main(["claims", "25", "2", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    schema = json.loads((files("validate") / "schemas" / "claims.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    assert [claim["number"] for claim in document["claims"]] == [25, 2]
+    verdicts = {v for claim in document["claims"] for v in claim["verdicts"].values()}
+    assert verdicts <= {"holds", "partly", "fails", "undecided", "censored", "not tested"}
+    assert code == int(any(claim["against_the_paper"] for claim in document["claims"]))

@@ -1,0 +1,190 @@
+"""When data sets are fitted, what is early, where the bias crosses: by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.validate.judge.synthetic import SCAN, TIMES, learning, ramp, run
+from theory import Task
+from validate.judge.bounds import Bound, ends, step_of
+from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.measures.learning import (
+    best_test_accuracy,
+    bias_gap,
+    crossover,
+    gain_of_one,
+    highest_test_accuracy,
+    highest_train_accuracy,
+    least_gain,
+    least_lead,
+    trend,
+    unlike_learnable,
+    unlike_range,
+)
+from validate.judge.measures.order import scrambled, spearman, spearman_step
+from validate.judge.times import (
+    bias,
+    curve,
+    doublings_range,
+    early_epoch,
+    mean_over_run,
+)
+from validate.observe import NotObservedError, Observations
+
+NEVER = [0.0] * 11
+
+
+def of(**accuracy: list[float]) -> Observations:
+    return run(0.8, 0, accuracy)
+
+
+def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> None:
+    assert early_epoch(of(rsn_train=ramp(1.2))) == 3
+    assert early_epoch(of(rsn_train=ramp(3))) == 3
+    assert early_epoch(of(rsn_train=ramp(3.5))) == 10
+    assert early_epoch(of(rsn_train=NEVER)) == 10
+
+
+def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
+    with pytest.raises(NotObservedError, match="no data set of the run"):
+        curve(of(mem=NEVER), "accuracy", "rsn_test")
+
+
+def test_mean_over_run_is_the_trapezoid() -> None:
+    found = of(mem=NEVER)
+    assert mean_over_run(found, TIMES) == pytest.approx(5)
+    assert mean_over_run(found, TIMES**2) == pytest.approx(33.5)
+
+
+def test_bias_is_the_difference_of_areas() -> None:
+    found = of(mem=ramp(8), rsn_test=ramp(2))
+    assert bias(found) == pytest.approx(0.6)
+    assert bias(of(mem=ramp(2), rsn_test=ramp(8))) == pytest.approx(-0.6)
+
+
+def test_a_bound_from_one_side_has_the_step_of_the_end_that_is_known() -> None:
+    seen = doublings_range(of(mem=NEVER, rsn_train=ramp(2.5)), "mem", "rsn_train")
+    assert isinstance(seen, Bound)
+    assert seen.step == pytest.approx(math.log2(3 / 2))
+
+
+def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
+    """Of two orders of a pair, which are one input, a model without order gets little more than one right."""
+    pairs = Task(
+        keys=range(40, 60), reasoning_anchors=range(11, 14), memory_anchors=range(1, 6), n_anchors=2,
+        length=3, vocab_size=110,
+    )  # fmt: skip
+    ceiling = order_blind_ceiling(pairs)
+    assert ceiling is not None
+    assert 0.5 < ceiling < 0.7
+    half = ceiling / 2
+    memory = [0, 0, 0, 0.999 * half, half, *[0.45] * 6]
+    found = run(0.3, 0, {"mem": memory, "rsn_train": ramp(1.5)}, task=pairs)
+    assert ends(unlike_learnable(found)) == pytest.approx((math.log2(3 / 2), 2.0))
+    assert unlike_range(found) == Bound(low=math.log2(10 / 2))
+
+
+def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:
+    """A test set at 0.1 says nothing of memorising where the training set is at 0.2."""
+    low = [0, 0.07, *[0.1] * 9]
+    assert highest_test_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+    assert highest_train_accuracy(of(rsn_train=[0, 0.6, *[0.1] * 9], rsn_test=low)) == 0.6
+    assert best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
+    assert best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
+
+
+def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
+    """A seed's runs with given biases: constant accuracies."""
+    return {
+        ("", rate): run(
+            rate, 0, {"mem": [max(-b, 0.0)] * 11, "rsn_train": [1.0] * 11, "rsn_test": [max(b, 0.0)] * 11}
+        )
+        for rate, b in zip(SCAN, biases, strict=True)
+    }
+
+
+def test_crossover_is_where_the_bias_changes_sign() -> None:
+    seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
+    assert crossover(seed) == pytest.approx(0.55)
+    assert trend(seed) == pytest.approx(1)
+    # Of one sign throughout, it lies outside.
+    assert crossover(scan([0.1] * 7)) == Bound(high=SCAN[0])
+    assert crossover(scan([-0.1] * 7)) == Bound(low=SCAN[-1])
+    assert math.isnan(crossover(scan([0.1, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3])))
+    for one_sign in (0.1, -0.1):
+        assert step_of([crossover(scan([one_sign] * 7))]) == pytest.approx(0.1)
+    # Two changes of sign: 0.1 and −0.3 are pooled to −0.1.
+    assert crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
+
+
+def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
+    seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
+    idle = {part: [0.01 * k for k in range(11)] for part in ("mem", "rsn_train", "rsn_test")}
+    seed["", 0.3] = run(0.3, 0, idle)
+    assert math.isnan(crossover(seed))
+    assert math.isnan(trend(seed))
+    assert math.isnan(bias_gap({("", rate): seed["", rate] for rate in (0.3, 0.8)}))
+
+
+@pytest.mark.statistical
+def test_crossover_is_found_in_noise() -> None:
+    """β = γ − 0.6 with noise of 0.05: the mean over 200 seeds lies within four standard errors."""
+    rng = np.random.default_rng(0)
+    noise = 0.05 * rng.standard_normal((200, 7))
+    found = [crossover(scan(list(np.array(SCAN) - 0.6 + row))) for row in noise]
+    error = np.std(found, ddof=1) / math.sqrt(len(found))
+    assert abs(np.mean(found) - 0.6) < 4 * error + 0.003  # pooling shifts it by a little
+
+
+def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> None:
+    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
+    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
+    assert ends(least_lead(seed)) == (-math.inf, math.log2(8 / 2))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 9])
+def test_scrambled_changes_the_distances_of_three_things_and_more(n: int) -> None:
+    order = scrambled(n)
+    assert sorted(order.tolist()) == list(range(n))
+    apart = np.abs(np.subtract.outer(order, order))
+    assert (apart != np.abs(np.subtract.outer(np.arange(n), np.arange(n)))).any()
+
+
+@pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
+def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
+    order = scrambled(n)
+    assert sorted(order.tolist()) == list(range(n))
+    pairs = np.triu_indices(n, 1)
+    before = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))[pairs]
+    after = np.abs(np.subtract.outer(order, order))[pairs]
+    assert abs(spearman(np.arange(n), order)) <= 0.5
+    assert abs(spearman(before, after)) <= 0.25
+
+
+def test_rates_that_learned_nothing_say_nothing() -> None:
+    nothing = {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}
+    seed = {
+        ("slow", 0.3): run(0.3, 0, nothing),
+        ("slow", 0.8): run(0.8, 0, nothing),
+        ("good", 0.3): run(0.3, 0, learning(small=False)),
+        ("good", 0.8): run(0.8, 0, learning(small=True)),
+    }
+    assert least_lead(seed) == Bound(math.log2(7 / 3), math.log2(8 / 2))
+    assert least_gain(seed) > 0.5
+    silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
+    assert math.isnan(least_lead(silent))
+    assert math.isnan(least_gain(silent))
+    good = {cell: found for cell, found in seed.items() if cell[0] == "good"}
+    assert gain_of_one(good) == least_gain(good) == bias(good["good", 0.8]) - bias(good["good", 0.3])
+    assert math.isnan(gain_of_one(silent))
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_neighbouring_values_of_a_rank_correlation(n: int) -> None:
+    """Exchanging two neighbours is the least change of an order."""
+    order = np.arange(n)
+    exchanged = np.concatenate([[1, 0], order[2:]])
+    assert spearman_step(n) == pytest.approx(1 - spearman(order, exchanged))

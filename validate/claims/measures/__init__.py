@@ -1,1 +1,0 @@
-"""Measures: pure functions from a run's observations, or a seed's, to a number."""

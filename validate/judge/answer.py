@@ -1,0 +1,265 @@
+"""Whether the theory predicts the embedding of a user's own task, in words and as data."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from theory.checked import checked
+from theory.display import html_table
+from validate.judge.ceiling import training_ceiling
+from validate.judge.condition import LARGE, SMALL
+from validate.judge.groups import Setting, as_settings
+from validate.judge.ledger import read_claims
+from validate.judge.lists import among
+from validate.judge.measures.geometry import correlation
+from validate.judge.measures.own_task import PREDICTION as PREDICTION
+from validate.judge.measures.own_task import above_guessing, learned_share, undecidable
+from validate.judge.measures.rivals import moved
+from validate.judge.missing import Missing, label
+from validate.judge.outcome import OUTCOMES, Outcome
+from validate.judge.ranking import ranking
+from validate.judge.stats import COSINE, Estimate, over_seeds
+from validate.judge.times import HALF, early_epochs, early_text, learned_part
+from validate.judge.verdict import Finding, Verdict, judge_claim
+from validate.observe import Source
+
+CONDITIONS = Path(__file__).with_name("own_task.toml")
+CRITICAL = 0.5
+"""The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
+MOVED = 0.1
+"""How far the cosines must have moved before anything is said of them: a tenth of what separates 0 from 1."""
+LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can decide"
+"""How a reason ends if training can change it, and how it begins if no training can."""
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """What some runs of one task and model say, and with what certainty.
+
+    Attributes
+    ----------
+    settings : tuple of Setting
+        All of them, alike in all but γ and seed, small γ first.
+    small, control : Setting or None
+        The runs that the verdict is about, and those with large initial weights that they are set against.
+    finding : Finding
+        The conditions of ``own_task.toml`` on these runs.
+    """
+
+    settings: tuple[Setting, ...]
+    small: Setting | None
+    control: Setting | None
+    finding: Finding
+
+    @classmethod
+    def of(cls, settings: tuple[Setting, ...]) -> Answer:
+        """Judge settings that are alike in all but γ and seed, small γ first."""
+        small = _pick([s for s in settings if s.init_rate > CRITICAL], SMALL, max)
+        control = _pick([s for s in settings if s.init_rate < CRITICAL], LARGE, min)
+        rates = (small.init_rate if small else -1.0), (control.init_rate if control else -1.0)
+        (claim,) = read_claims(CONDITIONS, "own", small=rates[0], large=rates[1])
+        few = len(settings[0].task.anchors) < 3
+        return cls(settings, small, control, judge_claim(claim, among([] if few else settings)))
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every condition that could be measured."""
+        return tuple(outcome for outcome in self.finding.outcomes if not outcome.missing)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the prediction: holds, partly, fails, undecided or censored."""
+        return self._judged[0]
+
+    @property
+    def why(self) -> str:
+        """The reason, in a sentence."""
+        return self._judged[1]
+
+    @cached_property
+    def _judged(self) -> tuple[Verdict, str]:
+        if reason := undecidable(self.settings[0].runs[0]):
+            return "undecided", f"{NO_RUN}: {reason}"
+        if self.small is None:
+            return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
+        for setting in self.judged():
+            if reason := _not_ready(setting, needs_motion=setting is self.small):
+                return ("undecided" if reason.startswith(NO_RUN) else "censored"), reason
+        found, verdict = self.finding, self.finding.verdict_at("")
+        if verdict == "holds":
+            return verdict, "every condition holds, against large initial weights too"
+        tests = list(zip(found.endpoints(""), found.adjusted(""), strict=True))
+        told = {
+            word: [f"{_told(o)} ({_chance(p)})" for o, p in tests if o.state == word and p < 0.05]
+            for word in ("holds", "fails")
+        }
+        parts = [f"{word}: {'; '.join(names)}" for word, names in told.items() if names]
+        if self.control is None:
+            parts.append("runs with large initial weights are missing")
+        elif still_open := [o for o, p in tests if o.state in ("undecided", "undefined") or p >= 0.05]:
+            parts.append(f"open: {'; '.join(map(_told, still_open))}; {MORE_SEEDS}")
+        return verdict, "; ".join(parts)
+
+    def __str__(self) -> str:
+        command = self.missing_command()
+        missing = f"\n{label(command)}: {command}" if command else ""
+        return f"{self.sentence()}.\nverdict: {self.verdict_line()}.{missing}"
+
+    def __repr__(self) -> str:
+        return f"Answer({self.verdict}: {self.why})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), OUTCOMES, [outcome.row() for outcome in self.outcomes])
+
+    def judged(self) -> list[Setting]:
+        """Return the settings on which the verdict is made, as far as there are any."""
+        return [s for s in (self.small, self.control) if s is not None]
+
+    def sentence(self) -> str:
+        """Return what a person would quote: how good the prediction is at small γ and at large γ."""
+        first, *rest = self.judged() or self.settings
+        if len(first.task.anchors) < 3:
+            return undecidable(first.runs[0])
+        text = (
+            f"γ {first.init_rate:g}: {PREDICTION} predicts the anchors' cosines with Pearson "
+            f"{_pearson(first).brief} ({first.seeds_text}{', so no interval' * (len(first.runs) == 1)})"
+        )
+        return text + "".join(f", γ {s.init_rate:g} with {_pearson(s).brief}" for s in rest)
+
+    def verdict_line(self) -> str:
+        """Return the verdict with its reason and when it is about."""
+        when = "" if self.small is None else f" early in training ({early_text(self.small)})"
+        return f"{self.verdict}{when}: {self.why}"
+
+    missing_label = staticmethod(label)
+
+    def missing_command(self) -> str:
+        """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
+
+        Where runs are too short and the other side is missing, it trains both sides longer. Where such runs
+        are there already, it is the command that compares them. Empty if the verdict lacks none of these, or
+        if there is no run folder to take the configuration from.
+        """
+        like, judged = self.settings[-1], self.judged()
+        if like.runs[0].run_folder is None or self.why.startswith(NO_RUN):
+            return ""
+        rates = [s.init_rate for s in judged]
+        longer = 2 if self.why.endswith(LONGER) else 1
+        if len(rates) < 2:
+            other = LARGE if self.control is None else SMALL
+            # A control as short as the runs that were too short would not help them.
+            return Missing(like, [*rates, other] if longer > 1 else [other], like.seeds, longer).command()
+        if self.why.endswith(MORE_SEEDS):
+            first = max(seed for setting in judged for seed in setting.seeds) + 1
+            return Missing(like, rates, range(first, first + len(like.seeds))).command()
+        return Missing(like, rates, like.seeds, longer).command() if longer > 1 else ""
+
+    def rows(self) -> list[list[str]]:
+        """Return a line for each condition: state, measure, estimate, threshold and its reason."""
+        return [
+            [o.state, o.condition.what, o.estimate.brief, o.condition.asked, o.condition.reason]
+            for o in self.outcomes
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "sentence": self.sentence(),
+            "verdict": self.verdict,
+            "why": self.why,
+            "command": self.missing_command(),
+            "small": _side(self.small),
+            "control": _side(self.control),
+            "conditions": [outcome.as_dict() for outcome in self.outcomes],
+            "ranking": [] if self.small is None else [r.as_dict() for r in ranking(self.small)],
+        }
+
+
+@checked
+def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
+    """Return whether the theory predicts the embedding, once for each task and model.
+
+    Parameters
+    ----------
+    runs : path, Run, Observations, or iterable of these or of Setting
+        Run folders, kept files, folders of them, or what ``sim.train`` returned.
+
+    Returns
+    -------
+    list of Answer
+        One for each group of runs that differ in nothing but γ and seed; ``print`` shows it in words.
+    """
+    families: dict[str, list[Setting]] = defaultdict(list)
+    for setting in as_settings(runs):
+        key = setting.config.model_dump(mode="json", exclude={"seed", "init_rate"})
+        families[json.dumps(key, sort_keys=True)].append(setting)
+    return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
+
+
+def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
+    """Return the setting at the γ that the claims are about, or the most extreme one."""
+    chosen = [s for s in settings if s.init_rate == preferred]
+    return chosen[0] if chosen else otherwise(settings, key=lambda s: s.init_rate) if settings else None
+
+
+def _not_ready(setting: Setting, needs_motion: bool) -> str:
+    """Return why nothing can be said of a setting yet; empty if it can."""
+    rate = f"γ = {setting.init_rate:g}"
+    share = min(map(learned_share, setting.runs))
+    if not share >= HALF:
+        if reason := _unfit(setting):
+            return f"{NO_RUN}: {reason}"
+        needed = f"{share:.2f} of the way from guessing to all right, where {HALF:g} is needed"
+        return f"the runs at {rate} have learned too little: {needed}; {LONGER}"
+    motion = min(map(moved, setting.runs)) if needs_motion else MOVED
+    if not motion >= MOVED:
+        return (
+            f"the embedding at {rate} has hardly moved: by {motion:.2f}, where {MOVED:g} is needed; {LONGER}"
+        )
+    return ""
+
+
+def _unfit(setting: Setting) -> str:
+    """Return why a model cannot learn enough that reads no order; empty if it can, or reads it."""
+    if setting.config.model.reads_order:
+        return ""
+    run = setting.runs[0]
+    ceiling = training_ceiling(run.config, learned_part(run))
+    if ceiling is None or (share := above_guessing(run, ceiling)) >= HALF:
+        return ""
+    name = "Emb-MLP" if setting.kind == "emb-mlp" else f"{setting.kind!r} model"
+    return (
+        f"no {name} can fit the training data, whose labels depend on the order of the tokens: it sums what "
+        f"it reads and gets at most {100 * ceiling:.0f} % right, {share:.2f} of the way from guessing to all "
+        f"right where at least {HALF:g} is needed; a Transformer reads the order: --model.kind transformer"
+    )
+
+
+def _told(outcome: Outcome) -> str:
+    c = outcome.condition
+    return f"{c.what}, {outcome.estimate.brief} where {c.asked} is asked"
+
+
+def _chance(p: float) -> str:
+    return "adjusted p < 0.001" if p < 0.001 else f"adjusted p = {p:.2g}"
+
+
+def _side(setting: Setting | None) -> dict[str, Any] | None:
+    if setting is None:
+        return None
+    return {
+        "setting": setting.label,
+        "init_rate": setting.init_rate,
+        "seeds": setting.seeds,
+        "epochs": early_epochs(setting),
+    }
+
+
+def _pearson(setting: Setting) -> Estimate:
+    return over_seeds([correlation(run) for run in setting.runs], COSINE)

@@ -1,0 +1,184 @@
+"""The claims that some given runs can answer.
+
+A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they are of its
+kind of model and its task and differ from it in no setting, or in how much was trained alone (``AMOUNTS``):
+then the differences stand beside the verdict. How often a run was observed never matters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from theory import InputError
+from validate.judge.condition import Claim
+from validate.judge.evidence import Finder, name_of
+from validate.judge.likeness import AMOUNTS, differing_keys, keys_of
+from validate.judge.outcome import MissingRunsError, Outcome
+from validate.judge.verdict import Finding, judge_claim
+from validate.observe import Observations
+from validate.studies import Study, load_study
+
+
+@dataclass(frozen=True)
+class Match:
+    """Given runs that stand for a study, or for one of its variants.
+
+    Attributes
+    ----------
+    study, variant : str
+        The variant is empty where the study has none.
+    runs : tuple of Observations
+        Alike in all but γ and seed.
+    differing : mapping of str to tuple of str
+        The settings in which they differ from the study: their value and the study's, as JSON.
+    """
+
+    study: str
+    variant: str
+    runs: tuple[Observations, ...]
+    differing: Mapping[str, tuple[str | None, str | None]]
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Where they differ from the study, as "setting = theirs (study: its own)"."""
+        return tuple(f"{key} = {own} (study: {other})" for key, (own, other) in self.differing.items())
+
+    @property
+    def is_of_another_task_or_model(self) -> bool:
+        """Whether they are no runs of the study at all, but of another task or kind of model."""
+        return not {"task", "model.kind"}.isdisjoint(self.differing)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "study": self.study,
+            "variant": self.variant or None,
+            "runs": [{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in self.runs],
+            "differences": list(self.differences),
+        }
+
+
+@dataclass
+class GivenRuns(Finder):
+    """Finds a condition's runs among some runs, by their configurations.
+
+    Attributes
+    ----------
+    observations : tuple of Observations
+    load : callable
+        From a study's name to what it consists of.
+
+    Raises
+    ------
+    InputError
+        If two of the runs differ in nothing but how they were observed: one seed would count as two.
+    """
+
+    observations: tuple[Observations, ...]
+    load: Callable[[str], Study] = load_study
+
+    def __post_init__(self) -> None:
+        self.load = cache(self.load)  # A hundred questions are about some twenty studies.
+        for _, runs in self._families:
+            _refuse_a_seed_twice(runs)
+
+    def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
+        """Return the runs that stand for a study's variant."""
+        match = self.match(study, variant)
+        if match is None:
+            raise MissingRunsError(f"no given run stands for {name_of(study, variant)}")
+        return match.runs
+
+    def variants_of(self, study: str) -> tuple[str, ...]:
+        """Return the variants that the study defines."""
+        return self.load(study).variants
+
+    def match(self, study: str, variant: str) -> Match | None:
+        """Return the given runs that are closest to a study's variant, if any can stand for it."""
+        key = study, variant
+        if key not in self._matches:
+            self._matches[key] = self._nearest(study, variant)
+        return self._matches[key]
+
+    def judge(self, claims: Iterable[Claim]) -> list[Finding]:
+        """Return a finding for every claim; one on which these runs have no bearing is not tested."""
+        return [self._judge(claim) for claim in claims]
+
+    def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
+        """Return the runs that stand for the studies of some claims, each once."""
+        return [found for key in self._needed(claims) if (found := self.match(*key)) is not None]
+
+    def nearest_of(self, claims: Iterable[Claim]) -> Match | None:
+        """Return the study of some claims, or its variant, that given runs come nearest to, however far."""
+        near = (match for key in self._needed(claims) for match in self._beside(*key))
+        return min(near, key=lambda m: (m.is_of_another_task_or_model, len(m.differing)), default=None)
+
+    def _needed(self, claims: Iterable[Claim]) -> list[tuple[str, str]]:
+        """Return the studies, or their variants, that some claims are about."""
+        needs = [n for claim in claims for c in claim.conditions for n in c.needs]
+        keys = [(n.study, v) for n in needs for v in n.variants or self.load(n.study).variants]
+        return list(dict.fromkeys(keys))
+
+    def _judge(self, claim: Claim) -> Finding:
+        if not claim.studies:
+            return _untested(claim, f"needs no runs: anchorflow claims {claim.number}")
+        missing = {study: reason for study in claim.studies if (reason := self._lacks(study))}
+        if len(missing) == len(claim.studies):
+            return _untested(claim, "; ".join(missing.values()))
+        try:
+            return judge_claim(claim, self.find)
+        except InputError as error:
+            # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
+            return _untested(claim, str(error))
+
+    def _lacks(self, study: str) -> str:
+        variants = self.load(study).variants or ("",)
+        stands = any(self.match(study, variant) is not None for variant in variants)
+        return "" if stands else f"no given run stands for {study}"
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], Match | None]:
+        return {}
+
+    @cached_property
+    def _families(self) -> list[tuple[dict[str, str], tuple[Observations, ...]]]:
+        """The given runs that differ in nothing but γ, seed and how they were observed."""
+        grouped: dict[str, list[Observations]] = defaultdict(list)
+        for run in self.observations:
+            grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
+        return [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
+
+    def _nearest(self, study: str, variant: str) -> Match | None:
+        # The variants of a study differ in such settings themselves: there nothing may differ.
+        free: frozenset[str] = frozenset() if variant else AMOUNTS
+        near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
+        return min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
+
+    def _beside(self, study: str, variant: str) -> list[Match]:
+        """Return all given runs beside a study's variant, whether they can stand for it or not."""
+        config = self.load(study).configs.get(variant or None)
+        if config is None:
+            return []
+        wanted = keys_of(config.members()[0])
+        return [
+            Match(study, variant, runs, {k: (own.get(k), wanted.get(k)) for k in differing_keys(own, wanted)})
+            for own, runs in self._families
+        ]
+
+
+def _refuse_a_seed_twice(runs: Iterable[Observations]) -> None:
+    known: dict[tuple[float, int], Observations] = {}
+    for run in runs:
+        other = known.setdefault((run.config.init_rate, run.config.seed), run)
+        if other is not run:
+            problem = f"the same as {other.source} but for when it was looked at: one seed would count twice"
+            raise InputError("run", run.source, problem, "name one of the two")
+
+
+def _untested(claim: Claim, reason: str) -> Finding:
+    return Finding(claim, tuple(Outcome(claim, c, missing=reason) for c in claim.conditions))

@@ -1,0 +1,113 @@
+"""Measures of what attention does, and of the value matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theory import Task, predict_value_growth
+from theory.arrays import FloatArray
+from validate.judge.bounds import Value, between
+from validate.judge.measures.geometry import When
+from validate.judge.measures.order import scrambled, spearman
+from validate.judge.times import early_epoch, first_epoch
+from validate.observe import Observations
+from validate.observe.attention import LEMMA1_EPSILONS
+from validate.predict.lemma1 import predicted_average_share
+
+
+def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:
+    """Return the share of first attention entries within ε of 1/i."""
+    return float(run.at("lemma1_share", when(run))[LEMMA1_EPSILONS.index(epsilon)])
+
+
+def lemma1_excess(run: Observations, epsilon: float) -> float:
+    """Return that share at initialisation minus what the theory gives for these weights."""
+    expected = predicted_average_share(run.config, epsilon)
+    return lemma1_share(run, epsilon, first_epoch) - expected
+
+
+def average_error(run: Observations, when: When = early_epoch) -> float:
+    """Return the largest deviation from 1/i of the first attention averaged over sequences."""
+    attention = run.at("first_attention", when(run))
+    length = len(attention)
+    average = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+    return float(np.abs(attention - average).max())
+
+
+def value_gap(run: Observations, when: When = early_epoch) -> float:
+    """Return the first singular value of W_V over the second."""
+    values = run.at("singular/0.W_V", when(run))
+    return float(values[0] / values[1])
+
+
+def alignment(run: Observations, kind: str, when: When = early_epoch) -> float:
+    """Return the mean |cosine| of the "reasoning" or "memory" anchors with W_V's top left singular vector."""
+    tokens = run.task.reasoning_anchors if kind == "reasoning" else run.task.memory_anchors
+    cosines = run.at("wv_direction", when(run))
+    return float(np.mean([abs(cosines[run.tokens.index(token)]) for token in tokens]))
+
+
+def preference(run: Observations, when: When = early_epoch) -> float:
+    """Return the difference of the two kinds of anchors in alignment with W_V's top left singular vector."""
+    return abs(alignment(run, "reasoning", when) - alignment(run, "memory", when))
+
+
+def theorem2_selectivity() -> float:
+    """Return reasoning over memory alignment as Theorem 2 predicts it for the paper's task."""
+    return predict_value_growth(Task.paper()).selectivity
+
+
+def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return the share of key positions at which the steepest fall is the one right after the window.
+
+    Of the last row of attention logits, averaged over sequences with the key there. The last key position is
+    left out: nothing follows its window.
+    """
+    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
+    return float(np.mean([np.diff(row).argmin() == p + q for p, row in list(enumerate(rows))[:-1]]))
+
+
+def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return the share of key positions at which the logits fall slightly in the window and sharply after it.
+
+    Slightly: by more than 0, and by less per position than in the step after the last anchor (App. D).
+    """
+    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
+    found = []
+    for p, row in list(enumerate(rows))[:-1]:
+        inside, after = (row[p] - row[p + q]) / q, row[p + q] - row[p + q + 1]
+        found.append(0 < inside < after)
+    return float(np.mean(found))
+
+
+def key_mass(run: Observations, when: When = early_epoch) -> Value:
+    """Return the attention of the last position to the key alone, on reasoning sequences, over key positions.
+
+    A bound where only the mean over all sequences was observed, equally many of each mapping.
+    """
+    if "key_attention" in run.arrays:
+        return float(run.at("key_attention", when(run)).mean())
+    mean = float(np.diagonal(run.at("last_attention", when(run))).mean())
+    share = float(np.mean([not mapping.is_table for mapping in run.task.mappings]))
+    return between(max(0.0, 1 - (1 - mean) / share), min(1.0, mean / share))
+
+
+def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+    """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
+    rows = list(enumerate(_by_position(run, "last_logits", when, False)))[2:]
+    found = []
+    for p, row in rows:
+        places = scrambled(p + 1) if scramble else np.arange(p + 1)
+        found.append(spearman(places, row[: p + 1]))
+    return float(np.mean(found))
+
+
+def positions_rise(run: Observations, when: When = early_epoch) -> float:
+    """Return Spearman's correlation of position and logit, from positions alone, the last one left out."""
+    logits = run.at("last_logits_positions", when(run))[:-1]
+    return spearman(np.arange(len(logits)), logits)
+
+
+def _by_position(run: Observations, name: str, when: When, scramble: bool) -> FloatArray:
+    rows = run.at(name, when(run))
+    return rows[scrambled(len(rows))] if scramble else rows

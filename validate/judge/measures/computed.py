@@ -1,0 +1,210 @@
+"""Measures of the theory alone: no run is needed, each "seed" is a draw of random numbers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from theory import (
+    TANH,
+    CountPopulation,
+    EmbMLPParameters,
+    Mapping,
+    NormalDistance,
+    Shift,
+    Sum,
+    Task,
+    build_construction,
+    cliff_sequence,
+    count_population,
+    fit_exponent,
+    frozen_direction,
+    gaussian_embedding,
+    gaussian_shape,
+    gradient_orders,
+    inner_product_difference,
+    label_distribution_embedding,
+    linear_plateau,
+    mass_outside,
+    normal_distance,
+    token_ratio,
+)
+from theory.arrays import FloatArray
+from theory.flows.gradient import population_field
+from validate.judge.measures.order import scrambled
+
+DRAWS = 3
+D_M, D_F = 200, 512
+"""Widths of the paper's Emb-MLP."""
+SCALES = (0.05, 0.1, 0.2)
+"""Factors on weights of γ = 1/2, at which the next order is small beside the leading error."""
+MASS = 1e-3
+WIDTHS = (400, 800, 1600)
+NUMBERS = (4, 8, 16, 32)
+"""q, the anchors of a sequence, where a power of it is fitted."""
+
+
+# --- Proposition 1 --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def population(length: int = 3) -> CountPopulation:
+    """Return the whole population of the Emb-MLP setting, memory labels by their distribution."""
+    return count_population(Task.paper(length=length))
+
+
+def weights(gamma: float, draw: int) -> EmbMLPParameters:
+    """Draw the paper's Emb-MLP at an initialisation rate."""
+    size = population().vocab_size
+    return EmbMLPParameters.draw(size, d_m=D_M, d_f=D_F, init_rate=gamma, rng=np.random.default_rng(draw))
+
+
+def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
+    """Return the relative error of eq. 5 against the exact gradient of W_emb, tanh.
+
+    ``scramble`` gives every token the label distribution of another one.
+    """
+    exact = population_field(population(), TANH)(parameters.matrices).W_emb
+    C = population().token_label_matrix()
+    if scramble:
+        leading = frozen_direction(C[scrambled(len(C))], parameters)
+    else:
+        leading = gradient_orders(population(), parameters, TANH).terms[0]
+    return float(np.linalg.norm(leading - exact) / np.linalg.norm(exact))
+
+
+@lru_cache(maxsize=64)
+def error_order(draw: int, *, scramble: bool = False) -> float:
+    """Return the power of the weights' scale with which the error of eq. 5 falls."""
+    drawn = weights(0.5, draw)
+    errors = [leading_error(drawn.scaled(scale), scramble=scramble) for scale in SCALES]
+    return fit_exponent(SCALES, errors).value
+
+
+def first_error(draw: int, gamma: float) -> float:
+    """Return the relative error of eq. 5 at initialisation."""
+    return leading_error(weights(gamma, draw))
+
+
+# --- bound (13) -----------------------------------------------------------------------------------------
+
+
+def bounded_task(width: int, q: int, *, skewed: bool = False) -> Task:
+    """Return a task whose labels fit any of the vocabularies, with ten keys and ten reasoning anchors.
+
+    ``skewed`` anchors add 0, 0, 0, 1, 1, 2, 4, 5, 7 and 9 in place of 0 to 9.
+    """
+    shifts = [i * i // 9 for i in range(10)]
+    rule = Shift(dict(enumerate(shifts))) if skewed else Sum()
+    mapping = Mapping(range(10), rule, "reasoning")
+    return Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
+
+
+def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = True) -> float:
+    """Return the largest difference of inner products over the bound of (13), its constant left out.
+
+    Theorem 1's side and the exact one each have a noise of their own, of the initial weights' size, and
+    C1 = 1. Without ``shape`` Theorem 1's side is its noise alone.
+    """
+    normal, exact = _sides(width, q)
+    normal = normal * shape
+    noise = np.random.default_rng([draw, width, q]).standard_normal((2, *exact.shape)) * width**-gamma
+    largest = np.abs(inner_product_difference(normal + noise[0], exact + noise[1])).max()
+    return float(largest / (width ** (1 - gamma) * q**-0.5 + width**-gamma))
+
+
+@lru_cache(maxsize=16)
+def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
+    """Return the anchors' embeddings as Theorem 1 has them and as they are, both with C1 = 1."""
+    task = bounded_task(width, q)
+    anchors = task.reasoning_anchors
+    rate = task.length / token_ratio(task, anchors[0])
+    normal = gaussian_embedding(task, anchors, learning_rate=rate)
+    return normal, label_distribution_embedding(task, anchors, learning_rate=rate)
+
+
+def ratio_exponent_in_width(draw: int, gamma: float, *, shape: bool = True) -> float:
+    """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
+    return fit_exponent(WIDTHS, [bound_ratio(width, 4, gamma, draw, shape=shape) for width in WIDTHS]).value
+
+
+def largest_ratio(draw: int, gamma: float, *, shape: bool = True) -> float:
+    """Return the largest ratio over the widths and over 4 to 32 anchors in a sequence."""
+    return max(bound_ratio(width, q, gamma, draw, shape=shape) for width in WIDTHS for q in NUMBERS)
+
+
+def kolmogorov_power(*, skewed: bool) -> float:
+    """Return the power of q with which the label distribution approaches the normal (Berry-Esseen)."""
+    return fit_exponent(NUMBERS, [_distance(q, skewed).kolmogorov for q in NUMBERS]).value
+
+
+def difference_power(*, shape: bool = True) -> float:
+    """Return the power of q with which the inner products of Theorem 1 approach the exact ones, no noise.
+
+    Of their largest difference over the largest exact one, since these fall with q themselves. Without
+    ``shape`` Theorem 1's side is zero.
+    """
+    shares = []
+    for q in NUMBERS:
+        normal, exact = _sides(WIDTHS[0], q)
+        largest = np.abs(inner_product_difference(np.zeros_like(exact), exact)).max()
+        shares.append(np.abs(inner_product_difference(normal * shape, exact)).max() / largest)
+    return fit_exponent(NUMBERS, shares).value
+
+
+def skewness_share() -> float:
+    """Return the distance from the normal over the skewness term |λ|/(6√(2π)), skewed anchors, largest q."""
+    q = NUMBERS[-1]
+    skewness = gaussian_shape(bounded_task(WIDTHS[0], q, skewed=True), 0).skewness
+    return float(_distance(q, skewed=True).kolmogorov / (abs(skewness) / (6 * (2 * np.pi) ** 0.5)))
+
+
+@lru_cache(maxsize=16)
+def _distance(q: int, skewed: bool) -> NormalDistance:
+    return normal_distance(bounded_task(WIDTHS[0], q, skewed=skewed), 0)
+
+
+# --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def cliff_mass(*, steepness: float = 1.0) -> float:
+    """Return the greatest mass outside the window over ε, of cliff sequences for all key positions.
+
+    Over ε = 10^-1 to 10^-6, lengths to 32 and one to three anchors. ``steepness`` multiplies the sequences.
+    """
+    largest = 0.0
+    for q in (1, 2, 3):
+        for length in range(q + 2, 33):
+            keys = range(1, length - q + 1)
+            for mass in 10.0 ** -np.arange(1, 7):
+                rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
+                largest = max(largest, float(mass_outside(steepness * rows, keys, q).max()) / mass)
+    return largest
+
+
+def construction_mass(*, kind: str) -> float:
+    """Return the greatest mass outside the window over ε of the construction for the paper's task.
+
+    Over sequences of one kind, "reasoning" or "memory", forty for every key position but the last, where the
+    window ends the sequence and positions alone would do. Every draw has the same: the construction sees
+    which tokens are reasoning anchors, not which they are.
+    """
+    task = Task.paper()
+    anchors = task.reasoning_anchors if kind == "reasoning" else task.memory_anchors
+    rng = np.random.default_rng(0)
+    construction = build_construction(task, mass=MASS)
+    largest = 0.0
+    for p in range(1, task.length - task.n_anchors):
+        sequences = rng.choice(task.keys, (40, task.length))
+        sequences[:, p : p + task.n_anchors] = rng.choice(anchors, (40, task.n_anchors))
+        masses = mass_outside(construction.last_row(sequences), np.full(40, p), task.n_anchors)
+        largest = max(largest, float(masses.max()))
+    return largest / MASS
+
+
+def plateau_of_linear_readout() -> float:
+    """Return the least plateau error, in steps, of a read-out linear in the tag, for the paper's task."""
+    task = Task.paper()
+    return linear_plateau(task.length, task.n_anchors)

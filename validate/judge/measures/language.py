@@ -1,0 +1,160 @@
+"""What a language model's run says of two corpora: their losses, and the cosines of their words.
+
+The first corpus of a task is the one that is expected to be learned first (PrOntoQA), the second the other
+(TinyStories).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim.config.language import LanguageTask
+from theory import InputError
+from validate.corpus.association import pearson
+from validate.judge.condition import Seed
+from validate.judge.measures.learning import by_rate
+from validate.judge.measures.order import spearman
+from validate.observe import Observations
+
+KNOWN = ("nothing", "frequencies", "pairs")
+"""What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
+
+
+def two_corpora(run: Observations) -> tuple[str, str]:
+    """Return the names of a run's first two corpora.
+
+    Raises
+    ------
+    InputError
+        If the run is not a language model's, or has one corpus.
+    """
+    task = run.config.task
+    if not isinstance(task, LanguageTask) or len(task.corpora) < 2:
+        raise InputError("run", run.source, "not trained on two corpora", "name a language model's run")
+    first, second, *_ = task.names
+    return first, second
+
+
+def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float:
+    """Return the second corpus's loss less the first's, in nats, each above an entropy of its own text.
+
+    Parameters
+    ----------
+    run : Observations
+    known : {"nothing", "frequencies", "pairs"}, optional
+        See ``KNOWN``.
+    line : int, optional
+        Which evaluation; the last by default.
+    """
+    first, second = two_corpora(run)
+    return _above(run, second, known, line) - _above(run, first, known, line)
+
+
+def relative_gap(run: Observations, line: int = -1) -> float:
+    """Return ΔL of the paper: (L₂ − L₁)/L₁."""
+    first, _ = two_corpora(run)
+    return loss_gap(run, line=line) / float(run.metrics[line]["loss"][first])
+
+
+def _above(run: Observations, corpus: str, known: str, line: int) -> float:
+    loss = float(run.metrics[line]["loss"][corpus])
+    return loss - (0.0 if known == "nothing" else entropy(run, corpus, known))
+
+
+def entropy(run: Observations, corpus: str, known: str) -> float:
+    """Return the entropy of a corpus's next token with "frequencies" or "pairs" known, in nats."""
+    return float(run.array(f"entropy/{corpus}")[KNOWN.index(known) - 1])
+
+
+def early_epoch(run: Observations) -> int:
+    """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last.
+
+    The figures show the last; measures are undefined without ``learned_epoch``.
+    """
+    learned = learned_epoch(run)
+    return run.epochs[-1] if learned is None else learned
+
+
+def learned_epoch(run: Observations) -> int | None:
+    """Return the first snapshot at which no corpus's loss is above its tokens' entropy, if there is one."""
+    names = two_corpora(run)
+    levels = {name: entropy(run, name, "frequencies") for name in names}
+    learned = {
+        line["epoch"]
+        for line in run.metrics
+        if all(line["loss"][name] <= level for name, level in levels.items())
+    }
+    return next((epoch for epoch in run.epochs if epoch in learned), None)
+
+
+def cosine_correlation(
+    run: Observations,
+    corpus: str | int,
+    predictor: str = "tied",
+    *,
+    control: bool = False,
+    centred: bool = False,
+    epoch: int | None = None,
+) -> float:
+    """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
+
+    NaN if no epoch is given and there is no ``learned_epoch``.
+
+    Parameters
+    ----------
+    run : Observations
+    corpus : str or int
+        Its name, or 0 for the first of the two.
+    predictor : str, optional
+        See ``validate.observe.language.PREDICTORS``.
+    control : bool, optional
+        Whether the prediction is that of the shuffled text.
+    centred : bool, optional
+        Whether the mean row is removed first, of the predicted rows and of the observed ones.
+    epoch : int, optional
+        A snapshot; ``learned_epoch`` by default.
+    """
+    epoch = learned_epoch(run) if epoch is None else epoch
+    if epoch is None:
+        return math.nan
+    corpus = two_corpora(run)[corpus] if isinstance(corpus, int) else corpus
+    which = f"centred/{corpus}" if centred else corpus
+    predicted = run.array(f"{'control' if control else 'predicted'}/{predictor}/{which}")
+    observed = run.at(f"cosine/{which}", epoch)
+    pairs = np.triu_indices(len(predicted), 1)
+    return pearson(predicted[pairs], observed[pairs])
+
+
+def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
+    """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B).
+
+    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency. NaN if there is no
+    ``learned_epoch``.
+    """
+    epoch = learned_epoch(run)
+    if epoch is None:
+        return math.nan
+    kind = "mean_cosine_matched" if matched else "mean_cosine"
+    first, second = (run.at(f"{kind}/{name}", epoch) for name in two_corpora(run))
+    return float(second - first)
+
+
+def gap_trend(seed: Seed) -> float:
+    """Return the rank correlation of γ and ΔL over a seed's runs."""
+    return spearman(*by_rate(seed, relative_gap))
+
+
+def contrast_trend(seed: Seed) -> float:
+    """Return that of γ and the contrast of the words' cosines; NaN if it is undefined for a run."""
+    rates, values = by_rate(seed, cosine_contrast)
+    return spearman(rates, values) if np.isfinite(values).all() else math.nan
+
+
+def correlation_gain(
+    run: Observations, corpus: str | int, predictor: str = "tied", *, centred: bool = False
+) -> float:
+    """Return by how much the correlation exceeds that of the prediction from shuffled text."""
+    own = cosine_correlation(run, corpus, predictor, centred=centred)
+    return own - cosine_correlation(run, corpus, predictor, control=True, centred=centred)

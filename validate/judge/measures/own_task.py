@@ -1,0 +1,52 @@
+"""Measures of a run of any task: whether it learned, and whether its prediction can be right or wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from theory import marginal_distribution, off_diagonal
+from theory.display import ranges
+from validate.judge.times import curve, learned_part
+from validate.observe import Observations
+from validate.predict.predictors import from_uniform, training_labels
+
+PREDICTION = "P^s - u"
+"""The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
+_ROUNDING = 1e-12
+"""Of cosines and shares that are equal; the correlations of ``compare.measures`` have the same limit."""
+
+
+def learned_share(run: Observations) -> float:
+    """Return how far above guessing a run's best training accuracy is: 0 for guessing, 1 for all right.
+
+    A guess always names the commonest label. The ledger's one half is one half of the way up from there.
+    """
+    return above_guessing(run, float(np.nanmax(curve(run, "accuracy", learned_part(run))[1])))
+
+
+def above_guessing(run: Observations, accuracy: float) -> float:
+    """Return an accuracy on the training data as a share of the way from guessing to all right."""
+    guess = float(marginal_distribution(run.task, held_out=True).max())
+    return (accuracy - guess) / (1 - guess) if guess < 1 else math.nan
+
+
+def undecidable(run: Observations) -> str:
+    """Return why the prediction of a run's task can be neither right nor wrong; empty if it can be."""
+    task = run.task
+    if len(task.anchors) < 3:
+        return "a task with fewer than three anchors has no cosines to predict"
+    excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
+    flat = [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]
+    if flat:
+        return (
+            f"every label is as frequent with {ranges(flat)}, so that {PREDICTION} is zero and has no cosine"
+        )
+    predicted = off_diagonal(from_uniform(run, task.anchors))
+    if np.ptp(predicted) <= _ROUNDING:
+        mean = f"{predicted.mean():.2f}"
+        return (
+            f"{PREDICTION} predicts {mean} for every pair of anchors, and nothing correlates with a constant"
+        )
+    return ""

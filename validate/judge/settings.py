@@ -1,0 +1,70 @@
+"""The settings at which claims are judged, as ``settings.toml`` lists them: the likeliest first."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from validate.judge.inference import LEVEL
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A setting: a network and how it is trained.
+
+    Attributes
+    ----------
+    label, name : str
+        A column of the table of claims, and what people call it.
+    study, more : str
+        Whose runs stand for it; ``more`` is a study with further seeds.
+    meaning : str
+    robustness : bool
+        Whether it is a check of robustness, outside the main table.
+    looks : mapping of int to float
+        From which number of seeds on which level is used; fewer seeds decide nothing.
+    """
+
+    label: str
+    name: str = ""
+    study: str = ""
+    more: str = ""
+    meaning: str = ""
+    robustness: bool = False
+    looks: Mapping[int, float] = field(default_factory=lambda: {2: LEVEL})
+
+    def level(self, n_seeds: int) -> float | None:
+        """Return the two-sided level at which that many seeds are judged; None for too few."""
+        reached = [n for n in self.looks if n <= n_seeds]
+        return self.looks[max(reached)] if reached else None
+
+
+def _load() -> tuple[tuple[Setup, ...], dict[str, tuple[str, ...]]]:
+    data = tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
+    setups = []
+    for entry in data["setting"]:
+        looks = {int(n): level for n, level in entry.pop("looks", {2: LEVEL}).items()}
+        setups.append(Setup(**entry, looks=looks))
+    return tuple(setups), {name: tuple(labels) for name, labels in data["groups"].items()}
+
+
+SETTINGS, GROUPS = _load()
+"""All settings, and the labels of each group of them that claims name."""
+BY_LABEL = {setup.label: setup for setup in SETTINGS}
+NORMED, FULL_SIZE = (tuple(BY_LABEL[label] for label in GROUPS[name]) for name in ("normed", "full-size"))
+"""The Transformers with layer norm, and those on the paper's whole task."""
+PRIMARY = SETTINGS[0]
+"""Fixed by where it comes from and not by what it shows."""
+
+
+def setup_of(label: str) -> Setup:
+    """Return a setting by its label; one of the user's own is judged from two seeds on."""
+    return BY_LABEL.get(label) or Setup(label, label)
+
+
+def labels_of(names: list[str]) -> list[str]:
+    """Return the labels of some settings or groups of settings, the likeliest first."""
+    wanted = {label for name in names for label in GROUPS.get(name, (name,))}
+    return [setup.label for setup in SETTINGS if setup.label in wanted]

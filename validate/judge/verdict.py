@@ -1,0 +1,138 @@
+"""From endpoints to verdicts, one for each setting.
+
+A claim *holds* at a setting if every endpoint does, each at its own level: the intersection–union principle
+needs no correction. Otherwise an endpoint counts with its p-value adjusted for the number of endpoints
+(Holm): the claim holds *partly* if one of them is shown to hold, and *fails* if one is shown to fail and none
+to hold. It is *censored* if longer runs, or evaluations closer together, would decide all that is open, and
+*undecided* otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from theory.checked import checked
+from theory.display import Shown
+from validate.judge.condition import Claim, Needs
+from validate.judge.inference import NO_PRIOR, fit_prior, holm
+from validate.judge.outcome import OUTCOMES, Find, Outcome, measure
+from validate.judge.settings import SETTINGS
+from validate.progress import track
+
+Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]
+
+
+@dataclass(frozen=True, repr=False)
+class Finding(Shown):
+    """A claim after the runs: its outcomes, in the order of the claim's conditions."""
+
+    claim: Claim
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The labels of the settings that the claim is about, the likeliest first."""
+        asked = {o.condition.setting for o in self.outcomes}
+        known = [s.label for s in SETTINGS if s.label in asked]
+        return (*known, *sorted(asked - {*known}))
+
+    def endpoints(self, setting: str) -> list[Outcome]:
+        """Return the outcomes of the endpoints at a setting, the primary one first."""
+        return [o for o in self.outcomes if o.condition.setting == setting and o.condition.role == "endpoint"]
+
+    def adjusted(self, setting: str) -> list[float]:
+        """Return the endpoints' p-values adjusted for their number (Holm); 1 where nothing can be decided."""
+        return holm([1.0 if math.isnan(o.p_value) else o.p_value for o in self.endpoints(setting)])
+
+    def verdict_at(self, setting: str) -> Verdict:
+        """Return the verdict at one setting; see the module's first lines."""
+        asked = self.endpoints(setting)
+        states = [o.state for o in asked]
+        if all(state == "not tested" for state in states):
+            return "not tested"
+        if all(state == "holds" for state in states):
+            return "holds"
+        sure = {
+            o.state
+            for o, p in zip(asked, self.adjusted(setting), strict=True)
+            if o.level is not None and p < o.level
+        }
+        if "holds" in sure:
+            return "partly"
+        if "fails" in sure:
+            return "fails"
+        left = {state for state in states if state not in ("holds", "fails")}
+        return "censored" if left == {"censored"} else "undecided"
+
+    @property
+    def setting(self) -> str:
+        """The likeliest setting that was tested; the likeliest of all if none was."""
+        tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
+        return (tested or [*self.settings])[0]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict at that setting."""
+        return self.verdict_at(self.setting)
+
+    @property
+    def primary(self) -> Outcome:
+        """The primary endpoint at that setting."""
+        return self.endpoints(self.setting)[0]
+
+    @property
+    def against_the_paper(self) -> bool:
+        """Whether the verdict speaks against the paper: its claim fails, or an opposing one holds."""
+        return self.verdict == ("holds" if self.claim.opposing else "fails")
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        number = f"{self.claim.number}. " if self.claim.number else ""
+        verdicts = ", ".join(f"{self.verdict_at(s)}{f' ({s})' if s else ''}" for s in self.settings)
+        return f"{number}{self.claim.name}: {verdicts}", OUTCOMES, [o.row() for o in self.outcomes]
+
+
+@checked
+def judge_claims(
+    claims: Iterable[Claim], find: Find, absent: Callable[[Needs], str] = lambda needs: ""
+) -> list[Finding]:
+    """Measure every condition of some claims.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+    find : callable
+        Finds the runs that a side needs, or raises ``MissingRunsError``.
+    absent : callable, optional
+        From those needs to the seeds that were not found, in words; empty if all were.
+    """
+    return [judge_claim(claim, find, absent) for claim in track(list(claims), "judging claims")]
+
+
+def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambda needs: "") -> Finding:
+    """Measure one claim's conditions; variances of one measure are pooled over settings."""
+    outcomes = [measure(claim, condition, find, absent) for condition in claim.conditions]
+    by_what: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.defined and outcome.condition.needs and outcome.condition.counted_from is None:
+            by_what.setdefault(outcome.condition.what, []).append(outcome)
+    priors = {
+        what: fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
+        for what, alike in by_what.items()
+    }
+    return Finding(claim, tuple(replace(o, prior=priors.get(o.condition.what, NO_PRIOR)) for o in outcomes))
+
+
+def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], float]:
+    """Return the adjusted p-value of each tested claim's primary endpoint, by its number and setting."""
+    from scipy.stats import false_discovery_control
+
+    primaries = {(f.claim.number, s): f.endpoints(s)[0].p_value for f in findings for s in f.settings}
+    known = {key: p for key, p in primaries.items() if not math.isnan(p)}
+    return (
+        dict(zip(known, map(float, false_discovery_control(list(known.values()))), strict=True))
+        if known
+        else {}
+    )
