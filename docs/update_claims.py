@@ -15,8 +15,7 @@ from command_line import without_arguments
 
 from validate import judge_claims, ledger
 from validate.judge.evidence import Evidence
-from validate.judge.presentation import answer_rows, row_notes, to_json
-from validate.judge.settings import BY_LABEL
+from validate.judge.presentation import answer_rows, to_json
 
 ROOT = Path(__file__).resolve().parent.parent
 README, VERDICTS = ROOT / "README.md", ROOT / "docs" / "results" / "claims.json"
@@ -25,15 +24,10 @@ KEPT = ("number", "name", "statement", "section", "opposing", "verdict", "verdic
 
 
 def table(claims: list[dict[str, Any]]) -> str:
-    """Return the twelve rows as a Markdown table."""
-    notes = row_notes()
-    lines = [
-        "| | statement of the paper | number [95 %] | setting | holds in |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for _, statement, value, setting, verdict, where in answer_rows(claims):
-        what = f"{statement}: {notes[statement]}"
-        lines.append(f"| {SIGNS[verdict]} | {what} | {value} | {BY_LABEL[setting].name} | {where} |")
+    """Return the twelve rows as a Markdown table: verdict, statement, number, settings at which it holds."""
+    lines = ["| | statement | number [95 %] | holds in |", "|" + " --- |" * 4]
+    for _, statement, value, _, verdict, where in answer_rows(claims):
+        lines.append(f"| {SIGNS[verdict]} | {statement} | {value} | {where} |")
     return "\n".join(lines) + "\n"
 
 

@@ -72,7 +72,7 @@ def calls() -> dict[str, Call]:
             validate.CorpusPrediction.of,
             {"corpus": corpus, "words": ["a", "b"], "top": 2, "nearest": ["a"], "candidates": 3},
         ),
-        "answers": (validate.judge.answers, {"runs": settings[:1]}),
+        "answers": (validate.answers, {"runs": settings[:1]}),
         "audit": (
             validate.audit,
             {
@@ -133,7 +133,7 @@ def calls() -> dict[str, Call]:
         "equations_behind": (validate.equations_behind, {"functions": ["theory.label_distribution"]}),
         "fitted_widths": (validate.fitted_widths, cosines),
         "group_runs": (validate.group_runs, {"runs": made}),
-        "judge": (validate.judge, {"settings": settings}),
+        "judge_demo": (validate.judge_demo, {"settings": settings}),
         "judge_claims": (
             validate.judge_claims,
             {"claims": validate.ledger([1]), "find": validate.GivenRuns(()).find},

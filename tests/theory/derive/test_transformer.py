@@ -137,7 +137,8 @@ def test_the_propositions_are_eq_29_with_the_tasks_statistics(record_error: Reco
 
 @pytest.mark.parametrize("kind", TOKENS)
 def test_shares_of_the_last_place(kind: str) -> None:
-    counts, last = TOKENS[kind] == SEQUENCES, SEQUENCES[:, -1] == TOKENS[kind]
+    counts = np.equal(SEQUENCES, TOKENS[kind])
+    last = counts[:, -1]
     made = formula("rho key" if kind == "key" else "rho anchor")(L, Q)
     assert made == pytest.approx(last.sum() / counts.sum(), rel=1e-14)
 

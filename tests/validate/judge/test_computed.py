@@ -36,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_computed_claims(number: int, verdict: str) -> None:
     """Props. 2-3 fail as printed: their form leaves out the last position's own weight."""
     (finding,) = judge_claims(ledger([number]), lambda needs: pytest.fail("no run is needed"))
-    assert finding.verdict == verdict, [(o.condition.what, finding.state(o)) for o in finding.outcomes]
+    assert finding.verdict == verdict, [(o.condition.what, o.state) for o in finding.outcomes]
 
 
 @pytest.mark.usefixtures("small")
