@@ -180,9 +180,16 @@ def shown(kept_script: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def page(kept_script: Path) -> dict[str, Any]:
+def likeliest(shown: list[dict[str, Any]]) -> str:
+    """Return the first of the ledger's settings that has kept runs."""
+    label: str = min((e["setting"] for e in shown), key=[setup.label for setup in SETTINGS].index)
+    return label
+
+
+@pytest.fixture(scope="module")
+def page(kept_script: Path, likeliest: str) -> dict[str, Any]:
     scripts = [SCRIPTS / f"{name}.js" for name in (*MODULES, "doses", "draw", "page")]
-    asked = {"setting": SETTINGS[0].label, "typed": [*(typed for typed, _ in MISTYPED), *ACCEPTED]}
+    asked = {"setting": likeliest, "typed": [*(typed for typed, _ in MISTYPED), *ACCEPTED]}
     found: dict[str, Any] = answer_of(PAGE, [kept_script, *scripts], asked)
     return found
 
@@ -282,8 +289,10 @@ def test_a_dose_is_that_of_theory() -> None:
     assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)
 
 
-def test_the_page_shows_the_primary_setting_first(page: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    assert page["choices"].startswith(f'<option value="{SETTINGS[1].label}">')
-    (entry,) = (e for e in shown if (e["setting"], e["rate"]) == (SETTINGS[0].label, 0.8))
+def test_the_page_shows_the_primary_setting_first(
+    page: dict[str, Any], shown: list[dict[str, Any]], likeliest: str
+) -> None:
+    assert page["choices"].startswith(f'<option value="{likeliest}">')
+    (entry,) = (e for e in shown if (e["setting"], e["rate"]) == (likeliest, 0.8))
     said = f"γ = 0.8, mean over {entry['seeds']}, early ({entry['when']}): {entry['meaning']}"
     assert f"<p>{said}</p>" in page["observed"]

@@ -38,6 +38,7 @@ TOKENS = torch.tensor([[[20, 4], [21, 5]]])
 
 RESULTS = frozenset(
     {
+        "Advice",
         "AssociationModel",
         "Corpus",
         "ProntoQuestion",

@@ -25,6 +25,7 @@ RESULTS = frozenset(
         "Condition",
         "CorpusPrediction",
         "EmbeddingComparison",
+        "EmbeddingSeries",
         "Escape",
         "Estimate",
         "Finding",

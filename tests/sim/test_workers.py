@@ -169,7 +169,7 @@ def test_the_command_tells_to_continue_only_what_was_begun(
     assert main(["train", "--out", str(tmp_path / "runs")]) == 128 + signal.SIGTERM
     said = capsys.readouterr().err
     assert ("--resume" in said) == bool(begun)
-    assert ("no run was begun yet" in said) != bool(begun)
+    assert ("stopped before any run started" in said) != bool(begun)
 
 
 def _work(pipe: Any, member: MemberConfig, path: Path) -> None:

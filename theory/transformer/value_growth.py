@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Size, checked
+from theory.checked import Size, check_shape, check_tokens, checked
 from theory.errors import InputError
 from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import label_table, token_ratios
@@ -224,19 +224,27 @@ def theorem_2_terms(
         The rows of the reasoning and of the memory anchors.
     embedding : array_like, shape (n, d_m), optional
         w_s; by default P^s − u, the leading drive where all tokens occur equally often.
+
+    Raises
+    ------
+    InputError
+        If a row of the table or the shares are no distribution, the shapes do not fit, or a group is empty
+        or names a row that is not there.
     """
-    weights = np.asarray(shares, dtype=np.float64)
-    drive = np.asarray(table, dtype=np.float64)
-    drive = drive - 1 / drive.shape[1]
-    w = drive if embedding is None else np.asarray(embedding, dtype=np.float64)
-    if not np.isclose(weights.sum(), 1) or (weights < 0).any():
-        raise InputError(
-            "shares", float(weights.sum()), "not shares of all tokens", "give r_s/L, summing to 1"
-        )
+    rows = check_shape("table", table, (None, None))
+    n, d_m = rows.shape
+    weights = check_shape("shares", shares, (n,))
+    if not np.allclose(rows.sum(axis=1), 1) or not (rows >= 0).all():
+        raise InputError("table", table, "not a label distribution a row", "give P^s of every token")
+    if not np.isclose(weights.sum(), 1) or not (weights >= 0).all():
+        raise InputError("shares", shares, "not shares of all tokens", "give r_s/L, summing to 1")
+    drive = rows - 1 / d_m
+    w = drive if embedding is None else check_shape("embedding", embedding, (n, d_m))
+    reasoning, memory = check_tokens("reasoning", reasoning, n), check_tokens("memory", memory, n)
     labels = weights @ drive
     return TheoremTwo(
-        printed=np.outer(w[np.asarray(reasoning)].mean(axis=0), labels) / 2,
+        printed=np.outer(w[reasoning].mean(axis=0), labels) / 2,
         product_of_means=np.outer(weights @ w, labels),
         mean_of_products=(weights[:, None] * w).T @ drive,
-        memory_drive=float(np.linalg.norm(drive[np.asarray(memory)], axis=1).mean()),
+        memory_drive=float(np.linalg.norm(drive[memory], axis=1).mean()),
     )
