@@ -25,7 +25,7 @@ from theory import (
     token_label_counts,
 )
 from theory.arrays import FloatArray
-from validate.figures.predicted import LOOKS, predictions
+from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import groups_of, predicted_cosines
 from validate.judge.groups import Setting
 from validate.predict.exact import ONE_DATA_SET, ExactStatistics

@@ -1,4 +1,4 @@
-"""Figures: objects that hold arrays and draw themselves. They never train.
+"""Figures: a panel draws arrays, a sheet is a list of rows of panels and a caption. They never train.
 
 Importing this package selects no backend and opens no window; figures are drawn on axes made by
 ``new_axes``.
@@ -14,7 +14,7 @@ from validate.figures.panels.heat_map import HeatMap as HeatMap
 from validate.figures.panels.heat_map import cosine_map as cosine_map
 from validate.figures.panels.points import Group as Group
 from validate.figures.panels.points import Points as Points
-from validate.figures.panels.sequences import ExampleSequences as ExampleSequences
+from validate.figures.runs import about as about
 from validate.figures.sheet import PanelRow as PanelRow
 from validate.figures.sheet import Sheet as Sheet
 from validate.figures.style import Look as Look

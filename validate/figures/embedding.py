@@ -8,19 +8,44 @@ import numpy as np
 
 from theory import InputError, PrincipalComponents, Task, label_distribution
 from theory.arrays import FloatArray
-from validate.figures.findings import ring
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.points import Group, Points, ends
-from validate.figures.predicted import LOOKS, predictions
+from validate.figures.panels.points import Group, Points
 from validate.figures.seeds import seeds_text
 from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, Look, sequential
 from validate.judge.compare import ALL, groups_of
 from validate.judge.groups import Setting
+from validate.judge.rungs import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
-from validate.predict.predictors import Tokens
+from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
 
 BAR = "cosine similarity"
+SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"
+DRAWN = [p for p in PREDICTORS if p.name in (UNIFORM, MARGINAL, SAMPLE, FROZEN, EQ14)]
+"""The predictions that figures draw: those that hold for a whole run."""
+LOOKS = {p.name: (p.label, Look(c, m)) for p, c, m in zip(DRAWN, PALETTE, MARKERS, strict=False)}
+"""The label and the look of each prediction, the same in every figure."""
+COLOURS = {
+    **{name: look.colour for name, (_, look) in LOOKS.items()},
+    "frozen flow": PALETTE[5],
+    FITTED_WIDTH: PALETTE[7],
+    **{f"{lower} → {upper}": colour for (lower, upper, _), colour in zip(STEPS, PALETTE, strict=False)},
+}
+"""Of each predictor and each step of the ladder, in every panel, whichever of them it draws."""
+
+
+def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
+    """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
+
+    Those of the task are the same for every seed and stand once; those of the run's own label counts and
+    of the frozen flow's late direction (Emb-MLP only) are given where they were observed.
+    """
+    found = {}
+    for p in DRAWN:
+        if all(p.applies(run, tokens) for run in setting.runs):
+            runs = setting.runs[:1] if p.of_task is not None else setting.runs
+            found[p.name] = np.array([p.cosines(run, tokens, run.epochs[-1]) for run in runs])
+    return found
 
 
 def mapping_groups(task: Task) -> dict[str, Tokens]:
@@ -33,15 +58,17 @@ def reasoning_group(task: Task) -> Tokens:
     for mapping in task.mappings:
         if not mapping.is_table and len(mapping.anchors) > 2:
             return mapping.anchors
-    raise InputError(
-        "runs", [m.name for m in task.mappings], "no reasoning anchors to show", "give runs of another task"
-    )
+    names = [m.name for m in task.mappings]
+    raise InputError("runs", names, "no reasoning anchors to show", "give runs of another task")
 
 
-def observed_maps(setting: Setting, epochs: Sequence[int], title: str = "") -> list[HeatMap]:
+# --- cosines -----------------------------------------------------------------------------------------------
+
+
+def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
     """Return the cosine matrices of each mapping's anchors at some epochs, means over seeds."""
     return [
-        cosine_map(f"{name} anchors,\n{title}epoch {epoch}", tokens, setting.cosines(tokens, epoch))
+        cosine_map(f"{name} anchors,\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
         for epoch in epochs
         for name, tokens in mapping_groups(setting.task).items()
     ]
@@ -50,11 +77,8 @@ def observed_maps(setting: Setting, epochs: Sequence[int], title: str = "") -> l
 def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> list[HeatMap]:
     """Return the map of each of some predictions that says anything of these tokens."""
     found = predictions(setting, tokens)
-    return [
-        cosine_map(LOOKS[name].label.replace(" of ", "\nof ").replace(" (", "\n("), tokens, found[name])
-        for name in names
-        if name in found
-    ]
+    titles = {name: LOOKS[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
+    return [cosine_map(title, tokens, found[name]) for name, title in titles.items() if name in found]
 
 
 def cosine_rows(setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str]) -> list[Curves]:
@@ -63,7 +87,7 @@ def cosine_rows(setting: Setting, tokens: Tokens, epoch: int, names: Sequence[st
     ``numbers`` has each prediction's RMSE against training, the token itself left out.
     """
     observed, found = setting.cosines(tokens, epoch), predictions(setting, tokens)
-    predicted = {LOOKS[n].label: (found[n], LOOKS[n].look) for n in names if n in found}
+    predicted = {LOOKS[n][0]: (found[n], LOOKS[n][1]) for n in names if n in found}
     return [_row(tokens, i, predicted, observed) for i in range(len(tokens))]
 
 
@@ -83,16 +107,16 @@ def _row(
     if observed is not None:
         curves["training"] = Curve(tokens, observed[:, i], OBSERVED, COSINE)
         others = np.arange(len(tokens)) != i
-        errors = {
-            name: np.sqrt(((m - observed)[:, i, others] ** 2).mean(axis=1))
+        told = [
+            f"{name} {seeds_text(np.sqrt(((m - observed)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
             for name, (m, _) in predicted.items()
-        }
-        told = [f"{name} {seeds_text(error, SIZE)}" for name, error in errors.items()]
+        ]
         numbers = f"{title}: RMSE against training, {', '.join(told)}"
     lowest = min(float(np.nanmin(curve.seeds)) for curve in curves.values())
-    return Curves(
-        title, curves, "token", BAR, ylim=(lowest - 0.05, 1.05), whole=True, numbers=numbers if curves else ""
-    )
+    return Curves(title, curves, "token", BAR, ylim=(lowest - 0.05, 1.05), whole=True, numbers=numbers)
+
+
+# --- label distributions and components --------------------------------------------------------------------
 
 
 def label_curves(task: Task, tokens: Tokens, title: str, *, held_out: bool = True) -> Curves:
@@ -108,9 +132,8 @@ def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
         f"{'' if s in shown else '_'}s = {s}": Curve(np.arange(len(row)), row[None], Look(colour, width=1))
         for s, row, colour in zip(tokens, excess, sequential(len(tokens)), strict=True)
     }
-    return Curves(
-        title, curves, "label i", "P$^s_i$ − 1/d", levels={"_zero": (0.0, Look("black", width=0.5))}
-    )
+    zero = {"_zero": (0.0, Look("black", width=0.5))}
+    return Curves(title, curves, "label i", "P$^s_i$ − 1/d", levels=zero)
 
 
 def token_map(setting: Setting, epoch: int, title: str) -> Points:
@@ -119,30 +142,28 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     Seeds have no common axes. ``numbers`` has, over seeds, the largest rank correlation of a component with
     the keys' numbers; a ring, which no component orders, is named in the title.
     """
+    from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
+
     task, tokens = setting.task, setting.runs[0].tokens
     coordinates = setting.array("pca", epoch)[..., :2]
     places = {s: i for i, s in enumerate(tokens)}
-    first, second = 100 * setting.array("pca_variance", epoch)[0, :2]
-
-    def rows(of: Sequence[int], seed: int = 0) -> FloatArray:
-        return np.asarray(coordinates[seed][[places[s] for s in of]])
-
-    order = [_numerical_order(rows(task.keys, seed)) for seed in range(len(setting.runs))]
+    keys = coordinates[:, [places[s] for s in task.keys]]
+    numbers = np.arange(len(task.keys))
+    order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
+    ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}
     groups = {
-        "keys (dark to light)": Group(
-            rows(task.keys), sequential(len(task.keys)), size=3, joined=True, names=ends(task.keys)
-        )
+        "keys (dark to light)": Group(keys[0], sequential(len(task.keys)), size=3, joined=True, names=ends)
     }
     for name, own, look in (
-        ("memory", task.memory_anchors, MEMORY),
-        ("reasoning", task.reasoning_anchors, REASONING),
+        ("memory anchors", task.memory_anchors, MEMORY),
+        ("reasoning anchors", task.reasoning_anchors, REASONING),
     ):
         if own:
-            groups[f"{name} anchors"] = Group(rows(own), look.colour, look.marker, 4)
-    shape = ring(rows(task.keys))
-    text = f"order of keys |ρ| = {np.mean(order):.2f}" + f"; {shape}" * bool(shape)
+            groups[name] = Group(coordinates[0, [places[s] for s in own]], look.colour, look.marker, 4)
+    shape = ring(keys[0])
+    first, second = 100 * setting.array("pca_variance", epoch)[0, :2]
     return Points(
-        f"{title}\n{text}",
+        f"{title}\norder of keys |ρ| = {np.mean(order):.2f}" + f";\n{shape}" * bool(shape),
         groups,
         f"component 1 ({first:.0f} %)",
         f"component 2 ({second:.0f} %)",
@@ -151,12 +172,21 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     )
 
 
-def _numerical_order(coordinates: FloatArray) -> float:
-    """Return the larger |Spearman's ρ| of a column with 0, 1, 2, ..."""
-    from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
+def ring(keys: FloatArray) -> str:
+    """Return whether points in the plane go round a ring, or an arc of it, in their order; nothing if not.
 
-    numbers = np.arange(len(coordinates))
-    return max(abs(float(spearmanr(numbers, column).statistic)) for column in coordinates.T)
+    They do where their distances from the middle spread by less than two fifths of the mean, and at
+    least three quarters of the steps from one to the next turn the same way.
+    """
+    offsets = keys - (keys.max(axis=0) + keys.min(axis=0)) / 2
+    offsets /= np.maximum(np.abs(offsets).max(axis=0), 1e-300)
+    radii, angles = np.hypot(*offsets.T), np.arctan2(offsets[:, 1], offsets[:, 0])
+    steps = (np.diff(angles) + np.pi) % (2 * np.pi) - np.pi
+    regular = max((steps > 0).mean(), (steps < 0).mean())
+    turns = abs(steps.sum()) / (2 * np.pi)
+    if radii.std() > 0.4 * radii.mean() or regular < 0.75 or turns < 0.75:
+        return ""
+    return f"{'ring' if turns >= 1 else 'arc'}, {turns:.1f} turns"
 
 
 def components_map(title: str, tokens: Tokens, components: PrincipalComponents) -> Points:

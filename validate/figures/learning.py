@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
 from theory import InputError, Task, label_distribution
-from theory.arrays import FloatArray
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.seeds import seeds_text
 from validate.figures.style import PARTS, Look
@@ -59,21 +57,26 @@ def accuracy_curves(
     have = [part for part in parts if part in metrics[0][0][measure]]
     if not have:
         raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
+    each_end = [lines[-1]["epoch"] for lines in metrics]
+    if any([m["epoch"] for m in lines] != [m["epoch"] for m in metrics[0]] for lines in metrics):
+        ends = ", ".join(f"seed {s} at {end:g}" for s, end in zip(setting.seeds, each_end, strict=True))
+        problem = f"end at different epochs ({ends}), as training.patience allows"
+        raise InputError("runs", setting.label, problem, "give runs of one length, or one seed")
     within = SHARE if measure == "accuracy" else SIZE
-    # A loss that overflowed is written as null.
-    values = {
-        part: np.array([[math.nan if line[measure][part] is None else line[measure][part] for line in lines]
-                        for lines in metrics])
-        for part in have
-    }  # fmt: skip
-    epochs = _shared_epochs(setting)
+    epochs = np.array([line["epoch"] for line in metrics[0]], dtype=np.float64)
+    # A loss that overflowed is written as null, which becomes NaN.
+    values = {p: np.array([[line[measure][p] for line in lines] for lines in metrics], float) for p in have}
     means = np.array([own.mean(axis=0) for own in values.values()])
-    corner = ""
-    ylim: tuple[float, float | None] = (-0.03, 1.03)
-    if measure == "loss":
-        corner, ylim = _loss_axis(means, log)
+    corner, ylim = "", (-0.03, 1.03)
+    if measure == "loss" and log:
+        ylim = (float(np.nanmin(means[means > 0])) / 2, 2 * float(np.nanmax(means)))
+    elif measure == "loss":
+        start, later = float(np.nanmax(means[:, 0])), float(np.nanmax(means[:, 1:], initial=0.0))
+        cut = 0 < _HIDING * later < start
+        corner, top = (f"start: {start:.2g}", 1.5 * later) if cut else ("", None)
+        ylim = (0, top)  # type: ignore[assignment]
     title = title or setting.label
-    ends = [f"{parts[part][0]} {seeds_text(own[:, -1], within)}" for part, own in values.items()]
+    ends = ", ".join(f"{parts[part][0]} {seeds_text(own[:, -1], within)}" for part, own in values.items())
     return Curves(
         title,
         {parts[p][0]: Curve(epochs, own, parts[p][1], within) for p, own in values.items()},
@@ -85,32 +88,8 @@ def accuracy_curves(
         levels or {},
         each=each,
         corner=corner,
-        numbers=f"{title}, {measure} at epoch {epochs[-1]:g}: {', '.join(ends)}",
+        numbers=f"{title}, {measure} at epoch {epochs[-1]:g}: {ends}",
     )
-
-
-def _loss_axis(means: FloatArray, log: bool) -> tuple[str, tuple[float, float | None]]:
-    """Return a word on the start and the ends of the axis: it ends above all later losses.
-
-    A first loss that would hide them is cut off and told.
-    """
-    if log:
-        return "", (float(np.nanmin(means[means > 0])) / 2, 2 * float(np.nanmax(means)))
-    if means.shape[1] > 1:
-        start, later = float(np.nanmax(means[:, 0])), float(np.nanmax(means[:, 1:]))
-        if start > _HIDING * later:
-            return f"start: {start:.2g}", (0, 1.5 * later)
-    return "", (0, None)
-
-
-def _shared_epochs(setting: Setting) -> FloatArray:
-    """Return the epochs at which all runs were evaluated; refuse runs that end at different ones."""
-    each = [[line["epoch"] for line in run.metrics] for run in setting.runs]
-    if any(own != each[0] for own in each):
-        ends = ", ".join(f"seed {s} at {own[-1]:g}" for s, own in zip(setting.seeds, each, strict=True))
-        problem = f"end at different epochs ({ends}), as training.patience allows"
-        raise InputError("runs", setting.label, problem, "give runs of one length, or one seed")
-    return np.array(each[0], dtype=np.float64)
 
 
 def unlearned_levels(task: Task) -> dict[str, float]:
@@ -118,24 +97,14 @@ def unlearned_levels(task: Task) -> dict[str, float]:
 
     It is the entropy of P^s, mean over a mapping's anchors and over mappings: ln N_Z in the paper (eq. 7).
     """
-    entropies = [
-        np.mean([_entropy(label_distribution(task, s, held_out=True)) for s in m.anchors])
-        for m in task.mappings
-        if m.is_table
-    ]
+    entropies = []
+    for mapping in (m for m in task.mappings if m.is_table):
+        rows = np.array([label_distribution(task, s, held_out=True) for s in mapping.anchors])
+        entropies.append(np.mean([-(p[p > 0] * np.log(p[p > 0])).sum() for p in rows]))
     return {"memory: only the label distribution known": float(np.mean(entropies))} if entropies else {}
-
-
-def _entropy(distribution: FloatArray) -> float:
-    positive = distribution[distribution > 0]
-    return float(-(positive * np.log(positive)).sum())
 
 
 def level_text(settings: list[Setting]) -> str:
     """Return a sentence on the level of ``unlearned_levels``, where any task has one."""
-    return (
-        "Dotted: the memory loss of a model that knows the label distribution of memory anchors and "
-        "nothing of keys."
-        if any(unlearned_levels(s.task) for s in settings)
-        else ""
-    )
+    told = "Dotted: the memory loss of a model that knows memory anchors' label distribution and no keys."
+    return told if any(m.is_table for s in settings for m in s.task.mappings) else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,15 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from theory.arrays import FloatArray
 from validate.figures.style import Look
 from validate.judge.stats import ANY, band, number, over_seeds
 
 FEW = 3
 """With fewer seeds Student's interval says next to nothing: each seed is shown in its place."""
 OVER_SEEDS = "95 % interval over seeds (Student t)"
-OVER_SEQUENCES = "standard deviation over the probe's sequences, mean over seeds"
-EACH_SEED = "one seed each"
 _MEANINGS: WeakKeyDictionary[Axes, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
@@ -59,7 +55,7 @@ def draw_seeds(
     if len(values) < FEW or each:
         thin: dict[str, Any] = {"linestyle": "none", "marker": "."} if bars else {"linewidth": 0.4}
         ax.plot(places, values.T, color=look.colour, alpha=0.6, zorder=1.5, markersize=2, **thin)
-        explain(ax, "dots" if bars else "thin curves", EACH_SEED)
+        explain(ax, "dots" if bars else "thin curves", "one seed each")
     elif bars:
         ax.errorbar(places, mean, [mean - low, high - mean], fmt="none", ecolor=look.colour, elinewidth=1)
         explain(ax, "capped bars", OVER_SEEDS)
@@ -67,12 +63,6 @@ def draw_seeds(
         ax.fill_between(places, low, high, color=look.colour, alpha=0.2, linewidth=0)
         explain(ax, "shades", OVER_SEEDS)
     return line
-
-
-def draw_spread(ax: Axes, x: npt.ArrayLike, centre: FloatArray, spread: FloatArray, colour: Any) -> None:
-    """Draw thin bars without caps: a standard deviation over sequences either side."""
-    ax.errorbar(np.asarray(x), centre, spread, fmt="none", ecolor=colour, elinewidth=0.5, capsize=0)
-    explain(ax, "thin vertical lines", OVER_SEQUENCES)
 
 
 def seeds_text(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> str:
@@ -93,9 +83,5 @@ def legend_text(figure: Figure) -> str:
     kinds: dict[str, list[str]] = {}
     for kind, meaning in sorted(set().union(*(_MEANINGS.get(ax, set()) for ax in figure.axes))):
         kinds.setdefault(meaning, []).append(kind)
-    text = "; ".join(f"{_listed(own)}: {meaning}" for meaning, own in sorted(kinds.items()))
+    text = "; ".join(f"{' and '.join(own)}: {meaning}" for meaning, own in sorted(kinds.items()))
     return text[:1].upper() + text[1:]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -1,4 +1,4 @@
-"""A figure of the paper: rows of panels under letters, with one legend and one colour bar in each row."""
+"""A figure: rows of panels under letters, with one legend and one colour bar in each row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -28,13 +28,6 @@ _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
 
 
-class Panel(Protocol):
-    """An object that holds arrays and draws itself on given axes."""
-
-    def plot(self, ax: Axes | None = None) -> Any:
-        """Draw, and return itself."""
-
-
 @dataclass
 class PanelRow:
     """Panels side by side.
@@ -43,21 +36,21 @@ class PanelRow:
     ----------
     title : str
         Above the row, with the panel's letter first.
-    panels : sequence of Panel
+    panels : sequence of BasePanel
     bar : str
         The text of the colour bar of the row's images; empty for none.
     height : float
-        In inches; by default what square panels need, or two inches.
+        In inches; by default 0.8 of a square panel's width, or 1.35, with room for titles and legend.
     legend : bool
         Whether a legend of all panels stands below.
     share_y : str
         Rows with the same name here, and all panels in them but images, have one vertical axis.
     says : str
-        What the row shows, in a sentence under its title.
+        The finding, in a sentence under the title.
     """
 
     title: str
-    panels: Sequence[Panel]
+    panels: Sequence[BasePanel]
     bar: str = ""
     height: float = 0.0
     legend: bool = True
@@ -68,14 +61,10 @@ class PanelRow:
         """Return the height of the row in a figure of a width."""
         if self.height:
             return self.height
-        square = any(getattr(panel, "square", False) for panel in self.panels)
-        own = 0.8 * width / max(len(self.panels), 2) if square else 1.35
-        return own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + 0.2 * self.has_legend
-
-    @property
-    def has_legend(self) -> bool:
-        """Whether there is something for a legend to explain."""
-        return self.legend and not all(getattr(panel, "square", False) for panel in self.panels)
+        square = [panel.square for panel in self.panels]
+        own = 0.8 * width / max(len(self.panels), 2) if any(square) else 1.35
+        legend = 0.2 * (self.legend and not all(square))
+        return own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + legend
 
 
 @dataclass(repr=False)
@@ -123,9 +112,8 @@ class Sheet:
         self.note = " ".join(f"{text}." for text in (self.about, legend_text(figure)) if text)
         if footnote:
             lines = textwrap.wrap(self.note, int(width * _LETTERS_PER_INCH), break_on_hyphens=False)
-            figure.supxlabel(
-                "\n".join(lines), fontsize=SMALL_TEXT, fontweight="normal", color="0.3", x=0.01, ha="left"
-            )
+            look: dict[str, Any] = {"fontsize": SMALL_TEXT, "fontweight": "normal", "color": "0.3"}
+            figure.supxlabel("\n".join(lines), x=0.01, ha="left", **look)
         return self
 
     def __repr__(self) -> str:
@@ -142,9 +130,8 @@ class Sheet:
         found, title = [], ""
         for row in self.rows:
             title = row.title or title
-            lines = [getattr(panel, "numbers", "") for panel in row.panels]
-            found += [plain(f"{' '.join(title.split())} | {line}") for line in lines if line]
-        return found
+            found += [f"{' '.join(title.split())} | {panel.numbers}" for panel in row.panels if panel.numbers]
+        return [plain(line) for line in found]
 
     def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the figure in some formats and return the files.
@@ -170,7 +157,24 @@ def plain(text: str) -> str:
     return re.sub(r"\\mathrm\{(\w+)\}", r"\1", text).replace("$", "").replace("{", "").replace("}", "")
 
 
-def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -> None:
+def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
+    axes: Any = part.subplots(1, len(row.panels), squeeze=False)
+    drawn = list(axes.flat)
+    for ax, panel in zip(drawn, row.panels, strict=True):
+        panel.plot(ax)
+    part.suptitle(row.title + "\n" * bool(row.says), x=0.005, ha="left")
+    if row.says:  # On the second line of the title, which is bold throughout.
+        part.text(0.005, 0.98 - 0.16 / row.inches(width), row.says, va="top", fontsize=TEXT)
+    images = [panel.image_ for panel in row.panels if panel.image_]
+    if row.bar and images:
+        bar = part.colorbar(images[-1], ax=[ax for ax in drawn if ax.images], shrink=0.85, aspect=15)
+        bar.set_label(row.bar, fontsize=TEXT)
+    if row.legend:
+        _legend_below(part, drawn, width)
+    return drawn
+
+
+def _legend_below(part: SubFigure, axes: Sequence[Axes], width: float) -> None:
     """Put one legend below some axes, with every label once; ``width`` is theirs, in inches."""
     found: dict[str, Any] = {}
     for ax in axes:
@@ -180,23 +184,6 @@ def legend_below(part: Figure | SubFigure, axes: Sequence[Axes], width: float) -
         letters = sum(len(plain(label)) + 6 for label in found)
         columns = len(found) if letters < 16 * width else max(2, int(width / 1.5))
         part.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
-
-
-def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
-    axes: Any = part.subplots(1, len(row.panels), squeeze=False)
-    drawn = list(axes.flat)
-    for ax, panel in zip(drawn, row.panels, strict=True):
-        panel.plot(ax)
-    part.suptitle(row.title + "\n" * bool(row.says), x=0.005, ha="left")
-    if row.says:  # On the second line of the title, which is bold throughout.
-        part.text(0.005, 0.98 - 0.16 / row.inches(width), row.says, va="top", fontsize=TEXT)
-    images = [panel.image_ for panel in row.panels if isinstance(panel, BasePanel) and panel.image_]
-    if row.bar and images:
-        bar = part.colorbar(images[-1], ax=[ax for ax in drawn if ax.images], shrink=0.85, aspect=15)
-        bar.set_label(row.bar, fontsize=TEXT)
-    if row.legend:
-        legend_below(part, drawn, width)
-    return drawn
 
 
 def _share_axes(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps, rc_context, rc_params_from_file
@@ -21,6 +20,8 @@ from matplotlib.text import Text
 from sim.runs.outputs import OutputFile
 
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
+styled = rc_context(_STYLE)
+"""Decorates functions that draw with the style sheet of this folder."""
 TITLE, TEXT, SMALL_TEXT = (float(_STYLE[key]) for key in ("axes.titlesize", "font.size", "xtick.labelsize"))
 """Sizes of text in points, none smaller."""
 PALETTE: tuple[str, ...] = tuple(f"#{c.lstrip('#')}" for c in _STYLE["axes.prop_cycle"].by_key()["color"])
@@ -30,10 +31,6 @@ SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 """The colours of cosines and of differences are diverging, those of all else sequential."""
 PAGE_WIDTH = 6.75
 """The widest figure, in inches: the text of a page, so that a paper shows it at its own size."""
-_TITLE = "drawn by anchorflow"
-"""What is in the metadata of a picture that ``save`` writes, so that it knows it again."""
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -61,33 +58,9 @@ PARTS = {
 """Name and look of each data set."""
 
 
-def styled(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function with the style sheet of this folder."""
-
-    @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        with rc_context(_STYLE):
-            return function(*args, **kwargs)
-
-    return run
-
-
-@styled
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, drawn without a window."""
-    figure = _Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-@styled
-def new_axes(
-    rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (3.4, 2.8)
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes, row by row; ``size`` is one panel's, in inches."""
-    figure = new_figure(size[0] * columns, size[1] * rows)
-    axes: Any = figure.subplots(rows, columns, squeeze=False)
-    return figure, list(axes.flat)
+def sequential(count: int) -> list[tuple[float, float, float, float]]:
+    """Return colours for an ordered series, dark to light; the lightest still shows on white."""
+    return [tuple(colour) for colour in colormaps[SEQUENTIAL](np.linspace(0, 0.88, count))]
 
 
 class _Figure(Figure):
@@ -115,9 +88,22 @@ def _is_math(text: str) -> bool:
     return True
 
 
-def sequential(count: int) -> list[tuple[float, float, float, float]]:
-    """Return colours for an ordered series, dark to light; the lightest still shows on white."""
-    return [tuple(colour) for colour in colormaps[SEQUENTIAL](np.linspace(0, 0.88, count))]
+@styled
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, drawn without a window."""
+    figure = _Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+@styled
+def new_axes(
+    rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (3.4, 2.8)
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its axes, row by row; ``size`` is one panel's, in inches."""
+    figure = new_figure(size[0] * columns, size[1] * rows)
+    axes: Any = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(axes.flat)
 
 
 def fix_layout(figure: Figure) -> None:
@@ -158,5 +144,6 @@ def save(figure: Figure, path: Path, *, overwrite: bool = False) -> Path:
     """
     output = OutputFile(path, overwrite=overwrite)
     output.check()
-    output.write(rendered(figure, path.suffix.removeprefix("."), title=_TITLE))
+    # By this title ``OutputFile`` knows the picture again and may replace it.
+    output.write(rendered(figure, path.suffix.removeprefix("."), title="drawn by anchorflow"))
     return path

@@ -16,7 +16,8 @@ from theory import (
 )
 from validate.figures.embedding import BAR, components_map, predicted_rows
 from validate.figures.panels.heat_map import cosine_map
-from validate.figures.sheet import Panel, PanelRow, Sheet
+from validate.figures.panels.panel import BasePanel
+from validate.figures.sheet import PanelRow, Sheet
 from validate.judge.compare import groups_of
 from validate.predict.exact import ExactStatistics
 from validate.predict.predictors import Tokens, are_summed, uniform_cosines
@@ -49,7 +50,7 @@ def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]
     except InputError:
         # Theorem 1 refuses a vocabulary that cuts the normal off; the exact distributions are drawn above.
         return {}
-    geometry: Sequence[Panel] = [
+    geometry: Sequence[BasePanel] = [
         cosine_map("$\\tilde w$ (eq. 14)", tokens, predicted["normal, width 12 (eq. 14)"][None]),
         components_map(
             f"$\\tilde w$, {name} anchors", tokens, principal_components(eq14_embedding(task, tokens))

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from theory.arrays import FloatArray
-from validate.figures import PanelRow, Sheet, accuracy_curves, cosine_map, label_curves
-from validate.figures.context import about
-from validate.figures.embedding import BAR, predicted_maps
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, cosine_map, label_curves
+from validate.figures.embedding import BAR, COLOURS, predicted_maps
 from validate.figures.panels.heat_map import HeatMap
-from validate.figures.panels.panel import BasePanel
-from validate.figures.predicted import COLOURS
-from validate.figures.seeds import FEW, OVER_SEEDS, explain
+from validate.figures.runs import about
+from validate.figures.seeds import FEW
 from validate.figures.style import PALETTE
 from validate.judge.compare import Row, group_title, groups_of
 from validate.judge.groups import Setting
@@ -27,34 +23,16 @@ from validate.report.figure import ReportFigure, slug
 _MOST_SHOWN = 3
 
 
-@dataclass
-class Errors(BasePanel):
-    """RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder.
-
-    Attributes
-    ----------
-    title : str
-    curves : dict of list
-        (epoch, Estimate) pairs by name.
-    n_seeds : int
-        Intervals over fewer than three seeds are not shaded.
-    """
-
-    curves: dict[str, list[tuple[int, Estimate]]]
-    n_seeds: int
-
-    def draw(self, ax: Axes) -> None:
-        """Draw mean and interval over seeds."""
-        for i, (name, points) in enumerate(self.curves.items()):
-            colour = COLOURS.get(name, PALETTE[i % len(PALETTE)])
-            epochs = [epoch for epoch, _ in points]
-            means = [e.mean for _, e in points]
-            (self.lines_[name],) = ax.plot(epochs, means, "o-", markersize=2.5, color=colour, label=name)
-            if self.n_seeds >= FEW:
-                ends = [[np.nan if end is None else end for end in (e.low, e.high)] for _, e in points]
-                ax.fill_between(epochs, *np.array(ends).T, color=colour, alpha=0.2, linewidth=0)
-                explain(ax, "shades", OVER_SEEDS)
-        ax.set(xlabel="epoch", ylabel="RMSE of the cosine", ylim=(0, None))
+def _errors(title: str, points: dict[str, list[tuple[int, Estimate]]], n_seeds: int) -> Curves:
+    """Return the RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder."""
+    curves = {}
+    for i, (name, own) in enumerate(points.items()):
+        means = np.array([[e.mean for _, e in own]])
+        ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
+        look = Look(COLOURS.get(name, PALETTE[i % len(PALETTE)]), "o")
+        interval = ends if n_seeds >= FEW else None
+        curves[name] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
+    return Curves(title, curves, "epoch", "RMSE of the cosine", ylim=(0, None))
 
 
 def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
@@ -140,7 +118,7 @@ def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Report
             for row in rows:
                 if (row.setting, row.group, row.anchor, row.measure) == (setting.label, group, None, "rmse"):
                     curves.setdefault(row.predictor, []).append((row.epoch, row.estimate))
-            panels.append(Errors(setting.label, curves, len(setting.runs)))
+            panels.append(_errors(setting.label, curves, len(setting.runs)))
         caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
         found.append(_sheet_of(f"error_{slug(group)}", caption, panels))
     return found
@@ -155,7 +133,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
         for d in distances:
             if d.group == group and d.step in steps:
                 curves.setdefault(d.setting, {}).setdefault(d.step, []).append((d.epoch, d.rmse))
-        panels = [Errors(s.label, curves[s.label], len(s.runs)) for s in settings if s.label in curves]
+        panels = [_errors(s.label, curves[s.label], len(s.runs)) for s in settings if s.label in curves]
         caption = (
             f"The error budget over time, {group_title(group)}: RMSE of the cosines between neighbouring "
             "rungs, each step one idealisation."
@@ -164,7 +142,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
     return found
 
 
-def _sheet_of(name: str, caption: str, panels: Sequence[Errors]) -> ReportFigure:
+def _sheet_of(name: str, caption: str, panels: Sequence[Curves]) -> ReportFigure:
     rows = [panels[i : i + _MOST_SHOWN] for i in range(0, len(panels), _MOST_SHOWN)]
     drawn = [PanelRow("", list(row), share_y="rmse") for row in rows]
     return ReportFigure.of(Sheet(name, caption, "", drawn))

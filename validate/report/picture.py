@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from theory import off_diagonal
-from validate.figures.context import about
+from validate.figures.embedding import LOOKS
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel
-from validate.figures.predicted import LOOKS
+from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE
 from validate.judge.answer import PREDICTION, Answer
@@ -59,7 +59,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     tokens = run.task.anchors
     if len(tokens) < 3:
         return None
-    title = f"predicted:\n{LOOKS[PREDICTION].label}"
+    title = f"predicted:\n{LOOKS[PREDICTION][0]}"
     predicted = cosine_map(title, tokens, from_uniform(run, tokens)[None])
     observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
     rows = [

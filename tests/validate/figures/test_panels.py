@@ -20,8 +20,8 @@ from validate.figures import (
     new_axes,
     token_map,
 )
-from validate.figures.attention import attention_lines, attention_map
-from validate.figures.predicted import LOOKS
+from validate.figures.embedding import LOOKS
+from validate.figures.paper.attention import attention_lines, attention_map
 from validate.figures.seeds import draw_seeds, legend_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
@@ -113,13 +113,13 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
         for name, shift in shifts.items():
             rows = table - shift
             unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-            np.testing.assert_allclose(panel.curves[LOOKS[name].label].mean, unit @ unit[i], atol=1e-12)
+            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, unit @ unit[i], atol=1e-12)
         observed = small.cosines(tokens, 9)[:, i]
         np.testing.assert_array_equal(panel.curves["training"].seeds, observed)
         others = np.arange(len(tokens)) != i
-        predicted = panel.curves[LOOKS["P^s - u"].label].mean[others]
+        predicted = panel.curves[LOOKS["P^s - u"][0]].mean[others]
         rmse = [float(np.sqrt(np.mean((row[others] - predicted) ** 2))) for row in observed]
-        assert f"{LOOKS['P^s - u'].label} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
+        assert f"{LOOKS['P^s - u'][0]} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
 
 
 def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:

@@ -16,8 +16,8 @@ from tests.validate.figures.drawn import drawn
 from tests.validate.figures.synthetic import make_observations, several
 from theory import InputError
 from validate.cli import main
-from validate.figures.context import shown_epochs
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
+from validate.figures.runs import shown_epochs
 from validate.figures.sheet import plain
 from validate.judge.groups import group_runs
 from validate.judge.times import common_early

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel
-from validate.figures.seeds import draw_seeds, draw_spread
+from validate.figures.seeds import OVER_SEEDS, draw_seeds, explain
 from validate.figures.style import LEVEL, Look
 from validate.judge.stats import ANY
 
@@ -25,12 +25,14 @@ class Curve:
     ----------
     x : array_like, shape (n,)
     seeds : ndarray, shape (n_seeds, n)
-        One row a seed; a single row of a prediction that is the same for all.
+        One row a seed; a single row for a prediction that is the same for all.
     look : Look
     within : tuple of float
         The values that the measure can take.
     spread : ndarray, shape (n,), optional
         A standard deviation over sequences.
+    interval : ndarray, shape (2, n), optional
+        Both ends of an interval over seeds, where ``seeds`` is its centre.
     """
 
     x: npt.ArrayLike
@@ -38,6 +40,7 @@ class Curve:
     look: Look
     within: tuple[float, float] = ANY
     spread: FloatArray | None = None
+    interval: FloatArray | None = None
 
     @property
     def mean(self) -> FloatArray:
@@ -99,8 +102,15 @@ class Curves(BasePanel):
                 bars=self.bars,
                 each=self.each,
             )
+            if curve.interval is not None:
+                ends = {"color": curve.look.colour, "alpha": 0.2, "linewidth": 0}
+                ax.fill_between(np.asarray(curve.x), *curve.interval, **ends)
+                explain(ax, "shades", OVER_SEEDS)
             if curve.spread is not None:
-                draw_spread(ax, curve.x, curve.mean, curve.spread, curve.look.colour)
+                thin = {"fmt": "none", "ecolor": curve.look.colour, "elinewidth": 0.5, "capsize": 0}
+                ax.errorbar(np.asarray(curve.x), curve.mean, curve.spread, **thin)
+                meaning = "standard deviation over the probe's sequences, mean over seeds"
+                explain(ax, "thin vertical lines", meaning)
         for name, level in self.levels.items():
             value, look = level if isinstance(level, tuple) else (level, LEVEL)
             style = {"color": look.colour, "linestyle": look.line, "linewidth": look.width or 1}
@@ -127,6 +137,6 @@ class Curves(BasePanel):
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
         if self.whole and self.xscale == "linear":
-            ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            ax.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True))
         if self.xticks is not None:
             ax.set_xticks(*self.xticks)

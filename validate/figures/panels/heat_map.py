@@ -20,6 +20,8 @@ from validate.judge.stats import COSINE, number
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
+_TICKS, _NAMES = 3, 14
+"""How many numbers, and how many words, there is room for beside a matrix."""
 
 
 @dataclass
@@ -43,7 +45,7 @@ class HeatMap(BasePanel):
     frames : sequence of (row, first column, last column)
         Cells of a row that are framed.
     matrix : bool
-        Whether it is a matrix: rows downwards, cells square, three ticks or so, and no number in a cell.
+        Whether it is a matrix: rows downwards, cells square, few ticks, and no number in a cell.
     """
 
     x: tuple[str, Sequence[Any]]
@@ -76,11 +78,11 @@ class HeatMap(BasePanel):
             vmax=ends[1],
         )
         for axis, (name, values) in ((ax.xaxis, self.x), (ax.yaxis, self.y)):
-            step = max(1, -(-len(values) // 3)) if self.matrix else 1
+            words = self.matrix and isinstance(values[0], str)
+            step = max(1, -(-len(values) // (_NAMES if words else _TICKS))) if self.matrix else 1
             places = range(0, len(values), step)
-            axis.set_ticks(
-                places, [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
-            )
+            texts = [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
+            axis.set_ticks(places, texts, rotation=90 if words and axis is ax.xaxis else 0)
             axis.set_label_text(name)
         edges: dict[str, Any] = {"facecolor": "none", "linewidth": 0}
         for row, column in np.argwhere(self.hatched).tolist() if self.hatched is not None else []:

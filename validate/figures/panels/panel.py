@@ -1,10 +1,9 @@
-"""What every panel is: arrays that draw themselves on given axes, or on new ones."""
+"""The base of every panel: arrays that draw themselves on given axes, or on new ones."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from matplotlib.axes import Axes
 
@@ -12,14 +11,16 @@ from validate.figures.style import new_axes, styled
 
 
 @dataclass
-class BasePanel(ABC):
-    """An object that holds arrays and draws itself.
+class BasePanel:
+    """An object that holds arrays and draws itself; a subclass implements ``draw``.
 
     Attributes
     ----------
     title : str
     numbers : str
         Its main numbers as a line of text, or nothing.
+    square : bool
+        Whether it is as high as it is wide.
     ax_ : Axes or None
         The axes that it is drawn on; None before.
     lines_ : dict
@@ -31,11 +32,9 @@ class BasePanel(ABC):
     title: str
     numbers: str = field(default="", repr=False, kw_only=True)
     ax_: Axes | None = field(default=None, repr=False, kw_only=True)
-    lines_: dict[Any, Any] = field(default_factory=dict, repr=False, kw_only=True)
+    lines_: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     image_: Any = field(default=None, repr=False, kw_only=True)
-
-    square = False
-    """Whether a panel is as high as it is wide."""
+    square: ClassVar[bool] = False
 
     @styled
     def plot(self, ax: Axes | None = None) -> Self:
@@ -45,9 +44,9 @@ class BasePanel(ABC):
         self.draw(self.ax_)
         return self
 
-    @abstractmethod
     def draw(self, ax: Axes) -> None:
         """Draw on some axes, which have the title already."""
+        raise NotImplementedError
 
 
 @dataclass

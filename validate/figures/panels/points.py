@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,8 +78,3 @@ class Points(BasePanel):
             ax.set(xlim=self.limits, ylim=self.limits, aspect="equal")
         else:
             ax.margins(0.1)  # The names of outermost points stay within the frame.
-
-
-def ends(tokens: Sequence[int]) -> dict[int, str]:
-    """Return the names of the first and of the last token."""
-    return {0: str(tokens[0]), len(tokens) - 1: str(tokens[-1])}

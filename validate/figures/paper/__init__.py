@@ -6,29 +6,15 @@ Each module of this package registers the figures that it builds; a new module i
 from importlib import import_module
 from pkgutil import iter_modules
 
-from validate.figures.paper.registry import (
-    FIGURES,
-    PaperFigure,
-    Source,
-    draw_figure,
-    find_figure,
-    kept_of,
-    likeliest,
-    paper_figure,
-    runs_behind,
-)
+from validate.figures.paper.registry import FIGURES as FIGURES
+from validate.figures.paper.registry import PaperFigure as PaperFigure
+from validate.figures.paper.registry import Source as Source
+from validate.figures.paper.registry import draw_figure as draw_figure
+from validate.figures.paper.registry import find_figure as find_figure
+from validate.figures.paper.registry import kept_of as kept_of
+from validate.figures.paper.registry import likeliest as likeliest
+from validate.figures.paper.registry import paper_figure as paper_figure
+from validate.figures.paper.registry import runs_behind as runs_behind
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
-
-__all__ = [
-    "FIGURES",
-    "PaperFigure",
-    "Source",
-    "draw_figure",
-    "find_figure",
-    "kept_of",
-    "likeliest",
-    "paper_figure",
-    "runs_behind",
-]

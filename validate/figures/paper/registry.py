@@ -54,10 +54,9 @@ class Source:
                 except NoRunsError as error:
                     refused += [error] * (study == studies)
             found = [run for own in runs.values() for run in own]
-            found = _cut(found) if len(runs) > 1 else found
             lacking = sorted(set(self.init_rates) - {run.config.init_rate for run in found})
             if runs and not lacking:
-                return "+".join(runs), found
+                return "+".join(runs), _cut(found) if len(runs) > 1 else found
             if runs:
                 rates = ", ".join(f"{rate:g}" for rate in lacking)
                 remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
@@ -72,10 +71,9 @@ def likeliest(*init_rates: float) -> Source:
 
 def _cut(runs: list[Observations]) -> list[Observations]:
     """Return the beginnings of some runs at one constant rate, as long as the shortest of them."""
-    lengths = {run.config.training.epochs for run in runs}
-    if len(lengths) < 2 or len({run.config.training.learning_rate for run in runs}) > 1:
+    if len({run.config.training.learning_rate for run in runs}) > 1:
         return runs
-    shortest = min(runs, key=lambda run: run.config.training.epochs).config.training
+    shortest = min((run.config.training for run in runs), key=lambda training: training.epochs)
     return [
         replace(
             run,
@@ -113,14 +111,14 @@ class PaperFigure:
     @property
     def text(self) -> str:
         """The paper's claim and what the figure shows, for a page."""
-        return inspect.getdoc(inspect.getmodule(self.build)) or ""
+        return inspect.getdoc(self.build) or ""
 
-    def draw(self, observations: Sequence[Observations], *, footnote: bool = True) -> Sheet:
+    def draw(self, observations: Sequence[Observations]) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.sources and not observations:
             problem = f"none for Fig. {self.number}"
             raise InputError("runs", [], problem, "give runs, or none to show the kept")
-        return self.build(observations).plot(footnote=footnote)
+        return self.build(observations).plot()
 
 
 FIGURES: dict[int, PaperFigure] = {}
@@ -151,10 +149,9 @@ def paper_figure(
         if number in FIGURES:
             raise InputError("figure", number, f"is {FIGURES[number].title!r} already", "take another number")
         chosen = tuple(Source((source,)) if isinstance(source, str) else source for source in sources)
-        FIGURES[number] = PaperFigure(number, title, chosen, build, compares)
-        ordered = sorted(FIGURES.items())
+        figures = FIGURES | {number: PaperFigure(number, title, chosen, build, compares)}
         FIGURES.clear()
-        FIGURES.update(ordered)
+        FIGURES.update(sorted(figures.items()))
         return build
 
     return register
@@ -221,10 +218,9 @@ def _chosen(figure: PaperFigure, read: Read) -> tuple[dict[str, list[Observation
     for source in figure.sources:
         try:
             study, runs = source.find(read)
+            found[study] = runs
         except NoRunsError as error:
             missing.append(error)
-        else:
-            found[study] = runs
     if missing and not found:
         raise missing[0]
     return found, missing

@@ -1,10 +1,4 @@
-"""The last row of the last layer's attention, by position p of the key.
-
-The paper (Appendix D, E) has the logits rise up to the key, stay over the anchors and fall sharply after
-them, a cliff; the attention then lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all
-token embeddings set to zero, it has positions alone give a rising line. Each seed is drawn thin: a mean of
-logits hides that seeds may find different ways.
-"""
+"""Fig. 15: the last attention, by position of the key."""
 
 from __future__ import annotations
 
@@ -12,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from validate.figures.attention import attention_settings, spread_out
-from validate.figures.context import about, model_name, shown_epochs
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap
+from validate.figures.panels.panel import BasePanel
+from validate.figures.paper.attention import spread_out
 from validate.figures.paper.registry import likeliest, paper_figure
+from validate.figures.runs import ATTENTION, about, model_name, of_kind, shown_epochs, small_scale
 from validate.figures.seeds import seeds_text
-from validate.figures.selection import small_scale
-from validate.figures.sheet import Panel, PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import OBSERVED, Look, sequential
 from validate.judge.condition import SMALL
 from validate.judge.groups import Setting
@@ -29,25 +23,32 @@ from validate.observe import Observations
 
 @paper_figure(15, "The second attention", likeliest(SMALL))
 def second_attention(observations: Sequence[Observations]) -> Sheet:
-    """Draw the last row of the last attention by position of the key, and with positions only."""
-    setting = small_scale(attention_settings(observations, "Fig. 15"))
+    """Draw the last row of the last layer's attention, by position p of the key, and with positions alone.
+
+    The paper (Appendix D, E) has the logits rise up to the key, stay over the anchors and fall sharply after
+    them, a cliff; the attention then lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all
+    token embeddings set to zero, it has positions alone give a rising line. Each seed is drawn thin: a mean
+    of logits hides that seeds may find different ways.
+    """
+    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 15", "Transformers"))
     has_positions = setting.has("last_logits_positions")
     rows = []
     for letter, epoch in zip("AB", shown_epochs(setting), strict=False):
-        panels: list[Panel] = [last_logits(setting, epoch), last_attention(setting, epoch)]
+        panels: list[BasePanel] = [_last_logits(setting, epoch), _last_attention(setting, epoch)]
         if has_positions:
-            panels.append(position_logits(setting, epoch))
-        title = f"{letter}  Last row, {model_name(setting)}, γ = {setting.init_rate:g}, epoch {epoch}"
+            panels.append(_position_logits(setting, epoch))
+        title = f"{letter}  Last row, {model_name(setting, rate=True)}, epoch {epoch}"
         rows.append(PanelRow(title, panels, "attention", height=2.4))
     caption = (
         "The last row of the last layer's attention, by position p of the key (ring; anchors dots): before "
         "and after the softmax"
-        + (", and before it with all token embeddings set to zero." if has_positions else ".")
+        + ", and before it with all token embeddings set to zero" * has_positions
+        + "."
     )
     return Sheet("fig15_second_attention", caption, about([setting], "both"), rows)
 
 
-def last_logits(setting: Setting, epoch: int) -> Curves:
+def _last_logits(setting: Setting, epoch: int) -> Curves:
     """Return the logits of the last row for some positions of the key, relative to the key's own.
 
     The softmax sees differences only.
@@ -58,17 +59,15 @@ def last_logits(setting: Setting, epoch: int) -> Curves:
     shown = spread_out(1, n_places, 4)
     for p, colour in zip(shown, sequential(len(shown)), strict=True):
         seeds = logits[:, p - 1] - logits[:, p - 1, p - 1][:, None]
-        window = slice(p - 1, p + setting.task.n_anchors)
-        places = np.arange(1, length + 1)
-        mean = seeds.mean(axis=0)[None]
+        places, mean = np.arange(1, length + 1), seeds.mean(axis=0)[None]
+        key, window = slice(p - 1, p), slice(p - 1, p + setting.task.n_anchors)
         curves[f"key at p = {p}"] = Curve(places, seeds, Look(colour))
         curves[f"_anchors of p = {p}"] = Curve(places[window], mean[:, window], Look(colour, "o", ""))
-        key = slice(p - 1, p)
         curves[f"_key of p = {p}"] = Curve(places[key], mean[:, key], Look(colour, "o", "", hollow=True))
     return Curves("logits", curves, "position j", "logit − logit at the key", whole=True, each=True)
 
 
-def last_attention(setting: Setting, epoch: int) -> HeatMap:
+def _last_attention(setting: Setting, epoch: int) -> HeatMap:
     """Return the last row after the softmax by position of the key, with a frame round key and anchors.
 
     The mass outside the frames, mean over positions, is small at a cliff (Lemma 5).
@@ -88,7 +87,7 @@ def last_attention(setting: Setting, epoch: int) -> HeatMap:
     )
 
 
-def position_logits(setting: Setting, epoch: int) -> Curves:
+def _position_logits(setting: Setting, epoch: int) -> Curves:
     """Return the last row of logits with all token embeddings zero, relative to the first position.
 
     The last position, where no key stands, is left out.

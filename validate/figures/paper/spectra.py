@@ -1,11 +1,4 @@
-"""Singular values of every weight matrix over γ.
-
-The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
-over the largest, a row for each layer; B, C and D have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and
-Vetterli 2007), which is r for r equal singular values: B over γ in these runs, C over epochs, D over more γ
-in others. Whether it falls, and how far, differs between matrices. The theory's reason for low rank: along
-C, the token-label matrix, the ranks are learned one by one.
-"""
+"""Fig. 13: singular values of every weight matrix over γ."""
 
 from __future__ import annotations
 
@@ -15,17 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import InputError
-from validate.figures.context import about, epoch_text, missing_rates, model_name, shown_epochs
 from validate.figures.panels.curves import Curve, Curves
-from validate.figures.paper.fig06_first_attention import singular_values
 from validate.figures.paper.registry import Source, likeliest, paper_figure
+from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs, without_gamma
 from validate.figures.seeds import seeds_text
-from validate.figures.selection import over_settings, without_gamma
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, Look, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting, group_runs
-from validate.judge.stats import SIZE
+from validate.judge.stats import SHARE, SIZE
 from validate.observe import Observations
 
 MOST_MATRICES = 16
@@ -40,20 +31,26 @@ FOLLOWED = ("0.W_V", "W_E", "W_U", "W_emb", "W1", "W2")
 def spectra(observations: Sequence[Observations]) -> Sheet:
     """Draw singular values layer by layer, and effective ranks over γ and over epochs.
 
-    Where other runs have more γ than the longest ones, the ranks over those stand in a row of their own. Of
-    equally long ones those are shown that hold the singular values of more matrices.
+    The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
+    over the largest, a row for each layer; B, C and D have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy
+    and Vetterli 2007), which is r for r equal singular values: B over γ in these runs, C over epochs, D over
+    more γ in others. Whether it falls, and how far, differs between matrices. The theory's reason for low
+    rank: along C, the token-label matrix, the ranks are learned one by one.
     """
+    # Runs that have more γ than the longest ones stand in a row of their own. Of equally long ones those are
+    # shown that hold the singular values of more matrices.
     found: dict[str, list[Setting]] = defaultdict(list)
     for setting in group_runs(observations):
         found[without_gamma(setting)].append(setting)
     families = list(found.values())
     main = max(families, key=lambda own: (len(own) > 1, own[0].epochs()[-1], len(_names(own, "singular/"))))
     scan = max(families, key=len)
-    layers = _by_layer(_matrices(main, "singular/"))
-    name, late = model_name(main[0]), [shown_epochs(s)[-1] for s in main]
+    more, layers = len(scan) > len(main), _by_layer(_matrices(main, "singular/"))
+    late = [shown_epochs(s)[-1] for s in main]
+    name = f"{model_name(main[0])}, epoch {' or '.join(map(str, sorted(set(late))))}"
     rows = [
         PanelRow(
-            f"A  Singular values, {layer}; {name}, {epoch_text(late)}",
+            f"A  Singular values, {layer}; {name}",
             [singular_values(main, matrix, late, matrix_name(matrix)) for matrix in matrices],
             height=1.25 + 0.2 * (layer == list(layers)[-1]),
             legend=layer == list(layers)[-1],
@@ -61,37 +58,53 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
         )
         for layer, matrices in layers.items()
     ]
-    more = len(scan) > len(main)
-    rows.append(_over_gamma("B", main, f"; {name}, {epoch_text(late)}", legend=not more))
     followed = [m for m in FOLLOWED if any(m in names for names in layers.values())][:3]
-    rows.append(
-        PanelRow("C  Effective rank over epochs", [_over_epochs(main, m) for m in followed], height=1.75)
-    )
+    over_epochs = [_over_epochs(main, m) for m in followed]
+    rows.append(_over_gamma("B", main, f"; {name}", legend=not more))
+    rows.append(PanelRow("C  Effective rank over epochs", over_epochs, height=1.75))
     caption = (
         "A: singular values of every weight matrix over the largest. B, C: the effective rank "
         f"exp(−Σ p ln p), p = σ/Σσ, over γ and over epochs. {missing_rates(main)}"
     ).strip()
     runs = about(main)
     if more:
-        rows.append(_over_gamma("D", scan, " in smaller runs" * (_width(scan) < _width(main))))
+        widths = [s.config.model_dump()["model"].get("d_m") or s.task.vocab_size for s in (scan[0], main[0])]
+        rows.append(_over_gamma("D", scan, " in smaller runs" * (widths[0] < widths[1])))
         caption += " D: that rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
     return Sheet("fig13_spectra", caption, runs, rows, width=1.6)
+
+
+def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int], title: str) -> Curves:
+    """Return one matrix's singular values over the largest, one line for each setting at its epoch."""
+    curves = {}
+    for setting, epoch, colour in zip(settings, epochs, sequential(len(settings)), strict=True):
+        values = setting.array(f"singular/{name}", epoch)
+        index = np.arange(1, values.shape[1] + 1)
+        curves[f"γ = {setting.init_rate:g}"] = Curve(index, values / values[:, :1], Look(colour), SHARE)
+    smallest = min(float(curve.mean[curve.mean > 0].min()) for curve in curves.values())
+    ylim = (max(smallest / 2, 1e-4), 1.3)
+    return Curves(title, curves, "i", r"$\sigma_i / \sigma_1$", yscale="log", ylim=ylim, whole=True)
+
+
+def matrix_name(name: str) -> str:
+    """Return how a matrix is written: "0.W_V" is W_V, with V below."""
+    head, _, index = name.rpartition(".")[2].partition("_")
+    return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
 
 
 def _over_gamma(letter: str, settings: Sequence[Setting], which: str, *, legend: bool = True) -> PanelRow:
     """Return the effective ranks over γ, a panel for each layer."""
     layers = _by_layer(_matrices(settings, "effective_rank/"))
     every = list(dict.fromkeys(matrix_name(m) for names in layers.values() for m in names))
+    # Colour and marker together differ for each of 56 matrices.
+    looks = {m: Look(PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]) for i, m in enumerate(every)}
     late = [(s, shown_epochs(s)[-1]) for s in settings]
     gammas = np.array([s.init_rate for s in settings])
     panels = []
     for layer, names in layers.items():
         each = {matrix_name(m): [s.array(f"effective_rank/{m}", e) for s, e in late] for m in names}
-        curves = {
-            name: Curve(gammas, over_settings(values), _look(every.index(name)), SIZE)
-            for name, values in each.items()
-        }
+        curves = {m: Curve(gammas, over_settings(values), looks[m], SIZE) for m, values in each.items()}
         panels.append(_ranks(layer, curves, "initialisation rate γ"))
     title = f"{letter}  Effective rank over {len(settings)} γ{which}"
     return PanelRow(title, panels, height=1.65 + 0.2 * legend, legend=legend)
@@ -100,17 +113,13 @@ def _over_gamma(letter: str, settings: Sequence[Setting], which: str, *, legend:
 def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
     """Return the effective rank of one matrix of every setting at the epochs that all have."""
     epochs = sorted(set.intersection(*(set(s.epochs()) for s in settings)))
-    looks = [Look(c, m) for c, m in zip(sequential(len(settings)), MARKERS * 9, strict=False)]
-    curves = {
-        f"γ = {s.init_rate:g}": Curve(
-            epochs, np.stack([s.array(f"effective_rank/{matrix}", e) for e in epochs], axis=1), look, SIZE
-        )
-        for s, look in zip(settings, looks, strict=True)
-    }
+    curves = {}
+    for s, colour, marker in zip(settings, sequential(len(settings)), MARKERS * 9, strict=False):
+        ranks = np.stack([s.array(f"effective_rank/{matrix}", e) for e in epochs], axis=1)
+        curves[f"γ = {s.init_rate:g}"] = Curve(epochs, ranks, Look(colour, marker), SIZE)
     layer = matrix.rpartition(".")[0]
-    return _ranks(
-        f"{matrix_name(matrix)}, layer {int(layer) + 1}" if layer else matrix_name(matrix), curves, "epoch"
-    )
+    title = matrix_name(matrix) + (f", layer {int(layer) + 1}" if layer else "")
+    return _ranks(title, curves, "epoch")
 
 
 def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
@@ -119,21 +128,10 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
         for name, curve in curves.items()
     ]
     x = np.asarray(next(iter(curves.values())).x)
-    highest = max(float(np.nanmax(curve.seeds)) for curve in curves.values())
+    ylim = (0, 1.05 * max(float(np.nanmax(curve.seeds)) for curve in curves.values()))
     told = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
     whole = xlabel == "epoch"
-    return Curves(
-        title, curves, xlabel, "effective rank", ylim=(0, 1.05 * highest), whole=whole, numbers=told
-    )
-
-
-def _look(place: int) -> Look:
-    """Return colour and marker, which together differ for each of 56 matrices."""
-    return Look(PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)])
-
-
-def _width(settings: Sequence[Setting]) -> int:
-    return int(getattr(settings[0].config.model, "d_m", None) or settings[0].task.vocab_size)
+    return Curves(title, curves, xlabel, "effective rank", ylim=ylim, whole=whole, numbers=told)
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> list[str]:
@@ -161,9 +159,3 @@ def _by_layer(names: Sequence[str]) -> dict[str, list[str]]:
         layer = name.rpartition(".")[0]
         found[f"layer {int(layer) + 1}" if layer else "outside the layers"].append(name)
     return dict(found)
-
-
-def matrix_name(name: str) -> str:
-    """Return how a matrix is written: "0.W_V" is W_V, with V below."""
-    head, _, index = name.rpartition(".")[2].partition("_")
-    return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"

@@ -1,0 +1,237 @@
+"""Figs. 6 and 12: the first attention against the average 1/i, and W_V."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from theory import predict_value_growth
+from theory.arrays import FloatArray
+from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.heat_map import HeatMap
+from validate.figures.panels.panel import BasePanel
+from validate.figures.paper.registry import likeliest, paper_figure
+from validate.figures.paper.spectra import singular_values
+from validate.figures.runs import (
+    ATTENTION,
+    about,
+    large_scales,
+    missing_rates,
+    model_name,
+    of_kind,
+    over_gamma,
+    over_settings,
+    shown_epochs,
+    small_scale,
+)
+from validate.figures.seeds import seeds_text
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import OBSERVED, PALETTE, Look, sequential
+from validate.judge.condition import LARGE, SMALL
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SHARE, number
+from validate.observe import Observations
+from validate.predict.lemma1 import predicted_average_share
+
+AVERAGE = 0.1
+"""A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""
+STANDS_OUT = 0.5
+"""The first singular value stands out if the second is at most this much of it."""
+
+
+@paper_figure(6, "The first attention and W_V", likeliest(SMALL))
+def first_attention(observations: Sequence[Observations]) -> Sheet:
+    """Draw the first attention and W_V at small initial weights.
+
+    Lemma 1 says that with small initial weights the first attention is nearly the average over all positions
+    so far, 1/i in row i, before any training. A shows it from the start on, B its rows at A's last epoch.
+    Theorem 2 says that W_V then grows along one direction (C).
+
+    The paper finds the reasoning anchors aligned with it, and the memory anchors nearly orthogonal to it (D).
+    D holds Theorem 2's prediction twice: with u as the model's output while W_V grows, as in the paper, and
+    with the marginal label distribution P̄, which a model fits first. Whether these runs agree is said in the
+    figure and in its caption, computed from them.
+    """
+    every = of_kind(observations, ATTENTION, "Fig. 6", "Transformers")
+    setting = small_scale(every)
+    settings, epochs = over_gamma(every, setting), shown_epochs(setting)
+    errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
+    average = f"The first attention is {_when_average(errors)}"
+    told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
+    values = setting.array("singular/0.W_V", epochs[0])
+    ratios = values[:, 1] / values[:, 0]
+    stands = "stands out" if ratios.mean() <= STANDS_OUT else "does not stand out"
+    first = f"the first singular value of W_V {stands} (σ2/σ1 = {seeds_text(ratios, SHARE)})."
+    first = f"At epoch {epochs[0]} {first}"
+    early = [s.nearest(epochs[0]) for s in settings]
+    when = " or ".join(map(str, sorted(set(early))))
+    at = f"D: γ = {setting.init_rate:g}"
+    lower = [
+        singular_values(settings, "0.W_V", early, f"C: every γ, epoch {when}"),
+        *(_value_alignment(setting, epoch, f"{at}, epoch {epoch}") for epoch in epochs),
+    ]
+    title = f"A, B  First attention, {model_name(setting, rate=True)}"
+    rows = [
+        _first_attention_row(title, setting, (0, *epochs), f"{average}."),
+        PanelRow(
+            "C, D  Singular values of $W_V$, and the first one's direction",
+            lower,
+            height=2.4,
+            says=first.replace("W_V", "$W_V$"),
+        ),
+    ]
+    caption = (
+        "A: the first attention. B: its rows beside 1/i (dotted). C: the singular values of W_V. D: the "
+        "cosine of every anchor's embedding with the top left singular vector of W_V. "
+        f"{average} (largest |A_ij − 1/i|: {told}). {first}"
+    )
+    return Sheet("fig06_first_attention", caption, about(settings, "both", setting), rows, width=1.7)
+
+
+@paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
+def first_attention_large(observations: Sequence[Observations]) -> Sheet:
+    """Draw the first attention at large initial weights, for which Lemma 1 promises little.
+
+    Its distance from the average over γ stands below. The dotted crosses are Lemma 1's own number for the
+    share of entries within 0.1 of 1/i at initialisation; it says nothing of later epochs.
+    """
+    every = of_kind(observations, ATTENTION, "Fig. 12", "Transformers")
+    small = small_scale(every)
+    shown, own = shown_epochs(small), over_gamma(every, small)
+    rows = [
+        _first_attention_row(
+            f"{letter}  First attention, {model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
+        )
+        for letter, s in zip("ABCDEFGH", large_scales(every), strict=False)
+    ]
+    of = "" if len(own) == len(every) else f", {model_name(small)}"
+    curves = [_average_over_gamma(own, [0, *shown], place) for place in (None, 0)]
+    rows.append(PanelRow(f"{'ABCDEFGHI'[len(rows)]}  Distance from the average over γ{of}", curves))
+    caption = (
+        "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
+        "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
+        f"{missing_rates(every)}"
+    )
+    runs = about(every, "both", small, paper=(200,))
+    return Sheet("fig12_first_attention_large", caption.strip(), runs, rows)
+
+
+def _when_average(errors: dict[int, FloatArray]) -> str:
+    """Return at which epochs the largest distance from 1/i is small."""
+    near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
+    if not near:
+        return "at no epoch shown close to the average"
+    alone = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} alone"
+    return f"close to the average at {alone}"
+
+
+def _first_attention_row(title: str, setting: Setting, epochs: Sequence[int], says: str = "") -> PanelRow:
+    """Return the first attention at some epochs, and its rows at the last of them."""
+    panels: list[BasePanel] = [attention_map(setting, epoch) for epoch in epochs]
+    return PanelRow(title, [*panels, attention_lines(setting, epochs[-1])], "attention", says=says)
+
+
+def attention_map(setting: Setting, epoch: int) -> HeatMap:
+    r"""Return the first attention, mean over probe sequences and seeds, and its largest \|A_ij − 1/i\|."""
+    matrix = setting.array("first_attention", epoch).mean(axis=0)
+    error = setting.array("first_attention_error", epoch)
+    positions = range(1, len(matrix) + 1)
+    return HeatMap(
+        f"epoch {epoch}\nmax |A − 1/i| = {number(float(error.mean()))}",
+        ("attended position j", positions),
+        ("position i", positions),
+        np.where(np.tril(np.ones_like(matrix)) > 0, matrix, np.nan),
+        limits=SHARE,
+        matrix=True,
+        numbers=f"epoch {epoch}: max |A_ij − 1/i| = {seeds_text(error, SHARE)}",
+    )
+
+
+def attention_lines(setting: Setting, epoch: int) -> Curves:
+    """Return some rows i ≥ 2 of the first attention against 1/i, with the spread over sequences."""
+    rows = setting.array("first_attention", epoch)
+    spread = setting.array("first_attention_sd", epoch).mean(axis=0)
+    shown = spread_out(2, rows.shape[1], 3)
+    looks = {i: Look(colour, "o") for i, colour in zip(shown, sequential(len(shown)), strict=True)}
+    curves = {
+        f"i = {i}": Curve(np.arange(1, i + 1), rows[:, i - 1, :i], look, SHARE, spread[i - 1, :i])
+        for i, look in looks.items()
+    }
+    levels = {f"_1/{i}": (1 / i, Look(look.colour, line=":")) for i, look in looks.items()}
+    levels["1/i (Lemma 1)"] = (float("nan"), Look("0.4", line=":"))
+    title, x, y = f"rows, epoch {epoch}", "attended position j", "attention $A_{ij}$"
+    return Curves(title, curves, x, y, ylim=(0, 1.03), levels=levels, whole=True)
+
+
+def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], place: int | None) -> Curves:
+    r"""Return how near the first attention is to the average over γ: its largest \|A_ij − 1/i\|.
+
+    With the ``place`` of an ε in ``LEMMA1_EPSILONS``, the share of entries within ε of 1/i, beside the share
+    that Lemma 1 predicts at initialisation.
+    """
+    from validate.observe.attention import LEMMA1_EPSILONS
+
+    gammas = np.array([s.init_rate for s in settings])
+    share = place is not None
+    what = "max |$A_{ij}$ − 1/i|"
+    if place is not None:
+        what = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}"
+    curves, told = {}, []
+    for epoch, colour in zip(epochs, PALETTE, strict=False):
+        name = "lemma1_share" if share else "first_attention_error"
+        each = [s.array(name, s.nearest(epoch)) for s in settings]
+        each = [values[:, place] for values in each] if share else each
+        curves[f"epoch {epoch}"] = Curve(gammas, over_settings(each), Look(colour, "o"), SHARE)
+        told += [
+            f"{what.replace('$', '')} at γ = {gamma:g}, epoch {epoch}: {seeds_text(values, SHARE)}"
+            for gamma, values in zip(gammas, each, strict=True)
+        ]
+    if place is not None:
+        lemma = [predicted_average_share(s.config, LEMMA1_EPSILONS[place]) for s in settings]
+        curves["Lemma 1, epoch 0"] = Curve(gammas, np.array([lemma]), Look("black", "x", ":"))
+    ylim, scale = ((-0.03, 1.03), "linear") if share else (None, "log")
+    numbers, x = "; ".join(told), "initialisation rate γ"
+    return Curves("", curves, x, what, yscale=scale, ylim=ylim, bars=True, numbers=numbers)
+
+
+def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
+    """Return the cosine of every anchor with the top left singular vector of W_V, beside Theorem 2's."""
+    task = setting.task
+    kinds = {"memory anchors": task.memory_anchors, "reasoning anchors": task.reasoning_anchors}
+    anchors = [s for own in kinds.values() for s in own]
+    x = np.arange(len(anchors))
+    curves = {}
+    if all(kinds.values()):
+        for (name, reference), colour, marker in zip(
+            (("Theorem 2, u", "uniform"), (r"Theorem 2, $\bar P$", "marginal")), PALETTE, "os", strict=False
+        ):
+            growth = predict_value_growth(task, reference=reference, held_out=True)  # type: ignore[arg-type]
+            curves[name] = Curve(x, growth.alignment[anchors][None], Look(colour, marker, "", hollow=True))
+    place = {s: i for i, s in enumerate(setting.runs[0].tokens)}
+    seen = setting.array("wv_direction", epoch)
+    look = Look(OBSERVED.colour, "o", "")
+    curves["training"] = Curve(x, seen[:, [place[s] for s in anchors]], look, COSINE)
+    told = [
+        f"{kind} {seeds_text(np.abs(seen[:, [place[s] for s in own]]).mean(axis=1), SHARE)}"
+        for kind, own in kinds.items()
+        if own
+    ]
+    step = max(1, len(anchors) // 10)
+    return Curves(
+        title,
+        curves,
+        "memory | reasoning anchors",
+        "cosine with $v_1(W_V)$",
+        ylim=(-1.15, 1.15),
+        levels={"_zero": (0.0, Look("0.7", width=0.8))},
+        xticks=([int(i) for i in x[::step]], [str(s) for s in anchors[::step]]),
+        verticals=[len(task.memory_anchors) - 0.5],
+        bars=True,
+        numbers=f"{title}: mean |cosine| with the top direction of W_V, {', '.join(told)}",
+    )
+
+
+def spread_out(first: int, last: int, most: int) -> list[int]:
+    """Return at most ``most`` whole numbers from first to last, evenly spread, both ends among them."""
+    return sorted({round(x) for x in np.linspace(first, last, min(most, max(last - first + 1, 1)))})

@@ -1,0 +1,236 @@
+"""Figs. 4, 5, 9, 10 and 11: the embedding of each model, predicted and observed, at small and at large γ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from theory import PrincipalComponents, cosine_matrix, eq14_embedding, off_diagonal, principal_components
+from validate.figures.embedding import (
+    BAR,
+    EQ14,
+    FROZEN,
+    SAMPLE,
+    components_map,
+    cosine_rows,
+    label_curves,
+    mapping_groups,
+    observed_maps,
+    predicted_maps,
+    predictions,
+    reasoning_group,
+    token_map,
+)
+from validate.figures.panels.curves import Curves
+from validate.figures.panels.heat_map import cosine_map
+from validate.figures.panels.panel import BasePanel
+from validate.figures.paper.registry import likeliest, paper_figure
+from validate.figures.runs import (
+    ATTENTION,
+    EMB_MLP,
+    about,
+    early_and_late,
+    large_scales,
+    missing_rates,
+    model_name,
+    of_kind,
+    shown_epochs,
+    small_scale,
+)
+from validate.figures.seeds import seeds_text
+from validate.figures.sheet import PanelRow, Sheet
+from validate.judge.condition import LARGE, SMALL
+from validate.judge.groups import Setting
+from validate.judge.stats import COSINE
+from validate.observe import Observations
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, are_summed
+
+LARGER = (LARGE, 0.5)
+"""The γ of Figs. 10 and 11."""
+MEANS = "Above each matrix: the mean over pairs of different tokens."
+
+
+@paper_figure(4, "The Emb-MLP's embedding and its label distributions", "emb-mlp")
+def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
+    """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict.
+
+    To leading order an embedding grows along P^s − u, the label distribution of its token against the uniform
+    one (eq. 5, 7, 8). Memory anchors share one distribution, so their cosines are predicted near 1. Those of
+    reasoning anchors are shifted copies, so their cosines are predicted to fall with distance.
+
+    A shows training, B the distributions, C the cosines that follow from P^s − u, from P^s − P̄ (the drive
+    once the marginal distribution P̄ is fitted), from the run's own label counts, and from the late direction
+    of the frozen flow with the run's own initial weights. Neither distributions nor counts know anything of
+    training.
+    """
+    setting = small_scale(of_kind(observations, EMB_MLP, "Fig. 4", "the Emb-MLP"))
+    names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
+    epochs, groups = shown_epochs(setting), mapping_groups(setting.task)
+    rows = []
+    for name, tokens in groups.items():
+        seen = [cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e)) for e in epochs]
+        title = f"A, C  {name.capitalize()} anchors: training, and predictions"
+        rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names)], BAR))
+    labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
+    rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
+    if setting.task.reasoning_anchors:
+        middle = _middle_rows(setting, reasoning_group(setting.task), epochs, names)
+        rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
+    caption = (
+        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the label distributions. "
+        f"C: the cosines that they predict. Last: one row of cosines. {MEANS} {_memory_anchors(setting)}"
+    )
+    runs = about([setting], "both", paper=(50, 900))
+    return Sheet("fig04_emb_mlp_embedding", caption.strip(), runs, rows)
+
+
+@paper_figure(5, "The Transformer's embedding", likeliest(SMALL))
+def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
+    """Draw cosine matrices and components of the Transformer's embedding, and of eq. 14's (Prop. 2, 3).
+
+    A has cosine matrices, B the first two principal components of anchors and keys, C one row of cosines
+    against the label distributions and against eq. 14 with the paper's width, D the cosines and components of
+    eq. 14's w̃, which lie on an arc in numerical order, beside those of training.
+
+    The paper finds memory anchors aligned here too; the caption has their mean cosines in these runs. The
+    width of 12 in eq. 14 is the paper's and is not the one that follows from the variance of the label
+    distribution.
+    """
+    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 5", "Transformers"))
+    epochs, tokens = shown_epochs(setting), reasoning_group(setting.task)
+    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
+    components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
+    rows = [
+        PanelRow("A  Training", observed_maps(setting, epochs), BAR),
+        PanelRow("B  Components of the embedding, keys and anchors (first seed)", components),
+        PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
+    ]
+    words = "C: one row of cosines against training."
+    if are_summed(setting.task, tokens):  # Eq. 14 knows no other rule.
+        title = "D  Reasoning anchors: cosines and components of $\\tilde w$ (eq. 14), and of training"
+        rows.append(PanelRow(title, _eq14_beside_training(setting, tokens, epochs[-1]), BAR, height=1.9))
+        words += " D: cosines and components of eq. 14, beside those of training."
+    caption = (
+        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
+        f"principal components. {words} {MEANS} {_memory_anchors(setting)}"
+    )
+    runs = about([setting], "both", paper=(200, 900))
+    return Sheet("fig05_transformer_embedding", caption.strip(), runs, rows)
+
+
+@paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
+def every_row(observations: Sequence[Observations]) -> Sheet:
+    """Draw cos(s, ·) of every reasoning anchor s, theory against training.
+
+    Each panel has the prediction of the label distributions, that of eq. 14 with the paper's width, and
+    training. The paper plots eq. 14 alone and finds discrepancies for large s.
+    """
+    found = of_kind(observations, ATTENTION)
+    found = found or of_kind(observations, EMB_MLP, "Fig. 9", "the Transformer and the Emb-MLP")
+    setting = small_scale(found)
+    tokens, epoch = reasoning_group(setting.task), shown_epochs(setting)[0]
+    panels = cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
+    columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
+    name = f"{model_name(setting, rate=True)}, epoch {epoch}"
+    starts = range(0, len(panels), columns)
+    rows = [
+        PanelRow(
+            "" if start else f"Reasoning anchors, {name}",
+            panels[start : start + columns],
+            legend=start == starts[-1],
+            share_y="cosine",
+        )
+        for start in starts
+    ]
+    caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
+    return Sheet("fig09_rows", caption, about([setting], "early"), rows, width=1.6)
+
+
+@paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")
+def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
+    """Draw cosine matrices of the Emb-MLP at large initial weights.
+
+    The paper finds embeddings nearly orthogonal at γ = 0.3, so that the label distributions leave little
+    trace. At γ = 0.5 (B) they may leave more. For these weights the leading order of the theory says nothing:
+    the initial embedding is not small against what it learns.
+    """
+    settings = large_scales(of_kind(observations, EMB_MLP, "Fig. 10", "the Emb-MLP"))
+    rows = [
+        PanelRow(f"{letter}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, shown_epochs(s)), BAR)
+        for letter, s in zip("ABCDEFGH", settings, strict=False)
+    ]
+    caption = (
+        f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
+        f"{missing_rates(settings, LARGER)}"
+    )
+    return Sheet("fig10_emb_mlp_large", caption.strip(), about(settings, "both"), rows)
+
+
+@paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
+def transformer_large(observations: Sequence[Observations]) -> Sheet:
+    """Draw cosine matrices and components of the Transformer's embedding at large initial weights.
+
+    The rank correlation above each map says how far a component puts the keys in numerical order; it is the
+    larger of two components' and so above zero by chance as well. Keys that go round a ring in their order
+    are a structure that no component shows: where they do, the ring and its turns are named.
+    """
+    settings = large_scales(of_kind(observations, ATTENTION, "Fig. 11", "Transformers"))
+    rows, rings = [], []
+    for letter, setting in zip("ABCDEFGH", settings, strict=False):
+        late = shown_epochs(setting)[-1]
+        components = token_map(setting, late, f"components (first seed), epoch {late}")
+        title = f"{letter}  {model_name(setting, rate=True)}"
+        rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
+        if "ring" in components.title:
+            rings.append(f"{setting.init_rate:g}")
+    seen = f" At γ = {', '.join(rings)} the keys go round a ring in their order." * bool(rings)
+    caption = (
+        "Cosine similarity and components of the Transformer's embedding at large initial weights. "
+        f"{MEANS}{seen} {missing_rates(settings, LARGER)}"
+    )
+    return Sheet("fig11_transformer_large", caption.strip(), about(settings, "late"), rows)
+
+
+def _middle_rows(
+    setting: Setting, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
+) -> list[Curves]:
+    """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
+    middle = (len(tokens) - 1) // 2
+    found = [cosine_rows(setting, tokens, epoch, names)[middle] for epoch in epochs]
+    for panel, epoch in zip(found, epochs, strict=True):
+        panel.numbers = panel.numbers.replace(panel.title, f"{panel.title}, epoch {epoch}", 1)
+        panel.title += f", epoch {epoch}"
+    return found
+
+
+def _memory_anchors(setting: Setting) -> str:
+    """Return the mean cosine of the memory anchors, predicted and at the shown epochs."""
+    tokens: Tokens = setting.task.memory_anchors
+    if len(tokens) < 2:
+        return ""
+    predicted = off_diagonal(predictions(setting, tokens)[UNIFORM][0]).mean()
+    seen = []
+    for epoch in shown_epochs(setting):
+        means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
+        seen.append(f"{seeds_text(means, COSINE)} at epoch {epoch}")
+    return f"Mean cosine of memory anchors: P^s − u predicts {predicted:.3f}; observed {', '.join(seen)}."
+
+
+def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[BasePanel]:
+    embedding = eq14_embedding(setting.task, tokens)
+    theory = principal_components(embedding)
+    keys = setting.task.keys
+    panels: list[BasePanel] = [
+        cosine_map("eq. 14, width 12", tokens, cosine_matrix(embedding)[None]),
+        components_map("eq. 14", tokens, theory),
+        components_map("eq. 14, keys", keys, principal_components(eq14_embedding(setting.task, keys))),
+    ]
+    if setting.has("pca_anchors") and tokens == setting.task.reasoning_anchors:
+        seen = setting.array("pca_anchors", epoch)[0]
+        # The sign of a component means nothing: training's is turned to the theory's.
+        signs = np.where((seen[:, :2] * theory.coordinates[:, :2]).sum(axis=0) < 0, -1, 1)
+        explained = setting.array("pca_anchors_variance", epoch)[0]
+        observed = PrincipalComponents(coordinates=seen[:, :2] * signs, explained=explained[:2])
+        panels.insert(2, components_map(f"training, epoch {epoch} (first seed)", tokens, observed))
+    return panels

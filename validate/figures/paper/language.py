@@ -1,0 +1,218 @@
+"""Figs. 1, 7 and 14: the losses of two corpora, their distance over γ, and the embedding of their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from theory.arrays import FloatArray
+from validate.figures.embedding import BAR
+from validate.figures.learning import accuracy_curves
+from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.heat_map import HeatMap, cosine_map
+from validate.figures.paper.registry import paper_figure
+from validate.figures.runs import (
+    LANGUAGE,
+    about,
+    large_scales,
+    missing_rates,
+    of_kind,
+    over_settings,
+    small_scale,
+)
+from validate.figures.seeds import seeds_text
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import MARKERS, PALETTE, Look
+from validate.judge.groups import Setting
+from validate.judge.measures.language import (
+    KNOWN,
+    early_epoch,
+    entropy,
+    learned_epoch,
+    loss_gap,
+    relative_gap,
+    two_corpora,
+)
+from validate.judge.stats import COSINE, number
+from validate.observe import Observations
+
+LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
+GAPS = {
+    "nothing": "L₂ − L₁",
+    "frequencies": "L₂ − L₁ minus the entropies of a token",
+    "pairs": "L₂ − L₁ minus the bigram entropies",
+}
+
+
+@paper_figure(1, "Loss on two corpora", "language")
+def two_losses(observations: Sequence[Observations]) -> Sheet:
+    """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ.
+
+    The answers of PrOntoQA follow from rules, TinyStories is told. The paper's claim: with small initial
+    weights the loss on PrOntoQA falls faster. The dotted and dashed lines are computed from the text: the
+    entropy of a token, and of a token whose predecessor is known.
+    """
+    settings = of_kind(observations, LANGUAGE, "Fig. 1", "GPT-2")
+    first, second = two_corpora(settings[0].runs[0])
+    caption = (
+        f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
+        "Dotted and dashed: the losses of the best model that knows how often each token occurs, and of the "
+        f"best that knows the token before, on the first seed's sequences. {missing_rates(settings)}"
+    )
+    rows = [PanelRow("Loss on each corpus", [_losses(s) for s in settings], share_y="loss")]
+    return Sheet("fig01_language", caption.strip(), about(settings), rows)
+
+
+@paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
+def corpora_apart(observations: Sequence[Observations]) -> Sheet:
+    """Draw how far the two losses lie apart over γ, and cosines of both corpora's words, early, at small γ.
+
+    A: the distance of the two losses over γ, relative as in the paper, and above what each corpus's own
+    entropies allow. B: the cosines of each corpus's most frequent words early in training, beside those that
+    the counts of the text predict before training, and those from shuffled text, which keeps frequencies
+    alone.
+
+    The paper's claims: ΔL rises with γ; words of PrOntoQA stay apart and words of TinyStories align. The
+    second is judged on all tokens, whose mean cosines the caption gives; B shows the frequent words, where
+    the two corpora need not differ.
+    """
+    settings = of_kind(observations, LANGUAGE, "Fig. 7", "GPT-2")
+    small = small_scale(settings)
+    names = two_corpora(small.runs[0])
+    first, second = names
+    relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
+    nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
+    gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
+    found = f"ΔL {_course([s.init_rate for s in settings], np.nanmean(relative.curves['ΔL'].seeds, axis=0))}"
+    title = f"A  Loss at the end of training; L₁: loss on {first}, L₂: loss on {second}"
+    rows = [PanelRow(title, gaps, says=f"{found}.")]
+    for name in names:
+        shuffled = _words("predicted from\nshuffled text", small.array(f"control/tied/{name}"))
+        panels = [_predicted_words(small, name), shuffled, _observed_words(small, name)]
+        rows.append(PanelRow(f"B  Words of {name}, γ = {small.init_rate:g}", panels, BAR))
+    caption = (
+        f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
+        f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
+        "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
+        f"of shuffled text) and observed early, {_when_early([small])}. Mean cosine of all tokens at that "
+        f"snapshot: {'; '.join(_means(small, name) for name in names)}. {missing_rates(settings)}"
+    )
+    return Sheet("fig07_language", caption.strip(), about(settings), rows)
+
+
+@paper_figure(14, "Embeddings of two corpora at larger initial scales", "language")
+def larger_scales(observations: Sequence[Observations]) -> Sheet:
+    """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale.
+
+    The prediction is from the counts of the text. The paper's claim: only small initial weights give the
+    embedding a structure.
+    """
+    settings = of_kind(observations, LANGUAGE, "Fig. 14", "GPT-2")
+    shown = list({s.label: s for s in [*large_scales(settings), small_scale(settings)]}.values())
+    rows = [
+        PanelRow(
+            f"{letter}  Words of {name}",
+            [
+                _predicted_words(shown[-1], name),
+                *(_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown),
+            ],
+            BAR,
+        )
+        for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True)
+    ]
+    caption = (
+        "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
+        f"at each γ, {_when_early(shown)}. Seeds are early at their own epochs. {missing_rates(settings)}"
+    )
+    return Sheet("fig14_language", caption.strip(), about(shown), rows, width=1.7)
+
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+
+def _losses(setting: Setting) -> Curves:
+    """Return a setting's loss on each corpus, between the entropies of its text."""
+    names = two_corpora(setting.runs[0])
+    levels, parts = {}, {}
+    for name, colour in zip(names, PALETTE, strict=False):
+        parts[name] = (name, Look(colour))
+        for known, (what, line) in LEVELS.items():
+            label = what if name == names[0] else f"_{name} {what}"
+            levels[label] = (entropy(setting.runs[0], name, known), Look(colour, line=line, width=1))
+    return accuracy_curves(setting, "loss", parts=parts, levels=levels)
+
+
+def _gaps(
+    settings: Sequence[Setting],
+    title: str,
+    unit: str,
+    measures: Mapping[str, Callable[[Observations], float]],
+    first_colour: int = 0,
+) -> Curves:
+    """Return the second corpus's loss minus the first's at the end of training, over γ."""
+    gammas = np.array([s.init_rate for s in settings])
+    curves, told = {}, []
+    for i, (name, measure) in enumerate(measures.items(), start=first_colour):
+        each = [np.array([measure(run) for run in s.runs]) for s in settings]
+        curves[name] = Curve(gammas, over_settings(each), Look(PALETTE[i], MARKERS[i]))
+        told += [f"{name} at γ = {g:g}: {seeds_text(v)}" for g, v in zip(gammas, each, strict=True)]
+    zero = {"_zero": (0.0, Look("0.5", width=0.8))}
+    numbers = "; ".join(told)
+    return Curves(title, curves, "initialisation rate γ", unit, levels=zero, bars=True, numbers=numbers)
+
+
+def _course(gammas: Sequence[float], means: FloatArray) -> str:
+    """Return how some means run over γ: rise, fall, or have their least or greatest value inside."""
+    steps = np.sign(np.diff(means))
+    if len(steps) == 0:
+        return "is shown at one γ"
+    if (steps >= 0).all() or (steps <= 0).all():
+        return f"{'rises' if steps.sum() > 0 else 'falls'} with γ"
+    shape, turn = ("least", int(means.argmin())) if steps[0] < 0 else ("greatest", int(means.argmax()))
+    return f"is {shape} at γ = {gammas[turn]:g} ({number(means[turn])}), with no single direction over γ"
+
+
+# --- words -------------------------------------------------------------------------------------------------
+
+
+def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
+    """Return each seed's cosines of a corpus's words at its own early snapshot."""
+    epochs = [early_epoch(run) for run in setting.runs]
+    matrices = np.array([r.at(f"cosine/{name}", e) for r, e in zip(setting.runs, epochs, strict=True)])
+    when = " or ".join(map(str, sorted(set(epochs))))
+    return _words(f"{which}training,\nepoch {when}", matrices)
+
+
+def _predicted_words(setting: Setting, name: str) -> HeatMap:
+    """Return the cosines of a corpus's words that its counts predict."""
+    return _words("predicted,\nrows of $C + C^T$", setting.array(f"predicted/tied/{name}"))
+
+
+def _words(title: str, matrices: FloatArray) -> HeatMap:
+    return cosine_map(title, range(1, matrices.shape[-1] + 1), matrices, "word, by frequency")
+
+
+def _when_early(settings: Sequence[Setting]) -> str:
+    """Return which snapshot of each run is shown."""
+    text = "at the first snapshot by which both losses are below their tokens' entropy"
+    never = [(sum(learned_epoch(run) is None for run in s.runs), s) for s in settings]
+    parts = [f"{count} of {s.seeds_text} at γ = {s.init_rate:g}" for count, s in never if count]
+    return f"{text}, or at the last where there is none ({', '.join(parts)})" if parts else text
+
+
+def _means(setting: Setting, name: str) -> str:
+    """Return the mean cosine of a corpus's tokens: of all, centred, and of equal frequency."""
+    told = {
+        "mean_cosine": name,
+        "mean_cosine_centred": "with the common mean removed",
+        "mean_cosine_matched": "over tokens that the other corpus lacks, in pairs of equal frequency",
+    }
+    found = []
+    for array, words in told.items():
+        if setting.has(f"{array}/{name}"):
+            means = [float(run.at(f"{array}/{name}", early_epoch(run))) for run in setting.runs]
+            text = seeds_text(means, COSINE)
+            found.append(f"{words} {text}" if words == name else f"{text} {words}")
+    return ", ".join(found)

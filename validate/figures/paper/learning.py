@@ -1,0 +1,221 @@
+"""Figs. 3, 16 and 17: when memory and reasoning are learned; without layer norm; over learning rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from sim.config.model import EmbMLPConfig
+from theory import InputError, Task
+from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
+from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.panel import BasePanel, NoRuns
+from validate.figures.paper.registry import Source, likeliest, paper_figure
+from validate.figures.runs import (
+    ATTENTION,
+    EMB_MLP,
+    about,
+    missing_rates,
+    model_name,
+    of_kind,
+    over_settings,
+)
+from validate.figures.seeds import seeds_text
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import MARKERS, PARTS, Look, sequential
+from validate.judge.bounds import ends
+from validate.judge.ceiling import order_blind_ceiling
+from validate.judge.condition import LARGE, SMALL
+from validate.judge.groups import Setting
+from validate.judge.learning_times import PARTS as NAMES
+from validate.judge.learning_times import load_predictions, prediction_for
+from validate.judge.stats import SIZE
+from validate.judge.times import curve, largest_rise
+from validate.observe import Observations
+
+WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
+OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
+
+
+@paper_figure(3, "Loss and accuracy over epochs", likeliest(LARGE, SMALL), "emb-mlp")
+def learning(observations: Sequence[Observations]) -> Sheet:
+    """Draw loss and accuracy over epochs on a logarithmic axis, the Transformer (A) above the Emb-MLP (B).
+
+    The data sets are memory, reasoning training and reasoning test data. The paper's claim: with large
+    initial weights (γ = 0.3) memory and reasoning are fitted alike and the test set is not; with small ones
+    (γ = 0.8) reasoning comes first, test set included.
+
+    Two dotted lines are computed from the task. In A, the entropy of a memory anchor's label distribution: a
+    model that knows eq. 7 and nothing else has this memory loss. In B, the memory accuracy that no sum of
+    embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels differ. Dots
+    are the curves that the theory predicts for the Emb-MLP without any run, where they are kept.
+    """
+    transformer, emb_mlp = of_kind(observations, ATTENTION), of_kind(observations, EMB_MLP)
+    of_kind(observations, ATTENTION + EMB_MLP, "Fig. 3", "the Transformer and the Emb-MLP")
+    rows, parts = [], []
+    if transformer:
+        name = model_name(transformer[0])
+        rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False)]
+        rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
+        parts += ["A: loss and accuracy of the Transformer over epochs.", level_text(transformer)]
+        parts += [missing_rates(transformer)]
+    if emb_mlp:
+        predicted = [_predicted(setting) for setting in emb_mlp]
+        ceilings = sorted({level for setting in emb_mlp for level in _ceilings(setting).values()})
+        rows += [_row("B  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
+        parts += ["B: accuracy of the Emb-MLP over epochs."]
+        if ceilings:
+            parts += [
+                f"Dotted, {' or '.join(f'{level:.4f}' for level in ceilings)}: the expected ceiling of its "
+                "accuracy on memory data, since it sees a sum of embeddings, which is the same for (z, a, b) "
+                "and (z, b, a), whose labels are drawn independently."
+            ]
+        if any(predicted):
+            parts += ["Dots in B: predicted by AdamW's flow from a start of its own, without a run."]
+    return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
+
+
+@paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
+def without_norm(observations: Sequence[Observations]) -> Sheet:
+    """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line.
+
+    The theory has no layer norm. The paper finds the same bias as in Fig. 3A: small weights favour reasoning,
+    and large ones do not. The runs are of the likeliest setting without its norm: at full size if there are
+    such runs, and otherwise at a quarter of the size.
+    """
+    needs = "Transformers without norm (--model.norm none)"
+    settings = of_kind(observations, ATTENTION, "Fig. 16", needs, norm="none")
+    title = "Transformer without layer norm"
+    rows = [
+        _row(f"A  {title}: loss", settings, "loss", legend=False, log=True, each=True),
+        _row(f"B  {title}: accuracy", settings, "accuracy", each=True),
+    ]
+    caption = "Loss and accuracy over epochs without layer norm."
+    texts = [caption, level_text(settings), missing_rates(settings)]
+    return Sheet("fig16_no_norm", " ".join(filter(None, texts)), about(settings), rows)
+
+
+@paper_figure(17, "Loss over learning rates", OVER_RATES, compares="learning rate")
+def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
+    """Draw loss over epochs, one column per learning rate, and the largest rises of the losses (Appendix G).
+
+    A conclusion that holds at one rate only is one about that rate. All panels of A and B have the same axes.
+    The last row has the largest rise of each loss above its lowest value before it; the paper reports severe
+    spikes at its largest rate. The theory is one of gradient flow and knows no spikes. The runs are of the
+    likeliest setting at a quarter of the size, over the peak of its schedule; where these are not kept,
+    shorter ones at full size.
+    """
+    settings = of_kind(observations, ATTENTION, "Fig. 17", "Transformers")
+    rates = sorted({_peak(s) for s in settings})
+    gammas = sorted({s.init_rate for s in settings})
+    by_rate = {(s.init_rate, _peak(s)): s for s in settings}
+    if len(by_rate) < len(settings):
+        labels = [s.label for s in settings]
+        raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
+    rows = [
+        PanelRow(
+            f"{letter}  γ = {gamma:g}: loss",
+            [_at_rate(by_rate.get((gamma, rate)), rate) for rate in rates],
+            legend=gamma == gammas[-1],
+            share_y="loss",
+        )
+        for letter, gamma in zip("ABCDEFGH", gammas, strict=False)
+    ]
+    have = settings[0].runs[0].metrics[0]["loss"]
+    spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
+    title = f"{'ABCDEFGHI'[len(gammas)]}  Largest rise of the loss above its lowest value before"
+    rows.append(PanelRow(title, spikes, share_y="rise"))
+    caption = (
+        "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
+        "schedule, and how far the loss jumps back up on the way. "
+        f"{level_text(settings)} {missing_rates(settings)}"
+    )
+    return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
+
+
+def _row(
+    title: str,
+    settings: Sequence[Setting],
+    measure: Literal["loss", "accuracy"],
+    *,
+    legend: bool = True,
+    log: bool = False,
+    each: bool = False,
+    beside: Sequence[dict[str, Curve]] = (),
+) -> PanelRow:
+    """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
+    alone = len({s.init_rate for s in settings}) == len(settings)
+    panels = [
+        accuracy_curves(
+            s,
+            measure,
+            levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
+            title=f"γ = {s.init_rate:g}" if alone else s.label,
+            log=log,
+            each=each,
+            xscale="symlog",
+        )
+        for s in settings
+    ]
+    for panel, predicted in zip(panels, beside, strict=False):
+        panel.curves |= predicted
+    return PanelRow(title, panels, share_y=title, legend=legend)
+
+
+def _predicted(setting: Setting) -> dict[str, Curve]:
+    """Return the kept predictions of the Emb-MLP's accuracies, for its default task and widths."""
+    config = setting.config
+    if config.model != EmbMLPConfig() or setting.task != Task.paper(length=3):
+        return {}
+    kept = prediction_for(config, load_predictions())
+    if kept is None:
+        return {}
+    epochs = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch
+    means = {part: kept.curves.accuracy[name].mean(axis=0)[None] for part, name in NAMES.items()}
+    return {
+        f"{'_' * (part != 'mem')}predicted{'' if part == 'mem' else f' {part}'}": Curve(
+            epochs, mean, Look(PARTS[part][1].colour, ".", "")
+        )
+        for part, mean in means.items()
+    }
+
+
+def _ceilings(setting: Setting) -> dict[str, float]:
+    """Return the accuracy that no sum of embeddings passes, for the model that sums them."""
+    ceiling = order_blind_ceiling(setting.task) if setting.kind == "emb-mlp" else None
+    return {} if ceiling is None else {f"memory: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
+
+
+def _peak(setting: Setting) -> float:
+    return setting.config.training.peak_learning_rate
+
+
+def _at_rate(setting: Setting | None, rate: float) -> BasePanel:
+    title = f"rate {rate:g}"
+    if setting is None:
+        return NoRuns(title)
+    levels = unlearned_levels(setting.task)
+    return accuracy_curves(setting, "loss", levels=levels, title=title, log=True, each=True, xscale="symlog")
+
+
+def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves:
+    """Return the largest rise of a data set's loss above its lowest value before, over the learning rate.
+
+    A loss that overflowed counts with the rise that was seen.
+    """
+    curves, told = {}, []
+    gammas = sorted({s.init_rate for s in settings})
+    for gamma, colour, marker in zip(gammas, sequential(len(gammas)), MARKERS, strict=False):
+        own = sorted((s for s in settings if s.init_rate == gamma), key=_peak)
+        rises = [np.array([ends(largest_rise(curve(r, "loss", part)[1]))[0] for r in s.runs]) for s in own]
+        look = Look(colour, marker)
+        curves[f"γ = {gamma:g}"] = Curve([_peak(s) for s in own], over_settings(rises), look, SIZE)
+        told += [
+            f"γ = {gamma:g}, rate {_peak(s):g}: {seeds_text(r, SIZE)}"
+            for s, r in zip(own, rises, strict=True)
+        ]
+    numbers = f"{title}, largest rise: {'; '.join(told)}"
+    unit = "largest rise (nats)"
+    return Curves(title, curves, "peak learning rate", unit, "log", bars=True, numbers=numbers)

@@ -1,0 +1,201 @@
+"""Which of some runs a figure shows, and what its footnote says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cache
+
+import numpy as np
+
+from sim.config.presets import load_preset
+from sim.config.run import RunConfig, make_run_config
+from theory import InputError
+from theory.arrays import FloatArray
+from validate.judge.condition import SMALL
+from validate.judge.groups import Setting, group_runs
+from validate.judge.times import common_early, learned_part
+from validate.observe import Observations
+
+KINDS = {
+    "emb-mlp": "Emb-MLP",
+    "one-layer": "one-layer Transformer",
+    "transformer": "Transformer",
+    "gpt2": "GPT-2",
+}
+NORMS = {
+    "pre": "pre-norm",
+    "pre-queries": "norm on queries",
+    "post": "post-norm",
+    "none": "without layer norm",
+}
+EMB_MLP, ATTENTION, LANGUAGE = ("emb-mlp",), ("transformer", "one-layer"), ("gpt2",)
+LARGEST = 0.5
+"""The largest γ of large initial weights: the paper calls γ > 1/2 small."""
+PAPER_LATE = 900
+"""The late epoch of 1000 that the paper shows, where it names one."""
+
+
+# --- which runs --------------------------------------------------------------------------------------------
+
+
+def of_kind(
+    observations: Sequence[Observations],
+    kinds: Collection[str],
+    figure: str = "",
+    needs: str = "",
+    *,
+    norm: str = "",
+) -> list[Setting]:
+    """Return the settings of some kinds of model; refuse to have none for a ``figure`` that ``needs`` them."""
+    models = [(o, o.config.model) for o in observations]
+    found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
+    if figure and not found:
+        raise InputError("runs", len(observations), f"{figure} is about {needs}", "give such runs")
+    return group_runs(found) if found else []
+
+
+def over_gamma(settings: Sequence[Setting], of: Setting) -> list[Setting]:
+    """Return the settings that equal one in all but γ and seed: only these make a curve over γ."""
+    return [s for s in settings if without_gamma(s) == without_gamma(of)]
+
+
+def without_gamma(setting: Setting) -> str:
+    """Return a setting's configuration without γ and seed, as JSON."""
+    return setting.config.model_dump_json(exclude={"seed", "init_rate"})
+
+
+def small_scale(settings: Sequence[Setting]) -> Setting:
+    """Return the setting whose γ is nearest to the paper's small scale, 0.8."""
+    return min(settings, key=lambda s: abs(s.init_rate - SMALL))
+
+
+def large_scales(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings of large initial weights; refuse settings among which there is none."""
+    found = [s for s in settings if s.init_rate <= LARGEST]
+    if not found:
+        rates = sorted({s.init_rate for s in settings})
+        remedy = f"give runs at γ ≤ {LARGEST:g} too"
+        raise InputError("init_rate", rates, "no large initial weights, which this figure shows", remedy)
+    return found
+
+
+def over_settings(each: Sequence[FloatArray]) -> FloatArray:
+    """Return several settings' values of each seed as one array (n_seeds, n_settings), NaN where one is."""
+    longest = max(len(values) for values in each)
+    return np.array([np.pad(v.astype(float), (0, longest - len(v)), constant_values=np.nan) for v in each]).T
+
+
+def shown_epochs(setting: Setting) -> tuple[int, ...]:
+    """Return the epochs at which figures show a model: early, as ``validate.judge.times`` has it, and late.
+
+    Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
+    then has one epoch to show.
+    """
+    early = common_early(setting.runs)
+    after = [e for e in setting.epochs() if e > early]
+    wished = PAPER_LATE / _paper("transformer").training.epochs * setting.epochs()[-1]
+    return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
+
+
+# --- what is said of them ----------------------------------------------------------------------------------
+
+
+@cache
+def _paper(kind: str) -> RunConfig:
+    """Return the printed configuration of a kind of model."""
+    presets = {"gpt2": "paper-gpt2", "emb-mlp": "paper-emb-mlp"}
+    return make_run_config(load_preset(presets.get(kind, "paper")))
+
+
+def model_name(setting: Setting, *, rate: bool = False) -> str:
+    """Return what a setting's runs trained: "Transformer (pre-norm)", and "..., γ = 0.8" with the rate."""
+    norm = NORMS.get(getattr(setting.config.model, "norm", ""), "")
+    return KINDS[setting.kind] + f" ({norm})" * bool(norm) + f", γ = {setting.init_rate:g}" * rate
+
+
+def early_and_late(setting: Setting) -> str:
+    """Return in words when the shown epochs are."""
+    if len(shown_epochs(setting)) == 1:
+        return "at the last snapshot"
+    part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
+    return f"early, once half of the {part} set is solved, and late"
+
+
+def about(
+    settings: Sequence[Setting], epochs: str = "", of: Setting | None = None, paper: Sequence[int] = ()
+) -> str:
+    """Return which runs a figure shows: for each model γ, seeds, epochs, and what is not as printed.
+
+    ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late", for every
+    setting its own or all those ``of`` one setting. ``paper`` are the epochs at which the paper's figure
+    shows its runs, where it states them.
+    """
+    by_model: dict[str, list[Setting]] = {}
+    for setting in settings:
+        by_model.setdefault(model_name(setting), []).append(setting)
+    return "; ".join(
+        f"{name}, γ = {_rates(own)}; {_length(own, epochs, of, paper)}; {_differences(own)}"
+        for name, own in by_model.items()
+    )
+
+
+def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> str:
+    """Return a sentence that names the paper's γ that these runs lack, or nothing.
+
+    ``wanted`` are those that the paper's figure shows, where it does not show all.
+    """
+    have = {s.init_rate for s in settings}
+    paper = wanted or (_paper(settings[0].kind).init_rates if settings else ())
+    lacking = [f"{rate:g}" for rate in paper if rate not in have]
+    return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
+
+
+def _rates(settings: Sequence[Setting]) -> str:
+    """Return γ and seeds: "0.3, 0.8, 2 seeds each" or, where they differ, "0.3 (4 seeds), 0.8 (1 seed)"."""
+    rates = ", ".join(dict.fromkeys(f"{s.init_rate:g}" for s in settings))
+    if len({len(s.runs) for s in settings}) > 1:
+        return ", ".join(f"{s.init_rate:g} ({s.seeds_text})" for s in settings)
+    return f"{rates}, {settings[0].seeds_text}" + " each" * (len(settings) > 1)
+
+
+def _length(settings: Sequence[Setting], epochs: str, of: Setting | None, stated: Sequence[int]) -> str:
+    """Return how long the runs are and which epochs are shown, beside the paper's."""
+    lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
+    length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
+    paper = _paper(settings[0].kind).training.epochs
+    as_long = lengths == [paper]
+    if not epochs:
+        return f"{length} epochs" + (", as in the paper" if as_long else f" for {paper} in the paper")
+    part = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
+    each = [" and ".join(map(str, shown_epochs(s)[part])) for s in ([of] if of else settings)]
+    shown, theirs = " or ".join(dict.fromkeys(each)), " and ".join(map(str, stated))
+    text = f"epoch{'s' * (' ' in shown)} {shown} of {length}"
+    if not stated:
+        return text if as_long else f"{text}; the paper trains for {paper}"
+    same = as_long and shown == theirs
+    return f"{text}, as in the paper" if same else f"{text}; the paper shows {theirs} of {paper}"
+
+
+def _differences(settings: Sequence[Setting]) -> str:
+    """Return what is other than printed of width, rate and drawn sequences, or "printed settings"."""
+    paper, configs = _paper(settings[0].kind), [s.config for s in settings]
+    width = paper.model.width(paper.build_task().vocab_size)
+    peak = paper.training.peak_learning_rate
+    told = [
+        f"{name} {' or '.join(_thousands(n) for n in sorted(set(own)))} (printed: {_thousands(printed)})"
+        for name, own, printed in (
+            ("d_m", [getattr(c.model, "d_m", None) or width for c in configs], width),
+            ("learning rate", [c.training.peak_learning_rate for c in configs], peak),
+            (
+                "sequences",
+                [c.data.n_sequences for c in configs if c.data.source == "draw"],
+                paper.data.n_sequences,
+            ),
+        )
+        if not set(own) <= {printed}
+    ]
+    return "; ".join(told) or "printed settings"
+
+
+def _thousands(number: float) -> str:
+    return f"{number:,}".replace(",", "\u202f") if number >= 10_000 else f"{number:g}"
