@@ -16,7 +16,7 @@ from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting
 from validate.observe import Observations
-from validate.observe.embedding import embedding_geometry
+from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import from_uniform
 from validate.report.picture import EveryPair, picture
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -26,9 +25,9 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from validate.figures.embedding import LOOKS, predictions
-from validate.judge.compare import groups_of, predicted_cosines
+from validate.judge.compare import predicted_cosines
 from validate.judge.groups import Setting
-from validate.predict.exact import ONE_DATA_SET, ExactStatistics
+from validate.predict.cells import summary
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
     FITTED_WIDTH,
@@ -38,7 +37,7 @@ from validate.predict.predictors import (
     are_summed,
     marginal_cosines,
 )
-from validate.predict.sampled_cosines import ExactCosines, summary
+from validate.predict.statistics import ONE_DATA_SET, Cosines
 
 ANCHORS = tuple(range(11, 21))
 
@@ -110,8 +109,9 @@ def test_sampled_means_too_are_at_distances_of_tokens() -> None:
     matrix = np.array(
         [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
     )
-    assert summary(ExactCosines(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:– 8:0.500"
-    assert summary(ExactCosines(matrix), (3, 4, 6, 5))[-1] == "0.500 0.200 0.100"
+    assert summary(Cosines.exact(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:– 8:0.500"
+    cells = summary(Cosines.exact(matrix), (3, 4, 6, 5))
+    assert cells == ["0.360", "0.100", "0.700", "0.500 0.200 0.100"]
 
 
 HALF_HELD_OUT = Task(
@@ -177,16 +177,6 @@ def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
     assert note == f"– under {MARGINAL}: that vector of 1, ... (7 tokens) is zero, and has no direction."
     assert not any("nan" in cell for row in prediction.cosine_rows() for cell in row)
     assert not any(s.startswith("–") for s in Prediction.of(HALF_HELD_OUT).notes())
-
-
-def test_what_is_defined_is_shown_beside_what_is_not() -> None:
-    task = HALF_HELD_OUT
-    matrix = np.array([[1.0, 0.5, np.nan], [0.5, 1, np.nan], [np.nan] * 3])
-    statistics = dataclasses.replace(ExactStatistics.of(task), cosines={g: {} for g in groups_of(task)})
-    statistics.cosines["memory"]["made up"] = matrix
-    assert statistics.cosine_rows() == [["memory", "made up", "0.500", "0.500", "0.500", "0.500 –"]]
-    (note,) = (s for s in statistics.notes() if s.startswith("–"))
-    assert note == "– under made up: that vector of 3 is zero, and has no direction."
 
 
 @pytest.mark.parametrize(("few", "words"), [(1, "1 anchor, no pair"), (2, "2 anchors, one pair"), (3, "")])

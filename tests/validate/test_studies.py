@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +15,6 @@ from sim.config.run import make_run_config, sources
 from sim.runs.beginning import create_folder
 from sim.runs.lock import only_writer
 from sim.training.session import train_together
-from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
 from validate.commands.study import _summary
@@ -35,7 +33,6 @@ from validate.studies import (
     states_of,
     study_names,
 )
-from validate.studies.shared import shared_runs
 from validate.studies.study import FOLDER
 
 TINY = """
@@ -95,32 +92,31 @@ def _edited(folder: Path, *changes: tuple[str, str], name: str = "tiny") -> Stud
     return load_study(folder / f"{name}.toml")
 
 
-def test_variants_lie_over_the_base(file: Path) -> None:
+def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file: Path) -> None:
     study = load_study(file)
     assert (study.name, study.purpose) == ("tiny", "Two models on a tiny task.")
-    assert study.variants == ("mlp", "attn-1e-2")
-    mlp, attention = (study.configs[name] for name in study.variants)
+    mlp, attention = (study.configs[name] for name in ("mlp", "attn-1e-2"))
     assert (mlp.model.kind, mlp.training.learning_rate, mlp.training.epochs) == ("emb-mlp", 1e-3, 2)
     assert (attention.model.kind, attention.training.learning_rate) == ("transformer", 1e-2)
     assert attention.training.batch_size == mlp.training.batch_size == 16
     assert attention.task == mlp.task
-
-
-def test_members_lie_in_folders_of_their_variant(file: Path) -> None:
-    paths = [str(m.path) for m in members_of(load_study(file), Path("r"))]
-    assert paths == [
-        f"r/tiny/{variant}/gamma{rate}_seed0" for variant in ("mlp", "attn-1e-2") for rate in (0.3, 0.8)
+    members = members_of(study, Path("r"))
+    found = [(str(m.path), m.variant, m.config.init_rate, m.config.model.kind) for m in members]
+    assert found == [
+        (f"r/tiny/{variant}/gamma{rate}_seed0", variant, rate, study.configs[variant].model.kind)
+        for variant in ("mlp", "attn-1e-2")
+        for rate in (0.3, 0.8)
     ]
-
-
-def test_a_study_without_variants_has_no_folders_of_them(tmp_path: Path) -> None:
-    study = _edited(tmp_path, (TINY[TINY.index("[variants.mlp]") :], ""))
-    assert study.variants == ()
-    assert str(members_of(study, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
+    file.write_text(TINY[: TINY.index("[variants.mlp]")])
+    alone = load_study(file)
+    assert alone.variants == ()
+    assert str(members_of(alone, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_a_study_of_the_package_has_no_value_of_a_users(name: str, tmp_path: Path) -> None:
+def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, tmp_path: Path) -> None:
+    members = members_of(load_study(name))
+    assert len({m.path for m in members}) == len(members) > 0
     for config in load_study(name).configs.values():
         assert "user" not in sources(config).values()
     file = tmp_path / "mine.toml"
@@ -178,54 +174,32 @@ def test_names_may_have_underscores(file: Path, tmp_path: Path) -> None:
         assert [run.config for run in found] == mine
 
 
-def test_unknown_studies_and_missing_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="study = 'nosuch'"):
-        load_study("nosuch")
-    with pytest.raises(InputError, match="no such file"):
-        load_study(tmp_path / "none.toml")
-
-
-def test_a_folder_of_runs_is_no_study_and_what_shows_it_is_named(runs: list[Run], tmp_path: Path) -> None:
-    folder = runs[0].path.parent
-    shown = f"show it with anchorflow table {folder} or anchorflow compare {folder}."
-    with pytest.raises(UnknownStudyError) as refused:
-        load_study(folder)
-    assert str(refused.value) == f"study = {str(folder)!r}: a folder of 4 runs, not a study; {shown}"
-    with pytest.raises(UnknownStudyError, match=r"the folder of a run, not a study; .*gamma0\.3_seed0 or"):
-        load_study(runs[0].path)
-    assert main(["table", str(folder)]) == 0
-    own = tmp_path / "my runs" / "causal"
-    shutil.copytree(runs[0].path, own / "one" / "run")
-    with pytest.raises(UnknownStudyError) as refused:
-        load_study(own)
-    # Neither command takes a folder whose runs are two folders down.
-    assert f"a folder of 1 run, not a study; show it with anchorflow table '{own / 'one'}' or" in str(
-        refused.value
-    )
-    assert str(refused.value).endswith(f"the study with anchorflow study causal --root '{own.parent}'.")
-    assert main(["table", str(own / "one")]) == 0
-
-
-def test_a_folder_of_runs_on_text_has_a_comparison_of_its_own(tmp_path: Path) -> None:
-    """The configuration decides; where it cannot be read, the command that is named says what is wrong."""
+def test_a_folder_of_runs_is_no_study_and_the_command_that_shows_it_is_named(
+    runs: list[Run], tmp_path: Path
+) -> None:
     task = {"corpora": [{"name": "a", "files": ["a.txt"]}], "n_sequences": 2, "length": 2, "vocab_size": 3}
     (member,) = make_run_config({"task": task, "model": {"kind": "gpt2"}, "init_rates": [0.5]}).members()
     create_folder(tmp_path / "text" / "run", member)
-    with pytest.raises(UnknownStudyError, match="anchorflow corpus compare "):
-        load_study(tmp_path / "text")
+    own = tmp_path / "my runs" / "causal"
+    shutil.copytree(runs[0].path, own / "one" / "run")
+    (tmp_path / "empty").mkdir()
+    folder = runs[0].path.parent
+    for named, said in (
+        (folder, f"a folder of 4 runs, not a study; .*table {folder} or anchorflow compare {folder}"),
+        (runs[0].path, "the folder of a run, not a study"),
+        # Neither command takes a folder whose runs are two folders down.
+        (own, f"table '{own / 'one'}' or .*anchorflow study causal --root '{own.parent}'"),
+        (tmp_path / "text", "anchorflow corpus compare "),
+        (tmp_path / "empty", "unknown study; choose one of"),
+        ("nosuch", "unknown study"),
+    ):
+        with pytest.raises(UnknownStudyError, match=said):
+            load_study(named)
     (tmp_path / "text" / "run" / "config.json").write_text("{")
     with pytest.raises(UnknownStudyError, match="or anchorflow compare "):
         load_study(tmp_path / "text")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UnknownStudyError, match="unknown study; choose one of"):
-        load_study(tmp_path / "empty")
-
-
-def test_every_study_of_the_package_has_members() -> None:
-    for name in study_names():
-        members = members_of(load_study(name))
-        assert members
-        assert len({m.path for m in members}) == len(members)
+    with pytest.raises(InputError, match="no such file"):
+        load_study(tmp_path / "none.toml")
 
 
 def test_all_variants_are_trained_in_one_call(
@@ -301,15 +275,6 @@ def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_kept_may_depend_on_gamma(trained: Path, tmp_path: Path) -> None:
-    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.3" = ["norms"] }'))
-    files = {file.stem: read_kept(file) for file in keep(study, trained, tmp_path)}
-    assert {name for name, run in files.items() if set(run.arrays) == {"norms"}} == {
-        name for name in files if "gamma0.3" in name
-    }
-    assert all({"norms", "gram"} < set(run.arrays) for name, run in files.items() if "gamma0.8" in name)
-
-
 def test_a_folder_of_another_configuration_is_refused_before_any_work(trained: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     shutil.copytree(trained / "tiny", runs / "tiny")
@@ -343,16 +308,27 @@ def test_a_pattern_that_fits_no_observable_is_refused_before_anything_is_written
     assert not folder.exists()
 
 
-def test_a_pattern_may_fit_one_variant_s_model_alone_and_none_keeps_metrics(
-    trained: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("wanted", "mlp", "attention"),
+    [
+        ('["frozen_start"]', {"frozen_start"}, set()),
+        ("[]", set(), set()),
+        ('{ "0.3" = ["norms"], "0.8" = ["gram"] }', None, None),
+    ],
+)
+def test_patterns_choose_by_variant_and_gamma_and_metrics_stay(
+    wanted: str, mlp: set[str] | None, attention: set[str] | None, trained: Path, tmp_path: Path
 ) -> None:
+    """A pattern may fit one variant's model alone, in whatever order the variants are."""
     last = ("[variants.mlp]\n", ""), ("epochs = 1 }\n", "epochs = 1 }\n\n[variants.mlp]\n")
-    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', 'keep = ["frozen_start"]'), *last)
-    found = [read_kept(file) for file in keep(study, trained, tmp_path / "one")]
-    assert [set(run.arrays) for run in found] == [set(), set(), {"frozen_start"}, {"frozen_start"}]
-    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', "keep = []"))
-    found = [read_kept(file) for file in keep(study, trained, tmp_path / "none")]
-    assert all(run.metrics and not run.arrays for run in found)
+    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', f"keep = {wanted}"), *last)
+    found = [read_kept(file) for file in keep(study, trained, tmp_path / "kept")]
+    by_rate = {0.3: {"norms"}, 0.8: {"gram"}}
+    expected = (
+        [attention, attention, mlp, mlp] if mlp is not None else [by_rate[r.config.init_rate] for r in found]
+    )
+    assert [set(run.arrays) for run in found] == expected
+    assert all(run.metrics for run in found)
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -381,6 +357,7 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
         with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, kept of a run .*--drop"):
             keep(study, tmp_path / "no-runs", folder)
     assert {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()} == before
+    assert not any(s.kept for s in states_of(other, members_of(other, tmp_path), folder))
     (folder / "tiny" / "precious.safetensors").write_text("years of work")
     assert keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
     names = sorted(f.name for f in (folder / "tiny").iterdir())
@@ -417,13 +394,6 @@ def test_only_one_process_keeps_in_a_folder(trained: Path, tmp_path: Path) -> No
     assert {entry.name for entry in folder.iterdir()} == {study.name, "checksums.json"}
 
 
-def test_kept_with_another_configuration_does_not_count(trained: Path, tmp_path: Path) -> None:
-    keep(load_study(trained / "tiny.toml"), trained, tmp_path / "kept")
-    changed = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
-    states = states_of(changed, members_of(changed, tmp_path), tmp_path / "kept")
-    assert not any(s.kept for s in states)
-
-
 def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -443,26 +413,17 @@ def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
     assert cost_of(members, 9).processes == 4
 
 
-def test_runs_that_differ_in_rates_and_schedule_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    timed = []
-
-    def seconds(config: Any, **_: Any) -> float:
-        timed.append((config.model.norm, config.model.activation))
-        return 10.0
-
-    monkeypatch.setattr("sim.training.cost.seconds_per_epoch", seconds)
-    cost_of(members_of(load_study("search")), 1)
-    assert len(timed) == len(set(timed)) == 8
-
-
-def test_the_time_left_is_that_of_the_mean_run(file: Path, tmp_path: Path) -> None:
-    members = members_of(load_study(file), tmp_path)
+def test_the_time_left_is_that_of_the_mean_run(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     states = [
         MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
-        for member, seconds in zip(members, (10.0, 30.0, None, None), strict=True)
+        for member, seconds in zip(members_of(load_study(file)), (10.0, 30.0, None, None), strict=True)
     ]
-    assert _summary(load_study(file), states, 1, False)["seconds_left"] == 40
-    assert _summary(load_study(file), states, 2, False)["seconds_left"] == 20
+    monkeypatch.setattr("validate.studies.states_of", lambda *_: states)
+    for count, seconds in ((1, 40), (2, 20)):
+        found = _summary(load_study(file), tmp_path, tmp_path, count, measure=False)
+        assert (found["seconds_left"], found["complete"], found["missing"]) == (seconds, 2, 2)
 
 
 def test_the_command_runs_keeps_and_counts(
@@ -485,55 +446,8 @@ def test_the_command_runs_keeps_and_counts(
     assert "mlp/gamma0.3_seed0" in shown
 
 
-def test_ctrl_c_says_how_to_go_on(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("validate.studies.training.train_members", interrupted)
-    assert main(["study", str(file), "--run", "--root", str(tmp_path)]) == 130
-    assert "the same command continues" in capsys.readouterr().err
-
-
-def test_the_command_lists_all_and_refuses_what_is_unknown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_lists_all_studies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "--json", "--root", str(tmp_path)]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == study_names()
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["study", "--root", str(tmp_path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 4 * len(study_names()) + 6
-    assert sum(bool(re.match(r"[a-z0-9-]+ .* \d+/\d+ ", line)) for line in lines) == len(study_names())
     assert main(["study", "nosuch"]) == 2
     assert "study = 'nosuch'" in capsys.readouterr().err
-
-
-def test_training_starts_from_a_preset(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    preset = {"seeds": [3], "model": {"d_m": 8, "d_f": 8}, "training": {"epochs": 1, "batch_size": "full"}}
-    monkeypatch.setattr("validate.commands.train.load_preset", lambda name: {"small": preset}[name])
-    config = tmp_path / "config.toml"
-    config.write_text(TINY[TINY.index("[task]") : TINY.index("[model]")] + "[model]\nd_m = 6\n")
-    out = ["--out", str(tmp_path / "runs"), "--workers", "1", "--json"]
-    assert main(["train", str(config), "--preset", "small", *out, "--model.d-f", "5"]) == 0
-    (run,) = json.loads(capsys.readouterr().out)
-    found = run["config"]
-    assert (found["seed"], found["model"]["d_m"], found["model"]["d_f"]) == (3, 6, 5)
-    assert found["training"]["batch_size"] == "full"
-    monkeypatch.undo()
-    assert main(["train", "--preset", "nosuch", *out]) == 2
-    assert "preset = 'nosuch'" in capsys.readouterr().err
-
-
-def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
-    """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
-    short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
-    other = tiny_config(learning_rate=1e-2)
-    studies = [Study("a", "test", {None: short}), Study("b", "test", {"x": long, "y": other})]
-    assert shared_runs(studies) == [(("a", "b/x"), len(members_of(studies[0])))]
-    cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
-    assert shared_runs([Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []

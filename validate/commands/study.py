@@ -11,7 +11,7 @@ from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from validate.studies import MemberState, Study
+    from validate.studies import Study
 
 
 class Options(StudyOptions):
@@ -40,102 +40,80 @@ COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
 def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     options = COMMAND.parse(arguments)
+    from validate.cost import duration, process_count
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, study_names
+    from validate.terminal.tables import print_json, print_table
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
     if options.run:
-        _run(studies, options)
+        from validate.studies import run_study
+
+        run_study(studies, options.root, **options.execution())
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
-    _show(studies, options, folder)
-    return 0
-
-
-def _run(studies: Sequence[Study], options: Options) -> None:
-    from validate.studies import run_study
-
-    run_study(studies, options.root, **options.execution())
-
-
-def _show(studies: Sequence[Study], options: Options, folder: Path) -> None:
-    from validate.cost import process_count
-    from validate.studies import members_of, states_of
-    from validate.terminal.tables import print_json, print_table
-
-    states = {s.name: states_of(s, members_of(s, options.root), folder) for s in studies}
     count = process_count(options.workers)
-    measure = bool(options.names)
-    found = [_summary(study, states[study.name], count, measure) for study in studies]
+    found = [_summary(study, options.root, folder, count, measure=bool(options.names)) for study in studies]
     if options.as_json:
-        runs = [[_line(state) for state in states[study.name]] for study in studies]
-        print_json([each | {"runs": lines} for each, lines in zip(found, runs, strict=True)])
-        return
-    rows = [
-        [
-            each["name"],
-            each["purpose"],
-            f"{each['kept']}/{each['total']}",
-            ", ".join(f"{each[state]} {state}" for state in _STATES if each[state]),
-            _time(each["seconds_left"]),
-        ]
-        for each in found
-    ]
+        print_json(found)
+        return 0
+    rows = []
+    for each in found:
+        left = each["seconds_left"]
+        time = "name the study" if left is None else duration(left) if left else ""
+        states = ", ".join(f"{each[state]} {state}" for state in _STATES if each[state])
+        rows.append([each["name"], each["purpose"], f"{each['kept']}/{each['total']}", states, time])
     notes = (
         "kept: of how many runs the observations are kept, which claims and figures read.",
         f"run folders: under {options.root}; a study that is kept needs them no longer.",
         f"time left: to train those that are not complete, with {count} process{'es' * (count > 1)}.",
     )
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
-    for study in studies if options.list else []:
-        lines = [_line(state) for state in states[study.name]]
-        table = [
-            [line["path"], line["state"], "yes" if line["kept"] else "no", line["made_by"]] for line in lines
-        ]
-        print_table(study.name, ["run", "state", "kept", "made by"], table)
+    for each in found if options.list else []:
+        lines = [[r["path"], r["state"], "yes" if r["kept"] else "no", r["made_by"]] for r in each["runs"]]
+        print_table(each["name"], ["run", "state", "kept", "made by"], lines)
+    return 0
 
 
 _STATES = ("complete", "unfinished", "diverged", "missing")
 
 
-def _summary(study: Study, states: Sequence[MemberState], count: int, measure: bool) -> dict[str, Any]:
-    """Return a study's counts and the time that its missing runs will take, as far as it is known."""
-    from validate.studies import counts_of
+def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: bool) -> dict[str, Any]:
+    """Return a study's runs, its counts, and the time that its missing runs will take, as far as known."""
+    from validate.studies import cost_of, members_of, states_of
 
-    counts = counts_of(states)
-    left = [state.member for state in states if state.state in ("missing", "unfinished")]
-    known = [state.seconds for state in states if state.seconds is not None]
+    states = states_of(study, members_of(study, root), folder)
+    left = [s.member for s in states if s.state in ("missing", "unfinished")]
+    known = [s.seconds for s in states if s.seconds is not None]
     seconds: float | None = None
     if not left:
         seconds = 0.0
     elif known:
         seconds = -(-len(left) // count) * sum(known) / len(known)
     elif measure:
-        from validate.studies import cost_of
-
         seconds = cost_of(left, count).seconds
-    numbers = {key: counts[key] for key in ("kept", *_STATES)} | {"total": len(states)}
-    return {"name": study.name, "purpose": study.purpose, **numbers, "seconds_left": seconds}
-
-
-def _line(state: MemberState) -> dict[str, Any]:
-    member = state.member
+    runs = [
+        {
+            "variant": s.member.variant,
+            "init_rate": s.member.config.init_rate,
+            "seed": s.member.config.seed,
+            "path": str(s.member.path),
+            "state": s.state,
+            "kept": s.kept,
+            "wall_seconds": s.seconds,
+            "made_by": s.made_by,
+        }
+        for s in states
+    ]
     return {
-        "variant": member.variant,
-        "init_rate": member.config.init_rate,
-        "seed": member.config.seed,
-        "path": str(member.path),
-        "state": state.state,
-        "kept": state.kept,
-        "wall_seconds": state.seconds,
-        "made_by": state.made_by,
+        "name": study.name,
+        "purpose": study.purpose,
+        "kept": sum(s.kept for s in states),
+        **{state: sum(s.state == state for s in states) for state in _STATES},
+        "total": len(states),
+        "seconds_left": seconds,
+        "runs": runs,
     }
-
-
-def _time(seconds: float | None) -> str:
-    from validate.cost import duration
-
-    return "name the study" if seconds is None else "" if seconds == 0 else duration(seconds)

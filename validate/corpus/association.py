@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from sim.runs.files import finite
+from theory import InputError
 from theory.arrays import FloatArray
 from validate.judge.stats import Estimate
 
@@ -59,16 +60,44 @@ class Association:
     def cells(self) -> list[str]:
         """Return the measures as text, in the order of ``HEADER``."""
         estimates = self.pearson, self.spearman, self.control, self.gain
-        means = self.predicted_mean, self.observed_mean
-        return [*map(str, estimates), *(f"{mean:.3f}" for mean in means)]
+        return [*map(str, estimates), f"{self.predicted_mean:.3f}", f"{self.observed_mean:.3f}"]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        estimates = {
-            name: getattr(self, name).as_dict() for name in ("pearson", "spearman", "control", "gain")
+        return {
+            **{name: getattr(self, name).as_dict() for name in ("pearson", "spearman", "control", "gain")},
+            "n_tokens": self.n_tokens,
+            **{name: finite(getattr(self, name)) for name in ("predicted_mean", "observed_mean")},
         }
-        means = {name: finite(getattr(self, name)) for name in ("predicted_mean", "observed_mean")}
-        return estimates | {"n_tokens": self.n_tokens} | means
+
+
+def associate_rows(
+    rows: FloatArray,
+    tokens: npt.NDArray[np.int64],
+    predicted: Sequence[FloatArray],
+    mean_removed: bool,
+    seed: int,
+) -> Association:
+    """Compare the cosines of tokens' rows with those of predicted inner products, the controls' last.
+
+    Tokens without a row, observed or predicted, are left out.
+    """
+    grams = [rows[tokens] @ rows[tokens].T, *predicted]
+    defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
+    if defined.sum() < 2:
+        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
+    observed, first, *controls = (
+        cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
+    )
+    return associate(first, observed, controls, np.random.default_rng(seed))
+
+
+def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
+    """Return cosines from inner products, of rows as they are or less their mean."""
+    if mean_removed:
+        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
+    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
 
 
 def associate(
@@ -80,7 +109,10 @@ def associate(
     common token going up and down together. For independent pairs it is too wide, by √2.
     """
     n = len(predicted)
-    kept = _kept(n, rng)
+    kept = [np.ones(n, np.bool_)]
+    if n >= FEWEST:
+        group = rng.permutation(n) % min(N_GROUPS, n)
+        kept += [group != g for g in range(group.max() + 1)]
 
     def correlations(first: FloatArray, second: FloatArray) -> FloatArray:
         return np.array([pearson(_pairs(first, keep), _pairs(second, keep)) for keep in kept])
@@ -111,29 +143,6 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
     return float(a @ b) / scale if scale**2 > flat else math.nan
 
 
-def _ranks(matrix: FloatArray) -> FloatArray:
-    """Return a matrix whose upper triangle holds the ranks of the pairs."""
-    ranks = np.zeros_like(matrix)
-    above = np.triu_indices(len(matrix), 1)
-    # Cosines that are equal except for rounding share a rank.
-    ranks[above] = rankdata(matrix[above].round(10))
-    return ranks
-
-
-def _kept(n: int, rng: np.random.Generator) -> list[npt.NDArray[np.bool_]]:
-    """Return all tokens, and then all without each of the groups."""
-    every = np.ones(n, np.bool_)
-    if n < FEWEST:
-        return [every]
-    group = rng.permutation(n) % min(N_GROUPS, n)
-    return [every, *(group != g for g in range(group.max() + 1))]
-
-
-def _pairs(matrix: FloatArray, keep: npt.NDArray[np.bool_]) -> FloatArray:
-    part = matrix[np.ix_(keep, keep)]
-    return np.asarray(part[np.triu_indices(len(part), 1)])
-
-
 def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
     """Return the first value with its 95 % interval by the others, each without one group of tokens."""
     value, without = float(values[0]), values[1:]
@@ -149,3 +158,17 @@ def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate
     if inside:
         low, high = math.tanh(low), math.tanh(high)
     return Estimate(value, float(low), float(high), g)
+
+
+def _ranks(matrix: FloatArray) -> FloatArray:
+    """Return a matrix whose upper triangle holds the ranks of the pairs."""
+    ranks = np.zeros_like(matrix)
+    above = np.triu_indices(len(matrix), 1)
+    # Cosines that are equal except for rounding share a rank.
+    ranks[above] = rankdata(matrix[above].round(10))
+    return ranks
+
+
+def _pairs(matrix: FloatArray, keep: npt.NDArray[np.bool_]) -> FloatArray:
+    part = matrix[np.ix_(keep, keep)]
+    return np.asarray(part[np.triu_indices(len(part), 1)])

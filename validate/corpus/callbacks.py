@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from theory import InputError
 
-
-class Recording(Protocol):
-    """The part of a ``Recorder`` that a callback calls."""
-
-    def at(self, step: int) -> None:
-        """Say that so many steps are done."""
-
-    def note(self, **losses: float) -> None:
-        """Keep losses for the next record."""
-
-    def close(self) -> None:
-        """Record the last step."""
+if TYPE_CHECKING:
+    from validate.corpus.record import Recorder
 
 
 def imported(module: str, package: str) -> Any:
@@ -30,7 +20,7 @@ def imported(module: str, package: str) -> Any:
         raise InputError("package", package, "not installed", remedy) from None
 
 
-def transformers_callback(recorder: Recording) -> Any:
+def transformers_callback(recorder: Recorder) -> Any:
     """Return a ``TrainerCallback``; losses are those that the Trainer logs."""
     library = imported("transformers", "transformers")
 
@@ -51,7 +41,7 @@ def transformers_callback(recorder: Recording) -> Any:
     return Callback()
 
 
-def lightning_callback(recorder: Recording) -> Any:
+def lightning_callback(recorder: Recorder) -> Any:
     """Return a ``Callback`` of Lightning; losses are logged metrics whose names end in "loss"."""
     library = imported("lightning.pytorch", "lightning")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -47,48 +46,43 @@ def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float
     tensor : str, optional
         Its name; by default the only one that embeddings are usually called.
     """
-    return Checkpoint.open(path).matrix(tensor, EMBEDDINGS)
+    return Checkpoint(path).matrix(tensor)
 
 
 class Checkpoint:
     """The tensors of a checkpoint by name, in one file or several.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        For messages.
+    path : path or file
+        See ``read_embedding``; at once it is only read which tensors there are.
     """
 
-    def __init__(self, name: str, files: Mapping[str, Any]) -> None:
-        self.name, self._files = name, files
-
-    @classmethod
-    def open(cls, path: Any) -> Checkpoint:
-        """Read which tensors there are."""
-        if hasattr(path, "seek") and hasattr(path, "read"):
-            name = str(getattr(path, "name", "a file"))
-            return cls(name, dict.fromkeys(_header(path, name)[0], path))
-        file = as_path("path", path)
-        if file.name.endswith(INDEX):
-            index = load_json(file)
+    def __init__(self, path: Any) -> None:
+        is_file = hasattr(path, "seek") and hasattr(path, "read")
+        source = path if is_file else as_path("path", path)
+        self.name = str(getattr(path, "name", "a file") if is_file else source)
+        if self.name.endswith(INDEX) and not is_file:
+            index = load_json(source)
             parts = index.get("weight_map") if isinstance(index, dict) else None
             if not isinstance(parts, dict) or not all(isinstance(part, str) for part in parts.values()):
-                raise InputError("path", str(file), "no index of a checkpoint", "name one with a weight_map")
+                raise InputError("path", self.name, "no index of a checkpoint", "name one with a weight_map")
             # Parts lie beside their index, whatever it says.
-            return cls(str(file), {tensor: file.parent / Path(part).name for tensor, part in parts.items()})
-        with _opened(file) as opened:
-            return cls(str(file), dict.fromkeys(_header(opened, str(file))[0], file))
+            self._files = {tensor: source.parent / Path(part).name for tensor, part in parts.items()}
+        else:
+            with _opened(source) as file:
+                self._files = dict.fromkeys(_header(file, self.name)[0], source)
 
     @property
     def readout(self) -> str | None:
         """The name of the read-out, None of a tied model."""
         return next((name for name in READOUTS if name in self._files), None)
 
-    def matrix(self, tensor: str | None, usual: tuple[str, ...] = ()) -> npt.NDArray[np.float64]:
-        """Return a matrix by its name, or the only one that has a usual one."""
+    def matrix(self, tensor: str | None = None) -> npt.NDArray[np.float64]:
+        """Return a matrix by its name; by default the only one that embeddings are usually called."""
         names = sorted(self._files)
         if tensor is None:
-            known = [name for name in usual if name in self._files]
+            known = [name for name in EMBEDDINGS if name in self._files]
             if len(known) != 1:
                 problem = (
                     "several may be the embedding" if known else "none is called as embeddings usually are"
@@ -103,8 +97,8 @@ class Checkpoint:
 
 @contextmanager
 def _opened(file: Any) -> Iterator[BinaryIO]:
-    if isinstance(file, os.PathLike):
-        with open_regular(Path(file)) as opened:
+    if isinstance(file, Path):
+        with open_regular(file) as opened:
             yield opened
     else:
         yield file
@@ -133,8 +127,7 @@ def _read(file: BinaryIO, tensor: str, name: str) -> torch.Tensor:
         if end - first != math.prod(shape) * dtype.itemsize or min(first, *shape) < 0:
             raise ValueError
         file.seek(start + first)
-        content = file.read(end - first)
-        return torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)
+        return torch.frombuffer(bytearray(file.read(end - first)), dtype=dtype).reshape(shape)
     except (ValueError, TypeError, KeyError, RuntimeError, OSError):
         raise _broken(name) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
@@ -20,23 +20,13 @@ from validate.observe.language import PREDICTORS
 from validate.report.figure import ReportFigure
 from validate.report.page import page
 
+Line = dict[str, Any]
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
 """What ``LanguageComparison.write`` writes into a folder."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table for the terminal and the page.
-
-    Attributes
-    ----------
-    title : str
-    header : list of str
-    rows : list of list of str
-    spare : tuple of str
-        Columns that a narrow terminal leaves out.
-    notes : tuple of str
-    """
+class Table(NamedTuple):
+    """A table for the terminal and the page; a narrow terminal leaves out the spare columns."""
 
     title: str
     header: list[str]
@@ -47,15 +37,7 @@ class Table:
 
 @dataclass(frozen=True)
 class LanguageComparison:
-    """Runs of a language model on two corpora, judged.
-
-    Attributes
-    ----------
-    settings : list of Setting
-        Small γ first.
-    outcomes : list of Outcome
-        One for each condition.
-    """
+    """Runs of a language model on two corpora, small γ first, and the outcome of each condition."""
 
     settings: list[Setting]
     outcomes: list[Outcome]
@@ -71,7 +53,7 @@ class LanguageComparison:
         losses = Table(
             "losses at the end (nats)",
             ["γ", "corpus", *_LOSSES],
-            _cells(self.losses(), str),
+            _cells(self.losses()),
             notes=(
                 "of a token: the loss of the best model that knows how often each token occurs",
                 "of pairs: the loss of the best model that knows the token before, too",
@@ -80,7 +62,7 @@ class LanguageComparison:
         cosines = Table(
             "correlation of predicted and observed cosines",
             ["γ", "words of", "rows", *_COSINES],
-            _cells(self.cosines(), lambda estimate: estimate.brief),
+            _cells(self.cosines(), brief=True),
             ("its control", "centred"),
             (
                 "over pairs of the most frequent words, at the first snapshot with both losses below "
@@ -95,7 +77,7 @@ class LanguageComparison:
         undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
         return [losses, cosines, Table("verdicts", header, rows, ("seeds",), undefined)]
 
-    def losses(self) -> list[dict[str, Any]]:
+    def losses(self) -> list[Line]:
         """Return γ, the corpus, and its loss and entropies over the seeds, one dictionary for each."""
         return [
             {"init_rate": s.init_rate, "corpus": name}
@@ -104,7 +86,7 @@ class LanguageComparison:
             for name in two_corpora(s.runs[0])
         ]
 
-    def cosines(self) -> list[dict[str, Any]]:
+    def cosines(self) -> list[Line]:
         """Return γ, the corpus, the predictor, and correlations over the seeds, one dictionary for each."""
         return [
             {"init_rate": s.init_rate, "corpus": name, "predictor": predictor}
@@ -140,21 +122,17 @@ class LanguageComparison:
                 }
                 for o in self.outcomes
             ],
-            "losses": [_plain(line) for line in self.losses()],
-            "cosines": [_plain(line) for line in self.cosines()],
+            "losses": _plain(self.losses()),
+            "cosines": _plain(self.cosines()),
         }
-
-    def figures(self) -> list[ReportFigure]:
-        """Draw the paper's figures about language from these runs."""
-        runs = [run for s in self.settings for run in s.runs]
-        figures = [FIGURES[number] for number in (1, 7, 14)]
-        return [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in figures]
 
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        drawn = self.figures()
+        runs = [run for s in self.settings for run in s.runs]
+        figures = [FIGURES[number] for number in (1, 7, 14)]
+        drawn = [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in figures]
         for figure in drawn:
             figure.write(folder)
         folder.write("comparison.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
@@ -186,15 +164,14 @@ def _when(setting: Setting) -> str:
     return f"{text} ({never})" if None in learned else text
 
 
-def _cells(lines: list[dict[str, Any]], show: Callable[[Estimate], str]) -> list[list[str]]:
-    return [[_cell(value, show) for value in line.values()] for line in lines]
+def _cells(lines: list[Line], brief: bool = False) -> list[list[str]]:
+    def text(value: Any) -> str:
+        if isinstance(value, float):
+            return f"{value:g}"
+        return value.brief if brief and isinstance(value, Estimate) else str(value)
+
+    return [[text(value) for value in line.values()] for line in lines]
 
 
-def _cell(value: Any, show: Callable[[Estimate], str]) -> str:
-    if isinstance(value, Estimate):
-        return show(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _plain(line: dict[str, Any]) -> dict[str, Any]:
-    return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in line.items()}
+def _plain(lines: list[Line]) -> list[Line]:
+    return [{k: v.as_dict() if isinstance(v, Estimate) else v for k, v in each.items()} for each in lines]

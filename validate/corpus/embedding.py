@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from sim.data.corpus import Corpus
 from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
-from theory.arrays import FloatArray
 from theory.checked import Between, Size, check_tokens, checked
 from theory.corpus.rows import CountPredictor
 from theory.display import Shown, text_table
-from validate.corpus.association import Association, associate
+from validate.corpus.association import Association, associate_rows
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
 
 PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
@@ -65,26 +64,21 @@ class EmbeddingComparison(Shown):
 
     def rows(self) -> list[list[str]]:
         """Return one line per comparison, as text."""
-        return [
-            [
-                c.predictor + ", mean removed" * c.mean_removed,
-                c.tokens,
-                str(c.association.n_tokens),
-                *c.association.cells(),
-            ]
-            for c in self.comparisons
-        ]
+        lines = []
+        for c in self.comparisons:
+            name = c.predictor + ", mean removed" * c.mean_removed
+            lines.append([name, c.tokens, str(c.association.n_tokens), *c.association.cells()])
+        return lines
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
+        lines = [vars(c) | c.association.to_json() for c in self.comparisons]
+        for line in lines:
+            del line["association"]
         return {
             "schema": "anchorflow/embedding-comparison/1",
             "controls": self.n_controls,
-            "comparisons": [
-                {"predictor": c.predictor, "tokens": c.tokens, "mean_removed": c.mean_removed}
-                | c.association.to_json()
-                for c in self.comparisons
-            ],
+            "comparisons": lines,
         }
 
     def __str__(self) -> str:
@@ -110,7 +104,7 @@ def compare_embedding(
     bands: Sequence[int] = BANDS,
     controls: Size = 3,
     padded: bool = False,
-    seed: int = 0,
+    seed: Annotated[int, Between(0)] = 0,
 ) -> EmbeddingComparison:
     """Compare the cosines that a corpus predicts with those of an embedding, whoever trained it.
 
@@ -143,7 +137,10 @@ def compare_embedding(
     if tensor is not None and not is_path:
         raise InputError("tensor", tensor, "the embedding is not a file", "leave it out")
     rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
-    _check_settings(predictors, bands, seed)
+    if not predictors:
+        raise InputError("predictors", predictors, "none", f"name some of {', '.join(PREDICTORS)}")
+    if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
+        raise InputError("bands", bands, "not rising numbers from 1 on", "give e.g. (1, 5, 20)")
     rng = np.random.default_rng(seed)
     counts, shuffled = counts_and_control(corpus, len(rows), padded, rng)
     corpora = [counts, *(shuffled() for _ in range(controls))]
@@ -156,36 +153,6 @@ def compare_embedding(
                 for removed in (False, True)
             ]
     return EmbeddingComparison(tuple(comparisons), controls)
-
-
-def associate_rows(
-    rows: FloatArray,
-    tokens: npt.NDArray[np.int64],
-    predicted: Sequence[FloatArray],
-    mean_removed: bool,
-    seed: int,
-) -> Association:
-    """Compare the cosines of tokens' rows with those of predicted inner products, the controls' last.
-
-    Tokens without a row, observed or predicted, are left out.
-    """
-    grams = [rows[tokens] @ rows[tokens].T, *predicted]
-    defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
-    if defined.sum() < 2:
-        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
-    observed, first, *controls = (
-        cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
-    )
-    return associate(first, observed, controls, np.random.default_rng(seed))
-
-
-def _check_settings(predictors: Sequence[str], bands: Sequence[int], seed: int) -> None:
-    if not predictors:
-        raise InputError("predictors", predictors, "none", f"name some of {', '.join(PREDICTORS)}")
-    if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
-        raise InputError("bands", bands, "not rising numbers from 1 on", "give e.g. (1, 5, 20)")
-    if seed < 0:
-        raise InputError("seed", seed, "out of range", "give 0 or more")
 
 
 def counts_and_control(
@@ -224,11 +191,3 @@ def token_sets(
         if len(band) > 1:
             sets.append((name, rng.permutation(band)[:top]))
     return sets
-
-
-def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
-    """Return cosines from inner products, of rows as they are or less their mean."""
-    if mean_removed:
-        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
-    return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sim.data.corpus import Corpus
+from sim.data.corpus import Corpus, IntArray
 from sim.runs.files import finite
 from theory import (
     CorpusCounts,
@@ -24,8 +24,8 @@ from theory.arrays import FloatArray
 from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
-from validate.corpus.read import Tracked
 from validate.judge.stats import UNDEFINED
+from validate.progress import track
 
 FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",
@@ -97,10 +97,10 @@ class CorpusPrediction(Shown):
         tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
         wanted = [corpus.token(word) for word in nearest]
         V, others = corpus.vocab_size, corpus.most_frequent(candidates)
-        geometry = corpus_geometry(Tracked(corpus, "predicting from documents"), V, tokens, predictor)
-        passes = Tracked(corpus, "comparing words in documents")
+        geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
+        passes = _Tracked(corpus, "comparing words in documents")
         neighbours = [nearest_tokens(passes, V, token, others, _NEIGHBOURS, predictor) for token in wanted]
-        counts = corpus_counts(Tracked(corpus, "counting documents"), V)
+        counts = corpus_counts(_Tracked(corpus, "counting documents"), V)
         left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
         leading = [[corpus.words[i] for i in np.argsort(-np.abs(u))[:_LEADING]] for u in left.T]
         return cls(corpus, counts, geometry, neighbours, values, leading)
@@ -112,25 +112,17 @@ class CorpusPrediction(Shown):
 
     def token_rows(self) -> list[list[str]]:
         """Return one line per word: its share, when it departs and is distinct, and the word most like it."""
-        g = self.geometry
-        cosines = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
-        last = g.distinct_from_all
-        rows = []
+        g, rows = self.geometry, []
+        others = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
         for i, token in enumerate(g.tokens):
-            alike = None if np.isnan(cosines[i]).all() else int(np.nanargmax(cosines[i]))
-            rows.append(
-                [
-                    self.corpus.words[token],
-                    f"{self.counts.ratios[token]:.2g}",
-                    _number(g.departs[i]),
-                    _number(last[i]),
-                    *(
-                        [UNDEFINED, UNDEFINED]
-                        if alike is None
-                        else [self.words[alike], _cell(g.cosine, i, alike)]
-                    ),
-                ]
-            )
+            alike = [UNDEFINED, UNDEFINED]
+            if not np.isnan(others[i]).all():
+                nearest = int(np.nanargmax(others[i]))
+                alike = [self.words[nearest], _cell(g.cosine, i, nearest)]
+            times = [
+                f"{t:.2f}" if np.isfinite(t) else UNDEFINED for t in (g.departs[i], g.distinct_from_all[i])
+            ]
+            rows.append([self.corpus.words[token], f"{self.counts.ratios[token]:.2g}", *times, *alike])
         return rows
 
     def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
@@ -217,5 +209,12 @@ def _cell(sampled: SampledValue, *place: int) -> str:
     return f"{value:.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else UNDEFINED
+@dataclass(frozen=True)
+class _Tracked:
+    """A corpus that shows how far each pass through it is."""
+
+    corpus: Corpus
+    what: str
+
+    def __iter__(self) -> Iterator[IntArray]:
+        yield from track(self.corpus, self.what)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,13 +15,16 @@ from torch import nn
 from sim.data.text import require
 from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
+from sim.runs.table import csv_text
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.checked import Between, Size, checked
 from theory.paths import as_path
+from validate.corpus.association import associate_rows
 from validate.corpus.callbacks import imported, lightning_callback, transformers_callback
-from validate.corpus.embedding import associate_rows, counts_and_control, token_sets
-from validate.observe.spectra import effective_rank
+from validate.corpus.embedding import counts_and_control, token_sets
+from validate.observe import effective_rank
 from validate.scales.rates import rate_of
+from validate.sweeps.table import write_table
 
 Losses = Mapping[str, Callable[[], float]]
 
@@ -84,13 +85,15 @@ class Recorder:
         if not all(callable(loss) for loss in self._losses.values()):
             raise InputError("losses", losses, "not callables by name", 'give {"test": lambda: ...}')
         self._noted: dict[str, float] = {}
-        self._columns: list[str] = []
+        self._columns: dict[str, None] = {}
         self._file = None if out is None else OutputFile(as_path("out", out), overwrite=overwrite)
         if self._file is not None:
             if self._file.path.suffix not in (".csv", ".parquet"):
                 remedy = "give a file that ends in .csv or .parquet"
                 raise InputError("out", str(self._file.path), "unknown kind of table", remedy)
             self._file.check()
+            if self._file.path.suffix == ".parquet":
+                require("pyarrow.parquet", "table")  # Not to be missed after the training.
         self._board = None
         if tensorboard is not None:
             library = imported("torch.utils.tensorboard", "tensorboard")
@@ -148,17 +151,14 @@ class Recorder:
             row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
             row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
             row |= self._cosines()
-            gammas = {role.name: _gamma(role) for role in self._matrices}
+            squares = []
             for role in self._matrices:
                 row[f"norm/{role.name}"] = float(role.tensor.norm())
-                row[f"gamma/{role.name}"] = gammas[role.name]
+                row[f"gamma/{role.name}"] = gamma = _gamma(role)
+                if math.isfinite(self._start[role.name]):
+                    squares.append((gamma - self._start[role.name]) ** 2)
                 if role.name in self._ranks:
-                    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
-                    finite = bool(torch.isfinite(matrix).all())
-                    row[f"rank/{role.name}"] = (
-                        effective_rank(torch.linalg.svdvals(matrix).numpy()) if finite else math.nan
-                    )
-        squares = [(gammas[name] - start) ** 2 for name, start in self._start.items() if start == start]
+                    row[f"rank/{role.name}"] = _rank(role)
         row["gamma distance"] = math.sqrt(sum(squares) / max(len(squares), 1))
         self.rows.append(row)
         self._write(row)
@@ -170,49 +170,42 @@ class Recorder:
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).cpu().numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
-            keys = [f"{key}/{predictor}" for key in ("pearson", "low", "high", "control")]
-            try:
-                association = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
-            except InputError:
-                # Fewer than two tokens have a row.
-                columns |= dict.fromkeys([*keys, "mean cosine"], math.nan)
-                continue
-            ends = [
-                math.nan if end is None else end
-                for end in (association.pearson.low, association.pearson.high)
-            ]
-            columns |= dict(
-                zip(keys, (association.pearson.mean, *ends, association.control.mean), strict=True)
-            )
-            columns.setdefault("mean cosine", association.observed_mean)
+            observed, numbers = math.nan, [math.nan] * 4
+            with suppress(InputError):  # Fewer than two tokens have a row.
+                found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
+                observed, control = found.observed_mean, found.control.mean
+                ends = (math.nan if end is None else end for end in (found.pearson.low, found.pearson.high))
+                numbers = [found.pearson.mean, *ends, control]
+            names = ("pearson", "low", "high", "control")
+            columns |= {f"{name}/{predictor}": x for name, x in zip(names, numbers, strict=True)}
+            columns.setdefault("mean cosine", observed)
         return columns
 
     def _write(self, row: dict[str, float]) -> None:
-        for name, value in row.items() if self._board is not None else ():
-            self._board.add_scalar(name.replace(" ", "_"), value, self._step)  # type: ignore[union-attr]
+        if self._board is not None:
+            for name, value in row.items():
+                self._board.add_scalar(name.replace(" ", "_"), value, self._step)
+        before, self._columns = self._columns, dict.fromkeys([*self._columns, *row])
         if self._file is None or self._file.path.suffix != ".csv":
             return
-        # A loss that comes later adds a column: then the table is written anew.
-        columns = list(dict.fromkeys([*self._columns, *row]))
-        if columns != self._columns:
-            self._columns = columns
-            text = _csv(self.rows, columns, header=True)
-            OutputFile(self._file.path, overwrite=self._file.overwrite or len(self.rows) > 1).write(text)
-        else:
+        if self._columns == before:
             with self._file.path.open("a", encoding="utf-8", newline="") as file:
-                file.write(_csv([row], columns, header=False))
+                file.write(csv_text(self._filled([row])).partition("\n")[2])
+        else:
+            # A loss that comes later adds a column: then the table is written anew.
+            overwrite = self._file.overwrite or len(self.rows) > 1
+            write_table(self._filled(self.rows), self._file.path, overwrite=overwrite)
+
+    def _filled(self, rows: Sequence[dict[str, float]]) -> list[dict[str, float | None]]:
+        """Return rows that have every column, None where a number is missing."""
+        return [{name: row.get(name) for name in self._columns} for row in rows]
 
     def close(self) -> None:
         """Record the last step if it is not yet, and write what is still to be written."""
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
         if self._file is not None and self._file.path.suffix == ".parquet":
-            arrow, parquet = require("pyarrow", "table"), require("pyarrow.parquet", "table")
-            stream = io.BytesIO()
-            columns = dict.fromkeys(name for row in self.rows for name in row)
-            table = {name: [row.get(name) for row in self.rows] for name in columns}
-            parquet.write_table(arrow.table(table), stream)
-            self._file.write(stream.getvalue())
+            write_table(self._filled(self.rows), self._file.path, overwrite=self._file.overwrite)
         if self._board is not None:
             self._board.close()
 
@@ -221,12 +214,7 @@ class Recorder:
         self.at(self._step)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Record the end."""
         self.close()
 
@@ -261,10 +249,7 @@ def _gamma(role: Role) -> float:
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan
 
 
-def _csv(rows: Sequence[dict[str, float]], columns: Sequence[str], *, header: bool) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    if header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _rank(role: Role) -> float:
+    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
+    finite = bool(torch.isfinite(matrix).all())
+    return effective_rank(torch.linalg.svdvals(matrix).numpy()) if finite else math.nan

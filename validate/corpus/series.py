@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
 from theory.display import Shown
-from validate.corpus.association import Association
-from validate.corpus.checkpoint import EMBEDDINGS, Checkpoint
-from validate.corpus.embedding import associate_rows, counts_and_control, token_sets
+from validate.corpus.association import Association, associate_rows
+from validate.corpus.checkpoint import Checkpoint
+from validate.corpus.embedding import counts_and_control, token_sets
 from validate.figures.style import PALETTE, SMALL_TEXT, TEXT, new_axes
 
 _SAMPLED = 500
@@ -70,31 +71,24 @@ class EmbeddingSeries(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        points = [
-            {"step": p.step, "file": p.file, "matrix": p.matrix, "predictor": p.predictor}
-            | p.association.to_json()
-            for p in self.points
-        ]
+        points = [vars(p) | p.association.to_json() for p in self.points]
+        for point in points:
+            del point["association"]
         schema = "anchorflow/embedding-series/1"
         return {"schema": schema, "points": points, "warnings": list(self.warnings)}
 
     def figure(self) -> Figure:
         """Draw Pearson's correlation and its control over the steps, with intervals, and mean cosines."""
         drawn, (left, right) = new_axes(1, 2, size=(3.2, 2.6))
-        kinds = list(dict.fromkeys((p.matrix, p.predictor) for p in self.points))
-        for number, kind in enumerate(kinds):
+        for number, kind in enumerate(dict.fromkeys((p.matrix, p.predictor) for p in self.points)):
             points = [p for p in self.points if (p.matrix, p.predictor) == kind]
-            steps, label = [p.step for p in points], ", ".join(kind)
-            colour = PALETTE[number % len(PALETTE)]
-            for name, style in (("pearson", "-o"), ("control", ":")):
+            steps, colour = [p.step for p in points], PALETTE[number % len(PALETTE)]
+            for name, style, legend in (("pearson", "-o", ""), ("control", ":", ", shuffled text")):
                 estimates = [getattr(p.association, name) for p in points]
-                means = np.array([e.mean for e in estimates])
-                low, high = (
-                    np.array([m if end is None else end for m, end in zip(means, ends, strict=True)])
-                    for ends in ([e.low for e in estimates], [e.high for e in estimates])
-                )
-                legend = label if name == "pearson" else f"{label}, shuffled text"
-                left.plot(steps, means, style, color=colour, markersize=3, label=legend)
+                means = [e.mean for e in estimates]
+                low = [e.mean if e.low is None else e.low for e in estimates]
+                high = [e.mean if e.high is None else e.high for e in estimates]
+                left.plot(steps, means, style, color=colour, markersize=3, label=", ".join(kind) + legend)
                 left.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
             right.plot(steps, [p.association.observed_mean for p in points], "-o", color=colour, markersize=3)
         left.set(xlabel="step", title="correlation of predicted and observed cosines")
@@ -144,36 +138,29 @@ def compare_series(
     """
     if not checkpoints:
         raise InputError("checkpoints", [], "none", "name at least one")
-    steps = steps_of(
-        [str(c if isinstance(c, (str, os.PathLike)) else getattr(c, "name", "")) for c in checkpoints]
-    )
-    order = sorted(range(len(steps)), key=steps.__getitem__)
-    opened = [(steps[i], Checkpoint.open(checkpoints[i])) for i in order]
-    V = len(opened[0][1].matrix(tensor, EMBEDDINGS))
+    named = [str(c) if isinstance(c, (str, os.PathLike)) else getattr(c, "name", "") for c in checkpoints]
+    opened = sorted(zip(steps_of(named), map(Checkpoint, checkpoints), strict=True), key=lambda each: each[0])
+    V = len(opened[0][1].matrix(tensor))
     rng = np.random.default_rng(seed)
     counts, shuffled = counts_and_control(corpus, V, padded, rng)
     corpora = [counts, *(shuffled() for _ in range(controls))]
     ((_, chosen), *_) = token_sets(counts, tokens, top, (1,), rng)
-    grams: dict[CountPredictor, list[FloatArray]] = {}
+    grams = cache(lambda predictor: [corpus_gram(each, chosen, predictor) for each in corpora])
     points, rows = [], []
     for step, checkpoint in opened:
-        matrices = {"embedding": checkpoint.matrix(tensor, EMBEDDINGS)}
+        embedding = checkpoint.matrix(tensor)
+        matrices = {"embedding": embedding}
         if checkpoint.readout is not None:
-            matrices["read-out"] = checkpoint.matrix(checkpoint.readout)
-        tied = np.array_equal(matrices["embedding"], matrices.get("read-out", matrices["embedding"]))
-        if tied:
-            matrices = {"embedding": matrices["embedding"]}
+            readout = checkpoint.matrix(checkpoint.readout)
+            matrices |= {} if np.array_equal(embedding, readout) else {"read-out": readout}
         for kind, matrix in matrices.items():
             if len(matrix) != V:
                 problem = f"its {kind} has {len(matrix)} rows, the first embedding {V}"
                 raise InputError("checkpoints", checkpoint.name, problem, "name revisions of one model")
-            usual: CountPredictor = "tied" if tied else "bigram" if kind == "embedding" else "readout"
-            for predictor in predictors or (usual,):
-                if predictor not in grams:
-                    grams[predictor] = [corpus_gram(each, chosen, predictor) for each in corpora]
-                association = associate_rows(matrix, chosen, grams[predictor], False, seed)
+            own = "tied" if len(matrices) == 1 else "bigram" if kind == "embedding" else "readout"
+            for predictor in predictors or (own,):
+                association = associate_rows(matrix, chosen, grams(predictor), False, seed)
                 points.append(Point(step, checkpoint.name, kind, predictor, association))
-        embedding = matrices["embedding"]
         digest = hashlib.sha256(embedding.tobytes()).digest()
         rows.append((checkpoint.name, digest, embedding[chosen[:_SAMPLED]]))
     return EmbeddingSeries(tuple(points), tuple(_warnings(rows)))

@@ -12,7 +12,7 @@ from theory import cosine_matrix, frozen_direction
 from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import check_tokens, checked
 from validate.observe.observations import LazyArrays, Observations
-from validate.observe.probe import Probe, draw_probe
+from validate.observe.probe import draw_probe
 
 
 def observe(run: Run) -> Observations:
@@ -39,21 +39,19 @@ def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayL
 
 
 def _arrays(run: Run) -> dict[str, FloatArray]:
+    # Both with torch, which kept files do without.
     if isinstance(run.config.task, LanguageTask):
         from validate.observe.language import observe_language
 
         return observe_language(run)
-    probe = draw_probe(run.task)
-    found = [_at_epoch(run, epoch, probe) for epoch in run.snapshot_epochs]
+    from validate.observe.parameters import observe_parameters
+
+    probe, found = draw_probe(run.task), []
+    for epoch in run.snapshot_epochs:
+        parameters = {name: array.astype(np.float64) for name, array in run.snapshot(epoch).items()}
+        found.append(observe_parameters(parameters, run.config, probe))
     shared = [name for name in found[0] if all(name in other for other in found)]
     return {name: np.stack([other[name] for other in found]) for name in shared} | _without_epochs(run)
-
-
-def _at_epoch(run: Run, epoch: int, probe: Probe) -> dict[str, FloatArray]:
-    from validate.observe.parameters import observe_parameters  # With torch, which kept files do without.
-
-    parameters = {name: array.astype(np.float64) for name, array in run.snapshot(epoch).items()}
-    return observe_parameters(parameters, run.config, probe)
 
 
 def _without_epochs(run: Run) -> dict[str, FloatArray]:

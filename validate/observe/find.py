@@ -12,8 +12,7 @@ from sim.runs.run import Run, find_runs
 from theory.checked import checked
 from theory.paths import PathLike, as_path, is_folder
 from validate.observe.collect import observe
-from validate.observe.errors import NoRunsError
-from validate.observe.observations import KEPT_SUFFIX, Observations
+from validate.observe.observations import KEPT_SUFFIX, NoRunsError, Observations
 from validate.observe.store import KEPT, kept_files, read_kept
 
 RUNS = Path("runs/studies")
@@ -45,8 +44,15 @@ def find_observations(sources: Source | Iterable[Source], *, variants: bool = Fa
     InputError
         If a path holds no run, or a run cannot be read.
     """
-    several = [sources] if isinstance(sources, (str, os.PathLike, Run, Observations)) else sources
-    return [run for source in several for run in _of_source(source, variants)]
+    found: list[Observations] = []
+    for source in [sources] if isinstance(sources, (str, os.PathLike, Run, Observations)) else sources:
+        if isinstance(source, Observations):
+            found.append(source)
+        elif isinstance(source, Run):
+            found.append(observe(source))
+        else:
+            found += map(observe_path, _inside(as_path("run", source), variants))
+    return found
 
 
 def kept(
@@ -74,7 +80,8 @@ def kept(
     """
     if root is not None:
         where = as_path("root", root)
-        folders = run_folders(where / study / (variant or ""), variants=variant is None)
+        levels = (1, 2) if variant is None else (1,)
+        folders = runs_inside(where / study / (variant or ""), *levels)
         found = [observe(Run.open(path)) for path in folders if _is_complete(RunFolder(path))]
     else:
         where = as_path("folder", folder)
@@ -89,25 +96,12 @@ def kept(
     return sorted(found, key=_order)
 
 
-def run_folders(folder: Path, *, variants: bool = True) -> list[Path]:
-    """Return the run folders inside a folder, sorted."""
-    return runs_inside(folder, 1, 2) if variants else runs_inside(folder, 1)
-
-
-def _of_source(source: Source, variants: bool) -> list[Observations]:
-    if isinstance(source, Observations):
-        return [source]
-    if isinstance(source, Run):
-        return [observe(source)]
-    return [observe_path(path) for path in _inside(as_path("run", source), variants)]
-
-
 def _inside(path: Path, variants: bool) -> list[Path]:
     if not is_folder(path) or is_run_folder(path):
         return [path]
-    kept = sorted(path.glob(f"*{KEPT_SUFFIX}"))
+    kept_here = sorted(path.glob(f"*{KEPT_SUFFIX}"))
     # A folder without runs is refused by ``find_runs``, which names the folders of runs in it.
-    return [*run_folders(path, variants=variants), *kept] or find_runs(path)
+    return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)
 
 
 def _is_complete(run: RunFolder) -> bool:

@@ -15,7 +15,7 @@ from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine,
 from theory.arrays import FloatArray
 from theory.corpus.controls import nearest_in_ratio
 from theory.corpus.rows import CountPredictor
-from validate.corpus.embedding import cosines_of_gram
+from validate.corpus.association import cosines_of_gram
 
 IntArray = npt.NDArray[np.int64]
 SHOWN = 40

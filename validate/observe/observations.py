@@ -14,20 +14,21 @@ from sim.config.run import MemberConfig
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.display import Shown
-from validate.observe.errors import NotObservedError
 
 KEPT_SUFFIX = ".safetensors"
 """How the name of a kept file ends."""
 
 
-class LazyArrays(Mapping[str, FloatArray]):
-    """Arrays that are computed when they are first needed: metrics alone need none of them.
+class NoRunsError(InputError):
+    """A study, or a variant of it, has no runs where they were looked for."""
 
-    Parameters
-    ----------
-    compute : callable
-        Returns all of them.
-    """
+
+class NotObservedError(InputError):
+    """A run has no such observable."""
+
+
+class LazyArrays(Mapping[str, FloatArray]):
+    """Arrays that are computed when the first of them is needed: metrics alone need none of them."""
 
     def __init__(self, compute: Callable[[], dict[str, FloatArray]]) -> None:
         self._compute = compute

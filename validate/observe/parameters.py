@@ -14,12 +14,17 @@ from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
 from theory import Task
 from theory.arrays import FloatArray
-from validate.observe.attention import first_attention, last_row
-from validate.observe.embedding import embedding_geometry, value_direction
+from validate.observe.observables import (
+    embedding_geometry,
+    first_attention,
+    held_out_deviations,
+    last_row,
+    mean_outputs,
+    spectra,
+    value_direction,
+)
 from validate.observe.observations import tokens_of
-from validate.observe.outputs import held_out_deviations, mean_outputs
 from validate.observe.probe import Probe, draw_held_out
-from validate.observe.spectra import spectra
 
 Parameters = Mapping[str, FloatArray]
 
@@ -40,7 +45,11 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found
-    found |= _of_held_out(parameters, model, task)
+    held_out = draw_held_out(task)
+    if held_out is not None:
+        sequences, labels = held_out
+        logits = model.logits(_tensors(parameters), torch.from_numpy(sequences).unsqueeze(0))[0]
+        found |= held_out_deviations(logits.numpy(), labels)
     if "attention" in model.shows:
         return found | _of_attention(parameters, model, task, probe)
     logits = model.logits(_tensors(parameters), _tokens(probe))[0]
@@ -66,16 +75,6 @@ def _of_attention(
     anchors = task.reasoning_anchors or task.anchors
     found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
     return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
-
-
-def _of_held_out(parameters: Parameters, model: Model[ModelSection], task: Task) -> dict[str, FloatArray]:
-    """Return by how much the answers to held-out combinations are off; nothing without any."""
-    drawn = draw_held_out(task)
-    if drawn is None:
-        return {}
-    sequences, labels = drawn
-    logits = model.logits(_tensors(parameters), torch.from_numpy(sequences).unsqueeze(0))[0]
-    return held_out_deviations(logits.numpy(), labels)
 
 
 def _positions_alone(parameters: Parameters, model: Model[ModelSection], task: Task) -> FloatArray:

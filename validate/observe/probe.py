@@ -52,7 +52,7 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
     position = np.tile(np.repeat(np.arange(n_places), each), n_mappings)
     n = len(mapping)
     combination = np.concatenate(
-        [rng.choice(_trained(task, m), n_places * each).astype(np.int64) for m in range(n_mappings)]
+        [rng.choice(np.flatnonzero(~_held_out(task, m)), n_places * each) for m in range(n_mappings)]
     )
     key = rng.integers(len(task.keys), size=n)
     noise = rng.integers(len(task.keys), size=(n, task.n_noise))
@@ -74,18 +74,11 @@ def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray
     if not pairs:
         return None
     mapping, combination = np.array(pairs)[rng.integers(len(pairs), size=size)].T
-    key, position = (
-        rng.integers(len(task.keys), size=size),
-        rng.integers(task.length - task.n_anchors, size=size),
-    )
+    key = rng.integers(len(task.keys), size=size)
+    position = rng.integers(task.length - task.n_anchors, size=size)
     noise = rng.integers(len(task.keys), size=(size, task.n_noise))
     population = assemble(task, mapping, combination, key, position, noise)
     return population.sequences, labels_of(task, population, draw_tables(task, rng))
-
-
-def _trained(task: Task, index: int) -> IntArray:
-    """Return the numbers of a mapping's combinations that are not held out."""
-    return np.flatnonzero(~_held_out(task, index))
 
 
 def _held_out(task: Task, index: int) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,9 +14,8 @@ from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest
 from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
-from sim.runs.tensors import Arrays, DamagedError, read_metadata, read_tensors, write_tensors
+from sim.runs.tensors import DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
-from theory.arrays import FloatArray
 from theory.paths import PathLike, as_path
 from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, Observations
@@ -88,32 +89,22 @@ def read_kept(file: PathLike) -> Observations:
         If the file is missing, unreadable, of another version, or not the one whose checksum is listed.
     """
     file = as_path("file", file)
-    content = _verified(file)
-    try:
-        header = _header(content)
-        metrics, arrays = _unpacked(read_tensors(content)[0])
-    except DamagedError as error:
-        raise _refused(file, str(error)) from None
+    with _undamaged(file) as content:
+        header, stored = _header(content), read_tensors(content)[0]
+        try:
+            metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
+        except (LookupError, TypeError, ValueError, StopIteration) as error:
+            raise DamagedError(f"its arrays do not fit together ({error})") from None
+        for line in metrics:
+            fitting(MetricsLine, line)
     config = make_member_config(header.config)
     return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays, file)
 
 
-def _unpacked(stored: Arrays) -> tuple[list[dict[str, Any]], dict[str, FloatArray]]:
-    try:
-        metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
-    except (LookupError, TypeError, ValueError, StopIteration) as error:
-        raise DamagedError(f"its arrays do not fit together ({error})") from None
-    for line in metrics:
-        fitting(MetricsLine, line)
-    return metrics, arrays
-
-
 def read_header(file: Path) -> Header:
     """Return a kept file's configuration, provenance and epochs as plain data."""
-    try:
-        return _header(_verified(file))
-    except DamagedError as error:
-        raise _refused(file, str(error)) from None
+    with _undamaged(file) as content:
+        return _header(content)
 
 
 class Header(Record):
@@ -135,18 +126,24 @@ def _header(content: bytes) -> Header:
     return header
 
 
-def _verified(file: Path) -> bytes:
-    """Return what a file holds; refuse one that differs from its checksum, or has none."""
+@contextmanager
+def _undamaged(file: Path) -> Iterator[bytes]:
+    """Give a file's content to the block; refuse one without its checksum, or that the block finds damaged."""
+    remedy = (
+        f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
+    )
     try:
         content = read_regular(file)
+        if problem := _list_of(file).problem(_key(file), content):
+            raise DamagedError(problem)
+        yield content
     except FileNotFoundError:
-        raise _refused(file, "no such file") from None
+        raise InputError("kept observations", str(file), "no such file", remedy) from None
     except OSError as error:
-        raise _refused(file, f"cannot be read ({error.strerror or error})") from None
-    problem = _list_of(file).problem(_key(file), content)
-    if problem:
-        raise _refused(file, problem)
-    return content
+        problem = f"cannot be read ({error.strerror or error})"
+        raise InputError("kept observations", str(file), problem, remedy) from None
+    except DamagedError as error:
+        raise InputError("kept observations", str(file), str(error), remedy) from None
 
 
 def _list_of(file: Path) -> Manifest:
@@ -155,10 +152,3 @@ def _list_of(file: Path) -> Manifest:
 
 def _key(file: Path) -> str:
     return f"{file.parent.name}/{file.name}"
-
-
-def _refused(file: Path, problem: str) -> InputError:
-    remedy = (
-        f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
-    )
-    return InputError("kept observations", str(file), problem, remedy)

@@ -14,22 +14,27 @@ from theory import (
     gaussian_embedding,
     principal_components,
 )
-from validate.figures.embedding import BAR, components_map, predicted_rows
+from validate.figures.embedding import BAR, components_map, excess_curves, predicted_rows
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.sheet import PanelRow, Sheet
 from validate.judge.compare import groups_of
-from validate.predict.exact import ExactStatistics
 from validate.predict.predictors import Tokens, are_summed, uniform_cosines
-from validate.predict.sampled import SampledStatistics
+from validate.predict.statistics import Statistics
 
 
-def draw(task: Task, statistics: ExactStatistics | SampledStatistics) -> dict[str, Figure]:
+def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
     """Draw Fig. 4B and 4C, and Fig. 5C, 5D and 9 for every mapping that adds."""
-    labels = [statistics.label_distributions(mapping) for mapping in task.mappings]
+    labels: list[BasePanel] = []
+    for mapping in task.mappings:
+        rows_of = [task.anchors.index(s) for s in mapping.anchors]
+        excess = statistics.shares.value[rows_of] - 1 / task.vocab_size
+        how = "" if set(mapping.anchors) <= set(statistics.exact_tokens) else ", sampled"
+        labels.append(excess_curves(mapping.anchors, excess, f"{mapping.name} anchors{how}"))
     rows = {"fig4b_label_distributions": [PanelRow("", labels)]}
     for group, tokens in groups_of(task).items():
-        maps = [cosine_map(name, tokens, matrix[None]) for name, matrix in statistics.cosines[group].items()]
+        cosines = statistics.cosines[group].items()
+        maps = [cosine_map(name, tokens, own.over(lambda m: m).value[None]) for name, own in cosines]
         rows[f"fig4c_cosines_{group.replace(' ', '_')}"] = [PanelRow("", maps, BAR)]
     for mapping in task.mappings:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:

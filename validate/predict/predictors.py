@@ -13,9 +13,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sim.config.run import MemberConfig
 from theory import (
     Sum,
     Task,
+    average_attention_probability,
     cosine_matrix,
     eq14_embedding,
     label_distribution,
@@ -23,7 +25,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from validate.judge.times import time_at
-from validate.observe import Observations
+from validate.observe import NotObservedError, Observations
 
 Tokens = tuple[int, ...]
 Predict = Callable[[Observations, Tokens, int], FloatArray]
@@ -54,16 +56,6 @@ def eq14_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     return cosine_matrix(eq14_embedding(task, tokens))
 
 
-def from_uniform(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by P^s − u."""
-    return uniform_cosines(run.task, tokens)
-
-
-def from_marginal(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by P^s − P̄."""
-    return marginal_cosines(run.task, tokens)
-
-
 def from_counts(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
     """Predict by P̂^s − u of the run's own training data."""
     return cosine_matrix(run.array("token_label_matrix_anchors")[_rows(run, tokens)])
@@ -87,9 +79,11 @@ def from_frozen_direction(run: Observations, tokens: Tokens, _: int = 0) -> Floa
     return gram_cosines(run.array("frozen_direction")[np.ix_(rows, rows)])
 
 
-def from_eq14(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by eq. 14 with the width that it prints."""
-    return eq14_cosines(run.task, tokens)
+def _of_run(predict: FromTask) -> Predict:
+    return lambda run, tokens, epoch=0: predict(run.task, tokens)  # type: ignore[misc]
+
+
+from_uniform, from_marginal, from_eq14 = map(_of_run, (uniform_cosines, marginal_cosines, eq14_cosines))
 
 
 def gram_cosines(gram: npt.ArrayLike) -> FloatArray:
@@ -227,3 +221,27 @@ def predictor_notes() -> list[tuple[str, str]]:
 
 def _rows(run: Observations, tokens: Tokens) -> list[int]:
     return [run.task.anchors.index(token) for token in tokens]
+
+
+def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
+    """Return Lemma 1's mean probability that |A_ij − 1/i| ≤ tolerance, over the entries of rows i ≥ 2.
+
+    The attention is a run's first, at initialisation. NaN where it does not start as Lemma 1 assumes, with
+    matrices at one scale and no biases.
+
+    Raises
+    ------
+    NotObservedError
+        If the model has no attention.
+    """
+    model, task = config.model, config.build_task()
+    source = model.first_attention_reads
+    if source is None:
+        raise NotObservedError("observable", "lemma1_share", "no attention", "take a Transformer")
+    if not model.one_initial_scale:
+        return float("nan")
+    width, rows = model.width(task.vocab_size), range(2, task.length + 1)
+    chances = [
+        average_attention_probability(tolerance, width, config.init_rate, i, source=source) for i in rows
+    ]
+    return float(np.average(chances, weights=rows))

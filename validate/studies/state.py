@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,11 +63,6 @@ def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT)
     return [_state_of(study, member, folder) for member in members]
 
 
-def counts_of(states: Sequence[MemberState]) -> Counter[str]:
-    """Return how many runs are in each state, and how many are kept."""
-    return Counter([s.state for s in states]) + Counter(kept=sum(s.kept for s in states))
-
-
 def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
     state = run_state(member)
     made = RunFolder(member.path).read_provenance() if state == "complete" else None
@@ -84,13 +78,7 @@ def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
 
 
 def run_state(member: StudyMember) -> State:
-    """Return where one run of a study stands, by its folder.
-
-    Raises
-    ------
-    InputError
-        If the folder holds a run with another configuration: the study was changed since.
-    """
+    """Return where one run of a study stands, by its folder."""
     return state_in(member.path, member.config)
 
 
@@ -100,7 +88,7 @@ def state_in(path: Path, config: MemberConfig) -> State:
     Raises
     ------
     InputError
-        If the folder holds a run with another configuration.
+        If the folder holds a run with another configuration: the study was changed since.
     """
     if not is_begun(path):
         return "missing"
@@ -108,10 +96,7 @@ def state_in(path: Path, config: MemberConfig) -> State:
         problem = f"holds a run with another configuration than the study's ({differences(own, config)})"
         raise InputError("run", str(path), problem, "move it away, or choose another folder")
     folder = RunFolder(path)
-    if not folder.has_provenance:
-        return "unfinished"
-    status = folder.read_provenance()["status"]
+    status = folder.read_provenance()["status"] if folder.has_provenance else "unfinished"
     if status == "complete":
         Run.open(path)
-        return "complete"
-    return "diverged" if status == "diverged" else "unfinished"
+    return status if status in ("complete", "diverged") else "unfinished"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -13,7 +14,7 @@ from sim.config.language import LanguageTask
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from sim.runs.folder import read_config
-from sim.runs.places import is_run_folder
+from sim.runs.places import is_run_folder, runs_inside
 from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
@@ -21,7 +22,6 @@ from theory.errors import unknown_name
 from theory.paths import is_folder
 from theory.task.toml import load_toml
 from validate.observe import RUNS
-from validate.observe.find import run_folders
 from validate.studies.axes import variants_of
 
 FOLDER = Path(__file__).resolve().parent
@@ -120,35 +120,23 @@ def study_names() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
-def _no_study(named: Path) -> UnknownStudyError:
+def _no_study(named: Path) -> InputError:
     """Refuse what is no study; if it is a folder of runs, name the commands that show them."""
-    runs = _runs_in(named)
+    runs: list[Path] = []
+    if is_folder(named):
+        runs = [named] if is_run_folder(named) else runs_inside(named, 1, 2)
     if not runs:
-        refused = unknown_name("study", str(named), study_names(), kind=UnknownStudyError)
-        assert isinstance(refused, UnknownStudyError)
-        return refused
+        return unknown_name("study", str(named), study_names(), kind=UnknownStudyError)
     what = "the folder of a run" if runs == [named] else f"a folder of {len(runs)} run{'s' * (len(runs) > 1)}"
-    compare = "corpus compare" if _is_on_text(runs[0]) else "compare"
+    compare = "compare"
+    with suppress(InputError):  # A damaged run: the command that is named will say so.
+        compare = "corpus compare" if isinstance(read_config(runs[0]).task, LanguageTask) else compare
     # Both commands take runs, or a folder that holds them itself; variants lie one folder deeper.
     folder = quote(str(named if named in (runs[0], runs[0].parent) else runs[0].parent))
     remedy = f"show it with anchorflow table {folder} or anchorflow {compare} {folder}"
     if named.name in study_names():
         remedy += f", the study with anchorflow study {named.name} --root {quote(str(named.parent))}"
     return UnknownStudyError("study", str(named), f"{what}, not a study", remedy)
-
-
-def _runs_in(named: Path) -> list[Path]:
-    """Return the run folders at a path: itself, or those inside it; none if there is no folder."""
-    if not is_folder(named):
-        return []
-    return [named] if is_run_folder(named) else run_folders(named)
-
-
-def _is_on_text(run: Path) -> bool:
-    try:
-        return isinstance(read_config(run).task, LanguageTask)
-    except InputError:  # A damaged run: the command that is named will say so.
-        return False
 
 
 def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
@@ -166,56 +154,42 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     for key in data:
         if key not in known:
             raise unknown_name("key", key, known)
-    purpose = _purpose(name, data)
-    own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
-    own = with_source(own, origin) if origin else own
-    base = over_preset(load_preset(data["preset"]) if "preset" in data else {}, own)
-    variants = variants_of(data, base)
-    if origin:
-        variants = {point: with_source(over, origin) for point, over in variants.items()}
-    configs = dict(_configs(name, base, variants))
-    rates = {rate for config in configs.values() for rate in config.init_rates}
-    return Study(name, purpose, configs, _keep(data.get("keep", ["*"]), rates))
-
-
-def _purpose(name: str, data: dict[str, Any]) -> str:
     if "purpose" not in data:
         raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
     purpose = data["purpose"]
     if not isinstance(purpose, str):
         raise InputError("purpose", purpose, "not a text", 'write purpose = "..."')
-    return purpose
+    own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
+    own = with_source(own, origin) if origin else own
+    base = over_preset(load_preset(data["preset"]) if "preset" in data else {}, own)
+    configs: dict[str | None, RunConfig] = {}
+    for variant, over in variants_of(data, base).items():
+        over = with_source(over, origin) if origin else over
+        try:
+            configs[_checked_name("variant", variant)] = make_run_config(merge(base, over))
+        except InputError as error:
+            argument = f"study {name}, variant {variant}: {error.argument}"
+            raise InputError(argument, error.value, error.problem, error.remedy) from None
+    configs = configs or {None: make_run_config(base)}
+    rates = {rate for config in configs.values() for rate in config.init_rates}
+    return Study(name, purpose, configs, _keep(data.get("keep", ["*"]), rates))
 
 
 def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float, tuple[str, ...]]:
     """Return the patterns of a study's file, for all runs or by γ."""
-    if not isinstance(given, dict):
-        return _patterns(given)
-    by_text = {f"{rate:g}": rate for rate in rates}
-    for text in given:
-        if text not in by_text:
-            raise unknown_name("γ", text, sorted(by_text), "keep")
-    return {by_text[text]: _patterns(patterns) for text, patterns in given.items()}
+    if isinstance(given, dict):
+        by_text = {f"{rate:g}": rate for rate in rates}
+        for text in given:
+            if text not in by_text:
+                raise unknown_name("γ", text, sorted(by_text), "keep")
+        return {by_text[text]: _patterns(patterns) for text, patterns in given.items()}
+    return _patterns(given)
 
 
 def _patterns(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(pattern, str) for pattern in given):
         raise InputError("keep", given, "not a list of names of observables", 'write e.g. ["singular/*"]')
     return tuple(given)
-
-
-def _configs(
-    study: str, base: dict[str, Any], variants: Mapping[str, Any]
-) -> Iterator[tuple[str | None, RunConfig]]:
-    """Make the configuration of each variant, or the only one; an error says whose it is."""
-    if not variants:
-        yield None, make_run_config(base)
-    for name, over in variants.items():
-        try:
-            yield _checked_name("variant", name), make_run_config(merge(base, over))
-        except InputError as error:
-            argument = f"study {study}, variant {name}: {error.argument}"
-            raise InputError(argument, error.value, error.problem, error.remedy) from None
 
 
 def _checked_name(what: str, name: str) -> str:

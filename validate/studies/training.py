@@ -50,28 +50,22 @@ def run_study(
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint; call again to continue.
     """
-    execution = _execution(options)
+    workers = process_count(options.get("workers", 0))
+    execution = Execution(**({"resume": True} | options | {"workers": workers}))
     root = as_path("root", root)
     studies = [study] if isinstance(study, Study) else study
     members = [member for each in studies for member in members_of(each, root)]
-    left = [m for m in members if run_state(m) in ("missing", "unfinished")]
-    for member in left if not execution.resume else []:
-        if run_state(member) == "unfinished":
-            raise InputError("run", str(member.path), "not finished", "continue it (resume=True)")
+    states = {m.path: run_state(m) for m in members}
+    left = [m for m in members if states[m.path] in ("missing", "unfinished")]
+    for m in left if not execution.resume else []:
+        if states[m.path] == "unfinished":
+            raise InputError("run", str(m.path), "not finished", "continue it (resume=True)")
     if left:
-        _train(left, replace(execution, resume=True))
+        configs, paths = [m.config for m in left], [m.path for m in left]
+        execution = replace(execution, resume=True)
+        with announced(configs, paths, execution) as report:
+            train_members(configs, paths, execution, report=report)
     return [m for m in members if run_state(m) == "diverged"]
-
-
-def _execution(options: Options) -> Execution:
-    given: Options = {"resume": True, **options}
-    return Execution(**(given | {"workers": process_count(options.get("workers", 0))}))
-
-
-def _train(left: Sequence[StudyMember], execution: Execution) -> None:
-    configs, paths = [m.config for m in left], [m.path for m in left]
-    with announced(configs, paths, execution) as report:
-        train_members(configs, paths, execution, report=report)
 
 
 def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:

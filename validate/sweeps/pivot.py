@@ -62,13 +62,6 @@ class Measure:
     parts: tuple[str, ...]
     within: tuple[float, float] = ANY
 
-    def of_run(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value | None:
-        """Return the measure of a run; refuse one whose task lacks a data set."""
-        for part in self.parts:
-            if part not in metrics[0]["accuracy"]:
-                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
-        return self.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
-
 
 _TRAIN, _TEST, _MEMORY = "rsn_train", "rsn_test", "mem"
 MEASURES = {
@@ -93,19 +86,18 @@ def statistic(name: str, data_set: str, minus: str = "", epoch: float | None = N
     epoch : float, optional
         When; by default at the last evaluation of each run.
     """
+    parts = (data_set, minus) if minus else (data_set,)
 
     def at(run: Observations) -> float | None:
         lines = run.metrics[-1:] if epoch is None else [m for m in run.metrics if m["epoch"] == epoch]
         if not lines:
             return None
-        values = [lines[-1][name].get(part) for part in (data_set, *[minus] * bool(minus))]
+        values = [lines[-1][name].get(part) for part in parts]
         return math.nan if None in values else values[0] - sum(values[1:])
 
     within = (ANY if minus else SIZE) if name == "loss" else ((-1.0, 1.0) if minus else SHARE)
     when = "at the end" if epoch is None else f"at epoch {epoch:g}"
-    title = f"{name} {data_set}{f' − {minus}' if minus else ''}, {when}"
-    parts = (data_set, minus) if minus else (data_set,)
-    return Measure(title, at, parts, within)
+    return Measure(f"{name} {' − '.join(parts)}, {when}", at, parts, within)
 
 
 @dataclass(frozen=True)
@@ -145,25 +137,21 @@ class Cell:
         """The mean, of a bound its finite end; NaN without any."""
         return next((end for end in ends(self.mean) if math.isfinite(end)), math.nan)
 
-    def text(self, decimals: int = 2) -> str:
-        """Return the mean as text, marked if it is a bound or leaves runs out."""
+    def text(self, *, full: bool = False) -> str:
+        """Return the mean, marked if it is a bound or leaves runs out; in full with interval and seeds."""
         if not self.defined:
             return UNDEFINED if self.values else NO_RUN
-        side = ""
-        if isinstance(self.mean, Bound):
-            side = "≥" if math.isfinite(self.mean.low) else "≤"
-        # Adding 0 makes −0 a plain 0.
-        number = "?" if math.isnan(self.number) else f"{side}{round(self.number, decimals) + 0:.{decimals}f}"
-        return number + "*" * (len(self.defined) < len(self.values))
-
-    @property
-    def full_text(self) -> str:
-        """The mean with its interval and the number of seeds, marked like ``text``."""
-        if not self.defined or isinstance(self.mean, Bound):
-            return f"{self.text(3)} {NO_INTERVAL} n={self.seeds}" if self.defined else self.text()
-        mean, _, interval = estimate_text(self.number, self.low, self.high).partition(" ")
-        mark = "*" * (len(self.defined) < len(self.values))
-        return f"{mean}{mark} {interval or NO_INTERVAL} n={self.seeds}"
+        some = "*" * (len(self.defined) < len(self.values))
+        interval = ""
+        if math.isnan(self.number):
+            shown = "?"
+        elif isinstance(self.mean, Bound):
+            shown = f"{'≥' if math.isfinite(self.mean.low) else '≤'}{self.number:z.{3 if full else 2}f}"
+        elif full:
+            shown, _, interval = estimate_text(self.number, self.low, self.high).partition(" ")
+        else:
+            shown = f"{self.number:z.2f}"
+        return f"{shown}{some} {interval or NO_INTERVAL} n={self.seeds}" if full else shown + some
 
 
 @dataclass(frozen=True)
@@ -184,42 +172,47 @@ class Pivot:
     y: tuple[str, Sequence[object]]
     cells: tuple[tuple[Cell, ...], ...]
 
+    def grid(self, of: Callable[[Cell], Any]) -> list[list[Any]]:
+        """Return something of every cell, row by row."""
+        return [[of(cell) for cell in row] for row in self.cells]
+
     @property
     def texts(self) -> list[list[str]]:
         """The text of every cell with its interval and its seeds, row by row."""
-        return [[cell.full_text for cell in row] for row in self.cells]
+        return self.grid(lambda cell: cell.text(full=True))
 
     @property
     def notes(self) -> list[str]:
         """The meaning of the texts in the cells, of those that occur."""
-        plain = "".join(cell.text() for row in self.cells for cell in row)
-        full = "".join(text for row in self.texts for text in row)
+        cells = [cell for row in self.cells for cell in row]
+        plain = "".join(cell.text() for cell in cells)
+        full = "".join(cell.text(full=True) for cell in cells)
         occurs = {mark: mark in plain for mark in NOTES}
         occurs |= {"[low, high]": "[" in full.replace(NO_INTERVAL, ""), NO_INTERVAL: NO_INTERVAL in full}
         return [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: of each cell the number, its two ends, the runs with a value, the interval."""
-        of_cells: dict[str, Callable[[Cell], Any]] = {
-            "values": lambda cell: finite(cell.number),
-            "low": lambda cell: finite(ends(cell.mean)[0]),
-            "high": lambda cell: finite(ends(cell.mean)[1]),
-            "runs": lambda cell: len(cell.values),
-            "defined": lambda cell: len(cell.defined),
-            "seeds": lambda cell: cell.seeds,
-            "interval_low": lambda cell: cell.low,
-            "interval_high": lambda cell: cell.high,
+        return {
+            "measure": self.title,
+            "x": list(self.x[1]),
+            "y": list(self.y[1]),
+            "values": self.grid(lambda cell: finite(cell.number)),
+            "low": self.grid(lambda cell: finite(ends(cell.mean)[0])),
+            "high": self.grid(lambda cell: finite(ends(cell.mean)[1])),
+            "runs": self.grid(lambda cell: len(cell.values)),
+            "defined": self.grid(lambda cell: len(cell.defined)),
+            "seeds": self.grid(lambda cell: cell.seeds),
+            "interval_low": self.grid(lambda cell: cell.low),
+            "interval_high": self.grid(lambda cell: cell.high),
         }
-        grids = {name: [[of(cell) for cell in row] for row in self.cells] for name, of in of_cells.items()}
-        return {"measure": self.title, "x": list(self.x[1]), "y": list(self.y[1])} | grids
 
     @property
     def panel(self) -> HeatMap:
         """The pivot as a picture: hatched where it is undefined, blank where there is no run."""
-        numbers = np.array([[cell.number for cell in row] for row in self.cells])
-        hatched = [[bool(cell.values) and math.isnan(cell.number) for cell in row] for row in self.cells]
-        texts = [[cell.text() for cell in row] for row in self.cells]
-        return HeatMap(self.title, self.x, self.y, numbers, texts=texts, hatched=np.array(hatched))
+        numbers = np.array(self.grid(lambda cell: cell.number))
+        hatched = np.array(self.grid(lambda cell: bool(cell.values) and math.isnan(cell.number)))
+        return HeatMap(self.title, self.x, self.y, numbers, texts=self.grid(Cell.text), hatched=hatched)
 
 
 def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Pivot:
@@ -239,13 +232,19 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         If the runs have no such axis, lack a data set that the measure needs, or none was evaluated then.
     """
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
+    known = set[str]()
     for config, metrics in runs:
-        settings, value = settings_of(config), measure.of_run(config, metrics)
+        for part in measure.parts:
+            if part not in metrics[0]["accuracy"]:
+                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
+        value = measure.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
+        settings = settings_of(config)
+        known |= settings.keys()
         if value is not None:
             at[settings.get(x), settings.get(y)].append((value, settings))
     for axis in (x, y):
         # Also one in which these runs do not differ: of a sweep that has only begun, say.
-        if not any(axis in settings_of(config) for config, _ in runs):
+        if axis not in known:
             raise unknown_name("axis", axis, axes_of(config for config, _ in runs))
     if not at:
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sim.data.text import require
 from sim.runs.lock import only_writer
 from sim.runs.outputs import OutputFile, OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import csv_text, long_records
-from theory import InputError
 from theory.paths import PathLike, as_path
-from validate.sweeps.sweep import Plan
+
+if TYPE_CHECKING:
+    from validate.sweeps.sweep import Plan
 
 _PATIENCE = 60.0
 """Seconds to wait for another sweep that writes its table into the same folder."""
@@ -64,16 +66,11 @@ def write_table(
 def _content(records: Sequence[Mapping[str, Any]], name: str) -> bytes | str:
     if not name.endswith(".parquet"):
         return csv_text(records)
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        remedy = "pip install 'anchorflow[table]', or write CSV"
-        raise InputError("parquet", "pyarrow", "is not installed", remedy) from None
+    parquet, arrow = require("pyarrow.parquet", "table"), require("pyarrow", "table")
     columns = list(records[0]) if records else []
-    arrays = [pa.array(_of_one_type([record[column] for record in records])) for column in columns]
+    arrays = [arrow.array(_of_one_type([record[column] for record in records])) for column in columns]
     buffer = io.BytesIO()
-    parquet.write_table(pa.table(arrays, names=columns), buffer)
+    parquet.write_table(arrow.table(arrays, names=columns), buffer)
     return buffer.getvalue()
 
 

@@ -16,7 +16,7 @@ from theory.task.task import task_to_dict
 from validate.judge.condition import Needs, Sample
 from validate.judge.measures.spectra import MATRICES
 from validate.observe import Observations, tokens_of
-from validate.observe.embedding import embedding_geometry
+from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import training_labels
 
 SEEDS = (0, 1, 2, 3)

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 
 from theory import Mapping, Task, Window
 from validate.observe import draw_probe, effective_rank
-from validate.observe.attention import first_attention, last_row
-from validate.observe.embedding import embedding_geometry, value_direction
-from validate.observe.outputs import held_out_deviations, mean_outputs
+from validate.observe.observables import (
+    embedding_geometry,
+    first_attention,
+    held_out_deviations,
+    last_row,
+    mean_outputs,
+    spectra,
+    value_direction,
+)
 from validate.observe.probe import draw_held_out
-from validate.observe.spectra import spectra
 
 RNG = np.random.default_rng(5)
 TASK = Task(

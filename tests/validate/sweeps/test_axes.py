@@ -10,7 +10,7 @@ from sim import MemberConfig, RunConfig
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate.studies import load_study
-from validate.studies.settings import keys_of_sections, override, point_name
+from validate.studies.axes import keys_of_sections, override, point_name
 from validate.sweeps import load_sweep, run_name
 
 

@@ -120,7 +120,7 @@ def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> Non
 )
 def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], text: str, full: str) -> None:
     assert Cell(values, 2).text() == text
-    assert Cell(values, 2).full_text == full
+    assert Cell(values, 2).text(full=True) == full
 
 
 def of_seeds(values: dict[int, float]) -> Measure:
@@ -149,7 +149,7 @@ def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
     runs = [(config, [line(0, range(6))]) for at, config in members.items() if at not in left_out]
     cell = pivot_of(runs, of_seeds(values), "init_rate", "optimizer").cells[0][0]
     assert (cell.seeds, cell.low is not None, cell.high is not None) == (n, has_interval, has_interval)
-    assert ("[–]" in cell.full_text) is not has_interval
+    assert ("[–]" in cell.text(full=True)) is not has_interval
 
 
 def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[Any, MemberConfig]) -> None:

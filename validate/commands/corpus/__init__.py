@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from sim.config.language import Unit
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, Option, Positional, union
@@ -31,6 +33,41 @@ class Options(CommandOptions):
 
     action: Annotated[Literal["predict", "train", "compare", "embedding", "demo"], Positional("ACTION")]
     """What to do."""
+
+
+class TextOptions(CommandOptions):
+    """What the actions take that read a text and train nothing."""
+
+    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
+    """The corpus."""
+    field: tuple[str, ...] = ("text",)
+    """Keys or columns with the text; several are joined."""
+    documents: Unit = "paragraph"
+    """What a document is in a text file."""
+    tokenizer: Path | None = None
+    """The model's tokenizer.json of Hugging Face; else words in lower case, by falling frequency."""
+
+    def texts(self) -> Iterator[str]:
+        """Return the documents of the files, one after the other, and show how far the reading is."""
+        from sim.data.text import read_documents
+        from validate.progress import progress
+
+        if not self.files:
+            raise InputError("FILE", "", "missing", "give one file or more")
+        total = sum(path.stat().st_size for path in self.files if path.is_file())
+        with progress("reading MiB", -(-total // _PART)) as advance:
+            read = 0
+            for path in self.files:
+                for document in read_documents(path, fields=self.field, unit=self.documents):
+                    yield document
+                    read += len(document)
+                    while read >= _PART:
+                        advance()
+                        read -= _PART
+
+
+_PART = 2**20
+"""Bytes, roughly: the step of the progress."""
 
 
 def _options_of_actions() -> list[Option]:

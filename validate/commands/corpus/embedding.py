@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from sim.config.language import Unit
 from theory import InputError
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.corpus import TextOptions
 from validate.commands.parsing import Command
 
 
-class Options(CommandOptions):
+class Options(TextOptions):
     """Compare embeddings of checkpoints with what the counts of a text predict, whoever trained them.
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
@@ -21,8 +20,6 @@ class Options(CommandOptions):
     With --checkpoints there is one line per revision, by step, and a warning for those out of order.
     """
 
-    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
-    """The corpus."""
     checkpoint: Path | None = None
     """A safetensors file, or the index of one in parts; this or --checkpoints is needed."""
     checkpoints: str = ""
@@ -31,14 +28,8 @@ class Options(CommandOptions):
     """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
     """Which tensor of it, if none or several are called as embeddings usually are."""
-    tokenizer: Path | None = None
-    """The model's tokenizer.json; else words in lower case, numbered by falling frequency."""
     padded: bool = False
     """Allow an embedding of more rows than the tokenizer has tokens."""
-    field: tuple[str, ...] = ("text",)
-    """Keys or columns with the text; several are joined."""
-    documents: Unit = "paragraph"
-    """What a document is in a text file."""
     predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ()
     """What is compared: see docs/corpus.md. By default tied and bigram; of a series, by its read-out."""
     tokens: tuple[str, ...] = ()
@@ -64,67 +55,56 @@ def run(arguments: Sequence[str]) -> int:
     if (options.checkpoint is None) == (not options.checkpoints):
         problem = "needs either --checkpoint or --checkpoints"
         raise InputError("command", "anchorflow corpus embedding", problem, f"example: {COMMAND.example}")
-    from validate.corpus.checkpoint import EMBEDDINGS, Checkpoint
+    from sim.data.corpus import build_corpus
+    from sim.runs.outputs import OutputFolder
+    from validate.corpus.association import Association
+    from validate.corpus.checkpoint import Checkpoint
+    from validate.corpus.embedding import compare_embedding
+    from validate.corpus.series import compare_series
+    from validate.terminal.tables import print_json, print_table, say, tell
 
     pattern = Path(options.checkpoints)
     inside = str(pattern.relative_to(pattern.anchor))
-    revisions = sorted(Path(pattern.anchor).glob(inside)) if options.checkpoints else []
-    if options.checkpoints and not revisions:
+    revisions = sorted(Path(pattern.anchor).glob(inside)) if options.checkpoints else [options.checkpoint]
+    if not revisions:
         raise InputError("--checkpoints", options.checkpoints, "fits no file", "check the pattern")
-    # A checkpoint that cannot be read is said at once, before a long text is read.
-    for path in revisions[1:]:
-        Checkpoint.open(path)
-    first = Checkpoint.open(revisions[0] if revisions else options.checkpoint)
-    embedding = first.matrix(options.tensor, EMBEDDINGS)
-    from sim.data.corpus import build_corpus
-    from validate.corpus.read import documents_of
-
-    documents = documents_of(options.files, fields=options.field, unit=options.documents)
-    corpus = build_corpus(documents, tokenizer=options.tokenizer)
-    settings: dict[str, Any] = {
-        "tokens": [corpus.token(word) for word in options.tokens],
-        "predictors": options.predictor or (() if revisions else ("tied", "bigram")),
-        **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
-    }
-    if revisions:
-        return _series(revisions, corpus, options, settings)
-    from validate.corpus.association import Association
-    from validate.corpus.embedding import compare_embedding
-    from validate.terminal.tables import print_json, print_table, tell
-
-    comparison = compare_embedding(embedding, corpus, **settings)
-    if options.as_json:
-        source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
-        print_json(source | comparison.to_json())
-        return 0
-    tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
-    title = "cosines predicted from the text against the embedding's"
-    spare = ["n", "observed", "mean", "Spearman", "control"]
-    print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=Association.NOTES)
-    return 0
-
-
-def _series(revisions: list[Path], corpus: Any, options: Options, settings: dict[str, Any]) -> int:
-    """Compare many revisions, print one table, and write the figure if asked to."""
-    from sim.runs.outputs import OutputFolder
-    from validate.corpus.association import Association
-    from validate.corpus.series import compare_series
-    from validate.report.figure import ReportFigure
-    from validate.terminal.tables import print_json, print_table, say
-
     folder = None if options.out is None else OutputFolder(options.out)
     if folder is not None:
         folder.check(("series.json",), ("figures",))
-    series = compare_series(revisions, corpus, tensor=options.tensor, **settings)
+    # A checkpoint that cannot be read is said at once, before a long text is read.
+    first, *_ = [Checkpoint(path) for path in revisions]
+    embedding = first.matrix(options.tensor)
+    corpus = build_corpus(options.texts(), tokenizer=options.tokenizer)
+    settings: dict[str, Any] = {
+        "tokens": [corpus.token(word) for word in options.tokens],
+        **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
+    }
+    if not options.checkpoints:
+        predictors = options.predictor or ("tied", "bigram")
+        comparison = compare_embedding(embedding, corpus, predictors=predictors, **settings)
+        if options.as_json:
+            source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
+            print_json(source | comparison.to_json())
+            return 0
+        tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
+        title = "cosines predicted from the text against the embedding's"
+        spare = ["n", "observed", "mean", "Spearman", "control"]
+        print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=Association.NOTES)
+        return 0
+    series = compare_series(
+        revisions, corpus, tensor=options.tensor, predictors=options.predictor, **settings
+    )
     if folder is not None:
+        from validate.report.figure import ReportFigure
+
         folder.write("series.json", json.dumps(series.to_json(), indent=2, allow_nan=False) + "\n")
         caption = "Predicted and observed cosines over the revisions of a model, with 95 % intervals."
         ReportFigure("series", caption, series.figure()).write(folder)
     if options.as_json:
         print_json(series.to_json())
         return 0
-    spare = ["file", "mean", "observed", "Spearman", "control"]
     title = "cosines predicted from the text against each revision's"
+    spare = ["file", "mean", "observed", "Spearman", "control"]
     print_table(title, series.HEADER, series.rows(), spare=spare, notes=Association.NOTES)
     for warning in series.warnings:
         say(f"warning: {warning}")

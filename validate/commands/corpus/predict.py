@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal
 
-from validate.commands.options import CommandOptions, Positional
+from validate.commands.corpus import TextOptions
 from validate.commands.parsing import Command
 
-if TYPE_CHECKING:
-    from validate.corpus.prediction import CorpusPrediction
 
-
-class Options(CommandOptions):
+class Options(TextOptions):
     """Predict, without training, how a language model with small initial weights arranges its tokens.
 
     FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
     across two documents; standard errors take documents as independent, and there have to be 40.
     """
 
-    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
-    """The corpus."""
-    field: tuple[str, ...] = ("text",)
-    """Keys or columns with the text; several are joined."""
-    documents: Literal["paragraph", "line", "file"] = "paragraph"
-    """What a document is in a text file."""
-    tokenizer: Path | None = None
-    """A tokenizer.json of Hugging Face; else words in lower case."""
     vocabulary: int | None = None
     """Keep this many of the most frequent tokens; others are <other>."""
     context: int | None = None
@@ -56,20 +45,14 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.prediction import FILES, FOLDERS, CorpusPrediction
-    from validate.corpus.read import documents_of
-    from validate.terminal.tables import print_json
+    from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, TOKEN_HEADER, CorpusPrediction
+    from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    corpus = build_corpus(
-        documents_of(options.files, fields=options.field, unit=options.documents),
-        tokenizer=options.tokenizer,
-        vocabulary=options.vocabulary,
-        context=options.context,
-    )
+    how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
     prediction = CorpusPrediction.of(
-        corpus,
+        build_corpus(options.texts(), **how),
         words=options.tokens,
         top=options.top,
         predictor=options.predictor,
@@ -83,34 +66,22 @@ def run(arguments: Sequence[str]) -> int:
     if options.as_json:
         print_json(prediction.to_json())
         return 0
-    print_prediction(prediction)
-    if options.out is not None:
-        print(f"written to {options.out / 'prediction.html'}")
-    return 0
-
-
-def print_prediction(prediction: CorpusPrediction) -> None:
-    """Print what was read, one line per word, the neighbours and the spectrum."""
-    from validate.corpus.prediction import FORMULAS, TOKEN_HEADER
-    from validate.terminal.tables import print_table, tell
-
     tell(prediction.headline())
-    predictor = prediction.geometry.predictor
     notes = [
         "departs: time to move by its initial norm; the first one's is 1",
         "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
         " -, if by that its difference from one of them may be none (two standard errors)",
         "most like: the word of the table with the largest predicted cosine, ± its standard error",
     ]
-    title = f"predicted embedding, {predictor}: {FORMULAS[predictor]}"  # type: ignore[index]
+    title = f"predicted embedding, {options.predictor}: {FORMULAS[options.predictor]}"
     print_table(title, TOKEN_HEADER, prediction.token_rows(), spare=["share"], notes=notes)
     if prediction.summary():
         tell(prediction.summary() + "\n")
     for found in prediction.neighbours:
         word = prediction.corpus.words[found.tokens[0]]
         print_table(f"nearest to {word!r}", ["word", "count", "cosine"], prediction.neighbour_rows(found))
-    print_table(
-        "singular values of C, rows r_s (P^s - u)",
-        ["", "value", "over first", "words most along it"],
-        prediction.mode_rows(),
-    )
+    header = ["", "value", "over first", "words most along it"]
+    print_table("singular values of C, rows r_s (P^s - u)", header, prediction.mode_rows())
+    if options.out is not None:
+        print(f"written to {options.out / 'prediction.html'}")
+    return 0

@@ -32,7 +32,7 @@ from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE, SHARE, number
 from validate.observe import Observations
-from validate.predict.lemma1 import predicted_average_share
+from validate.predict.predictors import predicted_average_share
 
 AVERAGE = 0.1
 """A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""
@@ -170,7 +170,7 @@ def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], plac
     With the ``place`` of an ε in ``LEMMA1_EPSILONS``, the share of entries within ε of 1/i, beside the share
     that Lemma 1 predicts at initialisation.
     """
-    from validate.observe.attention import LEMMA1_EPSILONS
+    from validate.observe.observables import LEMMA1_EPSILONS
 
     gammas = np.array([s.init_rate for s in settings])
     share = place is not None

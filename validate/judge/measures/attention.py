@@ -11,8 +11,8 @@ from validate.judge.measures.geometry import When
 from validate.judge.measures.order import scrambled, spearman
 from validate.judge.times import early_epoch, first_epoch
 from validate.observe import Observations
-from validate.observe.attention import LEMMA1_EPSILONS
-from validate.predict.lemma1 import predicted_average_share
+from validate.observe.observables import LEMMA1_EPSILONS
+from validate.predict.predictors import predicted_average_share
 
 
 def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) -> float:

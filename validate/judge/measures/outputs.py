@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from validate.judge.times import early_epoch, last_epoch
 from validate.observe import Observations
-from validate.observe.outputs import FARTHEST
+from validate.observe.observables import FARTHEST
 
 
 def least_own_mass(run: Observations) -> float:

@@ -1,0 +1,212 @@
+"""Label statistics and predicted cosines of a task: counted, or sampled where the labels are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import (
+    LabelMoments,
+    SampledLabels,
+    SampledValue,
+    Task,
+    TooManyEntriesError,
+    finite_sample_cosine,
+    label_distribution,
+    marginal_distribution,
+    sample_labels,
+    token_ratio,
+)
+from theory.arrays import FloatArray
+from theory.errors import shown
+from validate.judge.compare import groups_of
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, task_cosines
+
+ONE_DATA_SET = "expected in one data set"
+RESOLVED = 5.0
+"""A sampled vector has a direction where its squared norm is more than this many standard errors."""
+_ROUNDING = 1e-15
+Statistic = Callable[[FloatArray], npt.ArrayLike]
+
+
+class TokenStatistics(NamedTuple):
+    """One token's label distribution in numbers, of the training data."""
+
+    token: int
+    kind: str
+    ratio: float
+    mean: float
+    std: float
+    norm2: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cosines:
+    """Cosines of some tokens' vectors.
+
+    Attributes
+    ----------
+    over : callable
+        From a statistic of the matrix of shape (n, n) to its value with its standard error.
+    resolved : ndarray of bool, shape (n,)
+        Whether each vector has a direction; without one its cosines are NaN.
+    sampled : bool
+    """
+
+    over: Callable[[Statistic], SampledValue]
+    resolved: npt.NDArray[np.bool_]
+    sampled: bool
+
+    @classmethod
+    def exact(cls, matrix: FloatArray) -> Cosines:
+        """Return cosines without error."""
+        return cls(lambda statistic: _exact(statistic(matrix)), ~np.isnan(np.diagonal(matrix)), False)
+
+    @classmethod
+    def of_samples(cls, labels: SampledLabels, rows: list[int], weights: FloatArray | None = None) -> Cosines:
+        """Return the cosines of P^s − c as ratios of unbiased inner products.
+
+        c is the mean of the P^s with some weights, or u. The bias that is left is of the order of the squared
+        relative error of a squared norm, at most a few percent where ``RESOLVED`` admits a cosine; an
+        estimate may exceed 1.
+        """
+
+        def inner(moments: LabelMoments) -> FloatArray:
+            return moments.centred(weights)[np.ix_(rows, rows)]
+
+        def matrix(moments: LabelMoments) -> FloatArray:
+            products = inner(moments)
+            norms = np.sqrt(np.where(resolved, np.diagonal(products), np.nan))
+            return np.asarray(products / norms[:, None] / norms)
+
+        squares = labels.estimate(lambda moments: np.diagonal(inner(moments)))
+        resolved = np.asarray(squares.value > RESOLVED * squares.standard_error + _ROUNDING)
+        return cls(lambda statistic: labels.estimate(lambda m: statistic(matrix(m))), resolved, True)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the theory says of a task's labels; standard errors are 0 where nothing was sampled.
+
+    Attributes
+    ----------
+    tokens, token_errors : list of TokenStatistics
+        Of every anchor, and of the first, middle and last key.
+    cosines : dict
+        Group → predictor → cosines.
+    shares : SampledValue, shape (n_anchors, d)
+        P^s of every anchor.
+    marginal : SampledValue, shape (d,)
+    n_samples, seed : int
+        Sequences drawn for each token that is sampled, 0 if none is.
+    exact_tokens : list of int
+        The tokens that needed no samples.
+    why : str
+        Why the labels could not be counted.
+    """
+
+    tokens: list[TokenStatistics]
+    token_errors: list[TokenStatistics]
+    cosines: dict[str, dict[str, Cosines]]
+    shares: SampledValue
+    marginal: SampledValue
+    n_samples: int = 0
+    seed: int = 0
+    exact_tokens: Sequence[int] = ()
+    why: str = ""
+
+
+def counted(task: Task) -> Statistics:
+    """Count the labels of a task, or raise ``TooManyEntriesError``."""
+    tokens = _shown_tokens(task)
+    P = {s: label_distribution(task, s, held_out=True) for s in tokens}
+    norms = [float(((P[s] - 1 / task.vocab_size) ** 2).sum()) for s in tokens]
+    numbers = [(*_mean_and_std(P[s]), norm2) for s, norm2 in zip(tokens, norms, strict=True)]
+    cosines = {group: _exact_cosines(task, own) for group, own in groups_of(task).items()}
+    return Statistics(
+        *_token_statistics(task, tokens, _exact(numbers)),
+        cosines,
+        _exact([P[s] for s in task.anchors]),
+        _exact(marginal_distribution(task, held_out=True)),
+        exact_tokens=tokens,
+    )
+
+
+def sampled(task: Task, n_samples: int, seed: int, reason: TooManyEntriesError) -> Statistics:
+    """Sample the label distributions of a task and estimate everything from them."""
+    rng, tokens = np.random.default_rng(seed), _shown_tokens(task)
+    labels = sample_labels(task, tokens, rng, n_samples=n_samples, held_out=True)
+    rows = {s: labels.tokens.index(s) for s in tokens}
+    anchors = [rows[s] for s in task.anchors]
+    # Σ_s w_s P^s = P̄ with w_s = r_s / q, since every sequence holds q anchors.
+    weights = np.zeros(len(tokens))
+    weights[anchors] = [token_ratio(task, s, held_out=True) for s in task.anchors]
+    weights /= weights.sum()
+    cosines = {}
+    for group, own in groups_of(task).items():
+        of_group = [rows[s] for s in own]
+        cosines[group] = {
+            UNIFORM: Cosines.of_samples(labels, of_group),
+            MARGINAL: Cosines.of_samples(labels, of_group, weights),
+            **_exact_cosines(task, own, sums_only=True),
+        }
+    return Statistics(
+        *_token_statistics(task, tokens, labels.estimate(_token_numbers)),
+        cosines,
+        labels.estimate(lambda m: m.shares[anchors]),
+        labels.estimate(lambda m: weights @ m.shares),
+        int(labels.n_samples.max()),
+        seed,
+        [s for s, n in zip(labels.tokens, labels.n_samples, strict=True) if not n],
+        f"{reason.argument} = {shown(reason.value)}: {reason.problem}",
+    )
+
+
+def _exact(values: npt.ArrayLike) -> SampledValue:
+    array = np.asarray(values, np.float64)
+    return SampledValue(array, np.zeros_like(array))
+
+
+def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, Cosines]:
+    """Return what needs no samples: of the sampled predictors nothing, of sums their closed forms."""
+    found = task_cosines(task, tokens, sums_only=sums_only)
+    try:
+        cosines = [[finite_sample_cosine(task, a, b, held_out=True).cosine for b in tokens] for a in tokens]
+        found[ONE_DATA_SET] = np.array(cosines)
+    except TooManyEntriesError:
+        pass  # Predictions say that it is left out.
+    return {name: Cosines.exact(matrix) for name, matrix in found.items()}
+
+
+def _shown_tokens(task: Task) -> list[int]:
+    keys = (task.keys[0], task.keys[len(task.keys) // 2], task.keys[-1])
+    return [*task.anchors, *dict.fromkeys(keys)]
+
+
+def _token_statistics(
+    task: Task, tokens: Sequence[int], numbers: SampledValue
+) -> tuple[list[TokenStatistics], list[TokenStatistics]]:
+    """Return the statistics of some tokens, and their standard errors, from mean, std and norm², (n, 3)."""
+    values, errors = [], []
+    for token, own, error in zip(tokens, numbers.value, numbers.standard_error, strict=True):
+        mapping = task.mapping_of(token)
+        kind = "key" if mapping is None else f"{mapping.name} anchor"
+        ratio = float(token_ratio(task, token, held_out=True))
+        values.append(TokenStatistics(token, kind, ratio, *map(float, own)))
+        errors.append(TokenStatistics(token, kind, 0.0, *map(float, error)))
+    return values, errors
+
+
+def _token_numbers(moments: LabelMoments) -> list[tuple[float, float, float]]:
+    norms = np.diagonal(moments.centred())
+    return [(*_mean_and_std(row), float(norm)) for row, norm in zip(moments.shares, norms, strict=True)]
+
+
+def _mean_and_std(distribution: FloatArray) -> tuple[float, float]:
+    labels = np.arange(len(distribution))
+    mean = float(distribution @ labels)
+    return mean, float(np.sqrt(distribution @ (labels - mean) ** 2))
