@@ -25,7 +25,7 @@ from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.judge.stats import UNDEFINED
-from validate.progress import track
+from validate.progress import progress
 
 FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",
@@ -217,4 +217,7 @@ class _Tracked:
     what: str
 
     def __iter__(self) -> Iterator[IntArray]:
-        yield from track(self.corpus, self.what)
+        with progress(self.what, len(self.corpus)) as advance:
+            for tokens in self.corpus:
+                yield tokens
+                advance()

@@ -96,7 +96,8 @@ def state_in(path: Path, config: MemberConfig) -> State:
         problem = f"holds a run with another configuration than the study's ({differences(own, config)})"
         raise InputError("run", str(path), problem, "move it away, or choose another folder")
     folder = RunFolder(path)
-    status = folder.read_provenance()["status"] if folder.has_provenance else "unfinished"
+    status = folder.read_provenance()["status"] if folder.has_provenance else ""
     if status == "complete":
         Run.open(path)
-    return status if status in ("complete", "diverged") else "unfinished"
+        return "complete"
+    return "diverged" if status == "diverged" else "unfinished"
