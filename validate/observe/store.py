@@ -128,7 +128,7 @@ def _header(content: bytes) -> Header:
 
 @contextmanager
 def _undamaged(file: Path) -> Iterator[bytes]:
-    """Give a file's content to the block; refuse one without its checksum, or that the block finds damaged."""
+    """Give a file's content to the block; refuse one without its checksum, or damaged."""
     remedy = (
         f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
     )
