@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theory import InputError
-
-if TYPE_CHECKING:
-    from validate.corpus.record import Recorder
 
 
 def imported(module: str, package: str) -> Any:
@@ -20,7 +17,7 @@ def imported(module: str, package: str) -> Any:
         raise InputError("package", package, "not installed", remedy) from None
 
 
-def transformers_callback(recorder: Recorder) -> Any:
+def transformers_callback(recorder: Any) -> Any:
     """Return a ``TrainerCallback``; losses are those that the Trainer logs."""
     library = imported("transformers", "transformers")
 
@@ -41,7 +38,7 @@ def transformers_callback(recorder: Recorder) -> Any:
     return Callback()
 
 
-def lightning_callback(recorder: Recorder) -> Any:
+def lightning_callback(recorder: Any) -> Any:
     """Return a ``Callback`` of Lightning; losses are logged metrics whose names end in "loss"."""
     library = imported("lightning.pytorch", "lightning")
 
