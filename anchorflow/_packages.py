@@ -22,27 +22,15 @@ def load(name: str) -> ModuleType:
         If Python would find, or has loaded, another package under its name or under that of one it needs.
     """
     for package in NEEDS[name]:
-        _check(package)
+        loaded = sys.modules.get(package)
+        spec = find_spec(package) if loaded is None else loaded.__spec__
+        if spec is None:
+            raise ImportError(f"anchorflow's package {package} is not installed: install anchorflow again")
+        folders = spec.submodule_search_locations
+        place = Path(next(iter(folders)) if folders else str(spec.origin))
+        if place.resolve() != ROOT / package:
+            raise ImportError(
+                f"{place} hides anchorflow's package {package!r}: rename it, or start Python with -P, which "
+                "does not search the current or the script's folder (the command anchorflow never does)"
+            )
     return importlib.import_module(name)
-
-
-def _check(package: str) -> None:
-    place = _place(package)
-    if place is None:
-        raise ImportError(f"anchorflow's package {package} is not installed: install anchorflow again")
-    if place.resolve() != ROOT / package:
-        raise ImportError(
-            f"{place} hides anchorflow's package {package!r}: rename it, or start Python with -P, which "
-            "does not search the current or the script's folder (the command anchorflow never does)"
-        )
-
-
-def _place(package: str) -> Path | None:
-    """Return the folder of a package, or the file of a module, without importing it."""
-    loaded = sys.modules.get(package)
-    spec = loaded.__spec__ if loaded is not None else find_spec(package)
-    if spec is None:
-        return None
-    if spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations)))
-    return Path(spec.origin) if spec.origin else None

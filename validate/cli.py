@@ -20,7 +20,7 @@ _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
        anchorflow --version
        anchorflow --print-completion bash|zsh|tcsh|fish|powershell
 
-{chr(10).join(f"  {name:8} {what}" for name, what in COMMANDS.items())}
+{chr(10).join(f"  {name:8} {purpose}" for name, purpose in COMMANDS.items())}
 
 Each command's --help shows its options and a working example.
 
@@ -37,30 +37,16 @@ _AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
     """Run a command, after calling ``begin`` when all that it needs is imported; return its exit code."""
-    if arguments is not None:
-        return _main(list(arguments), begin)
-    # Figures go to files alone; matplotlib would refuse to be imported under a backend that it does not know.
-    os.environ["MPLBACKEND"] = "agg"
+    if arguments is None:
+        # Figures go to files alone; matplotlib would refuse to be imported under a backend it does not know.
+        os.environ["MPLBACKEND"] = "agg"
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        prepare_streams()
-        code = _main(sys.argv[1:], begin)
+        if arguments is None:
+            prepare_streams()
+        code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError) as error:
-        say(f"anchorflow: {error}")
-        return 2
-    return code
-
-
-def _main(words: list[str], begin: Callable[[], None]) -> int:
-    if not words or words[0] in ("-h", "--help"):
-        print(_HELP)
-        return 0 if words else 2
-    if words[0] == "--version":
-        print(f"anchorflow {version('anchorflow')}")
-        return 0
-    try:
-        return _run(words[0], words[1:], begin)
-    except InputError as error:
         say(f"anchorflow: {error}")
         return 2
     except UnfinishedRunsError as error:
@@ -69,31 +55,37 @@ def _main(words: list[str], begin: Callable[[], None]) -> int:
     except KeyboardInterrupt as stop:
         say(f"anchorflow: stopped{_hint(words, stop)}")
         return 128 + next((number for number in stop.args if isinstance(number, int)), signal.SIGINT)
+    return code
 
 
 def _hint(words: Sequence[str], stop: BaseException) -> str:
     """Return how to continue what a command, or an action of ``corpus``, has not finished."""
     if {"train", "demo"} & {*words[:2]}:
         return _ANEW if NOT_BEGUN in getattr(stop, "__notes__", ()) else _RESUME
-    return _AGAIN if words[0] == "sweep" or "--run" in words else ""
+    return _AGAIN if words[:1] == ["sweep"] or "--run" in words else ""
 
 
-def _run(name: str, arguments: list[str], begin: Callable[[], None]) -> int:
+def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
+    name, *arguments = words or ["--help"]
+    if name in ("-h", "--help"):
+        print(_HELP)
+        return 0 if words else 2
+    if name == "--version":
+        print(f"anchorflow {version('anchorflow')}")
+        return 0
     if name == "--print-completion":
         from validate.commands.parsing import print_completion
 
         print_completion(arguments, COMMANDS, OPTIONS)
         return 0
-    if name.startswith("-"):
-        raise unknown_name("option", name, OPTIONS)
     if name not in COMMANDS:
-        raise unknown_name("command", name, COMMANDS)
+        kind, known = ("option", OPTIONS) if name.startswith("-") else ("command", tuple(COMMANDS))
+        raise unknown_name(kind, name, known)
     command: Any = importlib.import_module(f"validate.commands.{name}")
     from validate.commands.parsing import import_first
     from validate.progress import show_progress
 
     import_first(arguments)
-
     begin()
     with show_progress():
         return int(command.run(arguments))

@@ -165,7 +165,7 @@ def test_the_command_tells_to_continue_only_what_was_begun(
         return Cost(1.0, 1.0, 2)
 
     monkeypatch.setattr("sim.training.launch.train_members", stopped)
-    monkeypatch.setattr("validate.training.cost_of_runs", estimated)
+    monkeypatch.setattr("sim.training.cost.cost_of_runs", estimated)
     assert main(["train", "--out", str(tmp_path / "runs")]) == 128 + signal.SIGTERM
     said = capsys.readouterr().err
     assert ("--resume" in said) == bool(begun)
@@ -218,7 +218,7 @@ def test_the_command_names_the_run_of_a_killed_process(
 
     monkeypatch.setattr("validate.studies.training.train_members", killed)
     # Timing steps of the study's own size takes seconds.
-    monkeypatch.setattr("validate.training.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
+    monkeypatch.setattr("sim.training.cost.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
     assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
     said = capsys.readouterr().err
     assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL);" in said

@@ -67,16 +67,17 @@ def test_options_come_in_any_order_and_with_either_hyphen() -> None:
         assert COMMAND.parse_with_keys(arguments) == expected
     for name in ("--training.learning_rate", "--lr"):
         assert COMMAND.parse_with_keys([name, "3e-3"])[1] == {"training.learning_rate": 3e-3}
-    given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", "0.3", "0.8"])[1]
-    assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8)}
+    for rates in (["0.3", "0.8"], ["0.3,0.8"], ["[0.3, 0.8]"]):
+        given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", *rates])[1]
+        assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8)}
 
 
 def test_values_have_the_types_of_their_keys() -> None:
-    mixed = Option("n", int | Literal["full"], "", 1)
+    mixed = Option("n", int | Literal["full"])
     assert (mixed.value("3"), mixed.value("full")) == (3, "full")
     with pytest.raises(InputError, match="an integer, full"):
         mixed.value("fall")
-    pairs = Option("rates", dict[str, float], "", {})
+    pairs = Option("rates", dict[str, float])
     assert pairs.value(["W_U", "0.5", "W_E", "1"]) == {"W_U": 0.5, "W_E": 1.0}
     with pytest.raises(InputError, match="not pairs"):
         pairs.value(["W_U"])

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
-
-if TYPE_CHECKING:
-    from theory.derive import Derivation
-
-EXAMPLE = "anchorflow derive prop 1"
 
 
 class Options(CommandOptions):
@@ -34,7 +29,7 @@ class Options(CommandOptions):
     """Replace the file at --out."""
 
 
-COMMAND = Command("derive", Options, EXAMPLE)
+COMMAND = Command("derive", Options, "anchorflow derive prop 1")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -52,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         OutputFile(options.out, overwrite=options.overwrite).check()
     if not name and not options.all and not options.as_json:
         rows = [list(row) for row in titles().items()]
-        print_table(f"Show one with: {EXAMPLE}", ["name", "statement"], rows)
+        print_table(f"Show one with: {COMMAND.example}", ["name", "statement"], rows)
         return 0
     if options.all and options.latex and not options.as_json:
         text = derivations_page()
@@ -60,7 +55,9 @@ def run(arguments: Sequence[str]) -> int:
         every = track(derivations().values(), "deriving statements")
         chosen = [find_derivation(name)] if name else list(every)
         if options.as_json:
-            print_json([_as_dict(derivation) for derivation in chosen])
+            keys = ("name", "equation", "title", "scope", "assumptions")
+            found = [{key: getattr(d, key) for key in keys} | {"latex": d.to_latex()} for d in chosen]
+            print_json(found)
             return 0
         text = "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
     text = text.removesuffix("\n") + "\n"
@@ -70,14 +67,3 @@ def run(arguments: Sequence[str]) -> int:
         OutputFile(options.out, overwrite=options.overwrite).write(text)
         print(f"written to {options.out}")
     return 0
-
-
-def _as_dict(derivation: Derivation) -> dict[str, Any]:
-    return {
-        "name": derivation.name,
-        "equation": derivation.equation,
-        "title": derivation.title,
-        "scope": derivation.scope,
-        "assumptions": list(derivation.assumptions),
-        "latex": derivation.to_latex(),
-    }

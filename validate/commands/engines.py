@@ -12,7 +12,7 @@ from validate.commands.options import CommandOptions
 
 
 class EngineOptions(CommandOptions):
-    """What every command takes that trains runs."""
+    """The options of every command that trains runs."""
 
     workers: int = 0
     """Runs at a time; 0 means one per core of this machine."""
@@ -36,17 +36,17 @@ class EngineOptions(CommandOptions):
 
         given = self.model_fields_set
         engine = "dask" if self.scheduler and "engine" not in given else self.engine
-        for name, own in (("scheduler", "dask"), ("slurm", "slurm")):
-            if name in given and engine != own:
-                raise InputError(name, getattr(self, name), f"is for the engine {own}", f"add --engine {own}")
-        own_options: dict[str, Any] = {name: _number(text) for name, text in self.slurm.items()}
-        if self.scheduler:
-            own_options = {"scheduler": self.scheduler}
-        return {"workers": process_count(self.workers), "engine": engine, "engine_options": own_options}
+        for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):
+            if name in given and engine != wanted:
+                problem = f"is for the engine {wanted}"
+                raise InputError(name, getattr(self, name), problem, f"add --engine {wanted}")
+        slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
+        engine_options = {"scheduler": self.scheduler} if self.scheduler else slurm
+        return {"workers": process_count(self.workers), "engine": engine, "engine_options": engine_options}
 
 
 class TrainingOptions(EngineOptions):
-    """What every command takes that trains into run folders of the user's."""
+    """The options of every command that trains into run folders of the user's."""
 
     resume: bool = False
     """Continue runs that exist, skip those that are complete."""
@@ -59,7 +59,7 @@ class TrainingOptions(EngineOptions):
 
 
 class StudyOptions(EngineOptions):
-    """What every command takes that shows studies and trains what they lack."""
+    """The options of every command that shows studies and trains what they lack."""
 
     run: bool = False
     """Train the missing runs, after saying how long it will take."""
@@ -67,7 +67,3 @@ class StudyOptions(EngineOptions):
     """The folder of the run folders."""
     kept: Path | None = None
     """The folder of the kept observations; by default the one in the package."""
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
-
-if TYPE_CHECKING:
-    from validate.figures.paper import PaperFigure
-    from validate.figures.sheet import Sheet
 
 
 class Options(ImportOptions):
@@ -41,19 +37,20 @@ def run(arguments: Sequence[str]) -> int:
     """Draw, write, and say what was written and what is missing."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
-    from validate.figures.paper import FIGURES, find_figure
+    from validate.figures.paper import FIGURES, find_figure, kept_of
+    from validate.observe import find_observations, kept
     from validate.progress import track
     from validate.terminal.tables import print_json, say
 
-    _check_given(options)
     OutputFolder(options.out).check()
     numbers = options.numbers or tuple(FIGURES)
     figures = [find_figure(number) for number in dict.fromkeys(numbers)]
-    observations = _observations_of(options.runs)
+    named, read = find_observations(options.runs, variants=True) if options.runs else [], cache(kept)
     drawn: list[dict[str, Any]] = []
     for figure in track(figures, "drawing figures"):
         try:
-            sheet, missing = _draw(figure, observations)
+            observations, missing = (named, []) if options.runs else kept_of(figure, read)
+            sheet = figure.draw(observations)
         except InputError as error:
             if len(options.numbers) == 1:
                 raise
@@ -61,50 +58,13 @@ def run(arguments: Sequence[str]) -> int:
             continue
         for refusal in missing:
             say(f"Fig. {figure.number} drawn in part: {refusal}")
-        drawn.append(_written(figure, sheet, options))
+        files = [str(file) for file in sheet.write(options.out, options.format)]
+        about = {"caption": sheet.caption, "note": sheet.note, "files": files, "numbers": sheet.summary()}
+        drawn.append({"figure": figure.number, "title": figure.title} | about)
         if not options.as_json:
-            print(f"Fig. {figure.number}: {', '.join(drawn[-1]['files'])}")
+            print(f"Fig. {figure.number}: {', '.join(files)}")
     if not drawn:
         raise InputError("figures", list(numbers), "none can be drawn", "see the commands above")
     if options.as_json:
         print_json({"schema": "anchorflow/figures/1", "figures": drawn})
     return 2 if options.numbers and len(drawn) < len(figures) else 0
-
-
-def _check_given(options: Options) -> None:
-    """Refuse options without values: an empty list of runs would stand for the kept ones."""
-    if not options.format:
-        raise InputError("format", [], "no format given", "give png, pdf or svg")
-    if "runs" in options.model_fields_set and not options.runs:
-        raise InputError("runs", [], "no run given", "name run folders, or leave --runs out")
-
-
-def _observations_of(paths: Sequence[Path]) -> Callable[[PaperFigure], tuple[list[Any], list[InputError]]]:
-    """Return where a figure's observations come from: the runs that are named, or what is kept."""
-    from validate.figures.paper import kept_of
-    from validate.observe import find_observations, kept
-
-    if paths:
-        named = find_observations(paths, variants=True)
-        return lambda figure: (named, [])
-    read = cache(kept)
-    return lambda figure: kept_of(figure, read)
-
-
-def _draw(
-    figure: PaperFigure, observations: Callable[[PaperFigure], tuple[list[Any], list[InputError]]]
-) -> tuple[Sheet, list[InputError]]:
-    runs, missing = observations(figure)
-    return figure.draw(runs), missing
-
-
-def _written(figure: PaperFigure, sheet: Sheet, options: Options) -> dict[str, Any]:
-    files = sheet.write(options.out, options.format)
-    return {
-        "figure": figure.number,
-        "title": figure.title,
-        "caption": sheet.caption,
-        "note": sheet.note,
-        "files": [str(file) for file in files],
-        "numbers": sheet.summary(),
-    }

@@ -57,20 +57,16 @@ class Option:
 
     key: str
     kind: Any
-    help: str
-    default: Any
+    help: str = ""
+    default: Any = None
     position: Positional | None = None
     required: bool = False
 
     @property
-    def name(self) -> str:
-        """The option as it is written, or the name of a positional."""
-        return self.position.name if self.position else "--" + self.key.replace("_", "-")
-
-    @property
     def names(self) -> tuple[str, ...]:
-        """The option as it is written, and shorter."""
-        return (self.name, *_SHORT.get(self.key, ()))
+        """The option as it is written, or the name of a positional; then shorter names."""
+        name = self.position.name if self.position else "--" + self.key.replace("_", "-")
+        return (name, *_SHORT.get(self.key, ()))
 
     @property
     def many(self) -> bool:
@@ -108,39 +104,33 @@ class Option:
             return given
         if get_origin(self.kind) is dict:
             if len(given) % 2:
-                raise InputError(self.name, " ".join(given), "not pairs", "give a value after each name")
-            number = Option(self.key, get_args(self.kind)[1], "", None)
-            return {name: number.value(text) for name, text in zip(given[::2], given[1::2], strict=True)}
-        return tuple(self._one(text) for text in given) if self.many else self._one(given)
+                raise InputError(self.names[0], " ".join(given), "not pairs", "give a value after each name")
+            one = Option(self.key, get_args(self.kind)[1])
+            return {name: one._one(text) for name, text in zip(given[::2], given[1::2], strict=True)}
+        if not self.many:
+            return self._one(given)
+        if set(_members(self.kind)) <= {int, float}:  # As 0,1,2 or [0, 1, 2] too.
+            given = [part for text in given for part in re.split("[,; ]+", text.strip("[](), "))]
+        return tuple(self._one(text) for text in given)
 
     def _one(self, text: str) -> Any:
+        name, members = self.names[0], _members(self.kind)
         if any(not character.isprintable() and not "\ud800" <= character <= "\udfff" for character in text):
-            raise InputError(self.name, text, "contains a control character", "leave it out")
+            raise InputError(name, text, "contains a control character", "leave it out")
         if self.is_file and max(map(len, text.encode(errors="surrogateescape").split(b"/"))) > 255:
-            raise InputError(self.name, f"{text[:20]}...", "a name longer than 255 bytes", "shorten it")
-        for kind in _members(self.kind):
+            raise InputError(name, f"{text[:20]}...", "a name longer than 255 bytes", "shorten it")
+        for kind in members:
             try:
                 return TypeAdapter(kind).validate_strings(text)
             except ValidationError:
                 continue
-        parts = re.split("[,; ]+", text.strip("[]() "))
-        if self.many and len(parts) > 1 and all(map(self._takes, parts)):
-            apart = " ".join([self.name] * (self.position is None) + parts)
-            raise InputError(self.name, text, "several values in one", f"write them apart: {apart}")
-        words = [_KINDS[kind][1] for kind in _members(self.kind) if kind in _KINDS]
+        words = [_KINDS[kind][1] for kind in members if kind in _KINDS]
         if not self.choices:
-            what = next(iter(words), "text")
-            raise InputError(self.name, text, f"not {what}", f"give {what}")
+            raise InputError(name, text, f"not {words[0]}", f"give {words[0]}")
         near = nearest(text, self.choices)
         hint = f"did you mean {near!r}? choose" if near else "choose"
         known = ", ".join([*words, *self.choices])
-        raise InputError(self.name, text, "not among the choices", f"{hint} one of {known}")
-
-    def _takes(self, text: str) -> bool:
-        try:
-            return self._one(text) is not None
-        except InputError:
-            return False
+        raise InputError(name, text, "not among the choices", f"{hint} one of {known}")
 
 
 def _members(kind: Any) -> list[Any]:

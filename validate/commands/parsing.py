@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import itertools
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -29,16 +28,16 @@ class Command(Generic[Values]):
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     options : type
         Its options; the docstring describes the command.
     example : str
         A command line that works.
     keys : callable, optional
-        More options that it takes, such as the keys of a configuration. A callable, because most commands
-        are asked for without them.
+        Returns further options, such as the keys of a configuration. A callable, because most commands are
+        asked for without them.
     shown : callable, optional
-        The keys that the help shows, from all that was given; by default all of them.
+        Returns the keys that the help shows, from all that was given; by default all of them.
     """
 
     name: str
@@ -57,22 +56,31 @@ class Command(Generic[Values]):
         Raises
         ------
         InputError
-            For an option that is unknown or of the wrong type.
+            For an option that is unknown, lacks its value or has one of the wrong type.
         SystemExit
             With code 0 after ``--help``.
         """
         own, keys = self.own_options(), self.keys()
-        given = read(self.parser([*own, *keys]), [*own, *keys], arguments)
-        if given.pop("help", False):
+        by_key = {option.key: option for option in [*own, *keys]}
+        try:
+            parser, hyphened = self.parser([*own, *keys]), [_hyphened(argument) for argument in arguments]
+            texts, rest = parser.parse_known_intermixed_args(hyphened)
+        except argparse.ArgumentError as error:
+            raise InputError(str(error.argument_name), "", error.message, "see --help") from None
+        if rest:
+            raise _unknown(rest[0], [*own, *keys])
+        wants_help = vars(texts).pop("help", False)
+        given = {key: by_key[key].value(text) for key, text in vars(texts).items()}
+        if wants_help:
             shown = keys if self.shown is None else self.shown(given)
             print(self.parser([*own, *shown]).format_help(), end="")
             raise SystemExit(0)
-        names = {option.key for option in own}
         missing = next((o for o in own if o.required and o.key not in given), None)
         if missing is not None:
-            what = missing.help.partition(";")[0].rstrip(".")
-            problem = f"needs {missing.name}: {what[:1].lower() + what[1:]}"
+            purpose = missing.help.partition(";")[0].rstrip(".")
+            problem = f"needs {missing.names[0]}: {purpose[:1].lower() + purpose[1:]}"
             raise InputError("command", f"anchorflow {self.name}", problem, f"example: {self.example}")
+        names = {option.key for option in own}
         values = self.options(**{key: value for key, value in given.items() if key in names})
         return values, {key: value for key, value in given.items() if key not in names}
 
@@ -89,7 +97,7 @@ class Command(Generic[Values]):
         """
         width = text_width()
         paragraphs = inspect.cleandoc(self.options.__doc__ or "").split("\n\n")
-        positions = "".join(f" [{o.name}{' ...' * o.many}]" for o in options if o.position)
+        positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in options if o.position)
         parser = argparse.ArgumentParser(
             usage=f"anchorflow {self.name}{positions} [OPTIONS]",
             description="\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in paragraphs),
@@ -102,12 +110,12 @@ class Command(Generic[Values]):
         )
         groups = {"": parser.add_argument_group("options")}
         groups[""].add_argument("-h", "--help", action="store_true", help="Show this help and exit.")
-        taken = {name for option in options for name in (option.name,)}
+        taken = {option.names[0] for option in options}
         for option in options:
             section = option.key.rpartition(".")[0]
             if section not in groups:
                 groups[section] = parser.add_argument_group(f"{section} options")
-            names = [option.name, *(name for name in option.names[1:] if name not in taken)]
+            names = [option.names[0], *(name for name in option.names[1:] if name not in taken)]
             action = _add(parser if option.position else groups[section], option, names)
             taken |= set(names)
             if complete and option.choices:
@@ -127,45 +135,25 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         """Return --name VALUE, and a shorter name without repeating the value."""
         if len(action.option_strings) < 2 or action.nargs == 0:
             return super()._format_action_invocation(action)
-        value = self._format_args(action, str(action.metavar))
-        return f"{', '.join(action.option_strings)} {value}"
+        return f"{', '.join(action.option_strings)} {self._format_args(action, str(action.metavar))}"
 
 
 def _add(parser: argparse._ActionsContainer, option: Option, names: Sequence[str]) -> argparse.Action:
-    """Add an option to a parser, which takes its texts as they are."""
+    """Add an option to a parser, which leaves its values as text."""
     text, default = option.help, option.default
     if not (option.required or default in (None, "", (), {}) or isinstance(default, bool)):
         text += f" [default: {' '.join(map(str, default)) if isinstance(default, tuple) else default}]"
     text = text.replace("%", "%%")
     if option.position:
         nargs = "*" if option.many else "?"
-        return parser.add_argument(option.key, nargs=nargs, metavar=option.name, help=text)
+        return parser.add_argument(option.key, nargs=nargs, metavar=names[0], help=text)
     if option.kind is bool:
         # A key of a configuration may have to be switched off, where a file or preset has it on.
         action = argparse.BooleanOptionalAction if "." in option.key else "store_true"
         return parser.add_argument(*names, dest=option.key, action=action, help=text)
-    many = "*" if option.many else None
+    # An empty list of a section's key is a value.
+    many = ("*" if "." in option.key else "+") if option.many else None
     return parser.add_argument(*names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
-
-
-def read(
-    parser: argparse.ArgumentParser, options: Sequence[Option], arguments: Sequence[str]
-) -> dict[str, Any]:
-    """Return the values of what the arguments give, by key.
-
-    Raises
-    ------
-    InputError
-        For an option that is unknown, without its value or of the wrong type.
-    """
-    try:
-        texts, rest = parser.parse_known_intermixed_args([_hyphened(argument) for argument in arguments])
-    except argparse.ArgumentError as error:
-        raise InputError(str(error.argument_name), "", error.message, "see --help") from None
-    if rest:
-        raise _unknown(rest[0], options)
-    by_key = {option.key: option for option in options}
-    return {key: by_key[key].value(text) if key in by_key else text for key, text in vars(texts).items()}
 
 
 def _hyphened(argument: str) -> str:
@@ -195,13 +183,11 @@ def import_first(arguments: Sequence[str]) -> None:
     InputError
         If it is not there, or cannot be imported.
     """
-    words = [part for word in arguments for part in (word.split("=", 1) if "--import=" in word else [word])]
-    for option, name in itertools.pairwise(words):
-        if option == "--import":
-            _import(name)
-
-
-def _import(name: str) -> None:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--import", dest="name", nargs="?")
+    name = parser.parse_known_args(arguments)[0].name
+    if not name:
+        return
     path = Path(name)
     if path.suffix == ".py":
         if not path.is_file():
@@ -237,8 +223,8 @@ def print_completion(arguments: Sequence[str], commands: dict[str, str], others:
     for option in others:
         whole.add_argument(option, action="store_true")
     subparsers = whole.add_subparsers()
-    for name, what in commands.items():
+    for name, purpose in commands.items():
         command: Command[Any] = importlib.import_module(f"validate.commands.{name}").COMMAND
         parent = command.parser([*command.own_options(), *command.keys()], complete=True)
-        subparsers.add_parser(name, help=what, parents=[parent], add_help=False)
+        subparsers.add_parser(name, help=purpose, parents=[parent], add_help=False)
     print(shtab.complete(whole, shell=arguments[0]))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from validate.commands.options import ImportOptions, Positional
 from validate.commands.parsing import Command
@@ -46,33 +46,36 @@ def run(arguments: Sequence[str]) -> int:
     """Read the runs, and write or print their table."""
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFile
-    from sim.runs.table import csv_text
+    from sim.runs.table import csv_text, long_records, metric_records
     from validate.observe import find_observations
     from validate.sweeps.table import write_table
     from validate.terminal.tables import print_json
 
-    prints_csv, files = _is_standard_output(options.csv), _files(options)
-    for argument, file in files:
+    prints_csv = _is_standard_output(options.csv)
+    named = {
+        "csv": None if prints_csv or options.csv is None else Path(options.csv),
+        "parquet": options.parquet,
+    }
+    files = {argument: file for argument, file in named.items() if file is not None}
+    for argument, file in files.items():
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
-    records = _records(runs, long=options.long)
+    if options.long:
+        records = long_records([(each.source, each.config, each.metrics) for each in runs])
+    else:
+        records = [
+            row for each in runs for row in metric_records(Path(each.source), each.config, each.metrics)
+        ]
     if prints_csv:
         sys.stdout.write(csv_text(records))
-    for argument, file in files:
+    for argument, file in files.items():
         write_table(records, file, argument, overwrite=options.overwrite)
         print(f"{len(records)} rows: {file}", file=sys.stderr if options.as_json else sys.stdout)
     if options.as_json:
         print_json(records)
-    elif not files and options.csv is None:
+    elif not files and not prints_csv:
         _print(runs)
     return 0
-
-
-def _files(options: Options) -> list[tuple[str, Path]]:
-    """Return the files to write, each with the option that names it."""
-    csv = None if options.csv is None or _is_standard_output(options.csv) else Path(options.csv)
-    named = {"csv": csv, "parquet": options.parquet}
-    return [(argument, file) for argument, file in named.items() if file is not None]
 
 
 def _is_standard_output(file: str | None) -> bool:
@@ -83,14 +86,6 @@ def _is_standard_output(file: str | None) -> bool:
         return os.path.samestat(os.stat(file), os.fstat(1))  # noqa: PTH116
     except OSError:
         return False
-
-
-def _records(runs: Sequence[Observations], *, long: bool) -> list[dict[str, Any]]:
-    from sim.runs.table import long_records, metric_records
-
-    if long:
-        return long_records([(each.source, each.config, each.metrics) for each in runs])
-    return [row for each in runs for row in metric_records(Path(each.source), each.config, each.metrics)]
 
 
 def _print(runs: Sequence[Observations]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +21,6 @@ from theory.paths import is_folder
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import ImportOptions, Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
-from validate.terminal.streams import is_live, say
-from validate.unbegun import noting_no_run
 
 if TYPE_CHECKING:
     from sim import Run
@@ -90,36 +87,28 @@ COMMAND = Command(
 def run(arguments: Sequence[str]) -> int:
     """Train, and say where the runs are."""
     options, keys = COMMAND.parse_with_keys(arguments)
-    folder, config, planned = _planned(options, keys)
-    members, paths = list(planned.values()), list(planned)
-    with noting_no_run(paths):
-        # After the configuration: a mistake in it is reported without waiting for torch.
-        if is_live(sys.stderr):
-            say("loading torch, measuring speed ...")
-        from sim.runs.run import Run
-        from sim.training.execution import Execution
-        from sim.training.launch import train_members
-        from validate.training import announced
+    config: RunConfig | None = None
+    if options.config and options.resume and is_folder(options.config):
+        folder = Path(options.config)
+        planned = _begun(folder, options, keys)
+    else:
+        folder, config = options.out, configuration_of(options, keys)
+        _check_resumes(options)
+        planned = {folder / member.name: member for member in config.members()}
+    from sim.training.execution import Execution
+    from validate.training import announced
 
-        execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
-        with announced(members, paths, execution) as report:
-            if config is not None:
-                _note_plan(folder, config)
-            train_members(members, paths, execution, report=report)
-        runs = [Run.open(path) for path in paths]
+    execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
+    with announced(planned, execution) as report:
+        from sim.runs.run import Run
+        from sim.training.launch import train_members
+
+        if config is not None:
+            _note_plan(folder, config)
+        train_members(list(planned.values()), list(planned), execution, report=report)
+        runs = [Run.open(path) for path in planned]
     print_runs(runs, f"anchorflow compare {quote(str(folder))}", as_json=options.as_json)
     return 0
-
-
-def _planned(
-    options: Options, keys: dict[str, Any]
-) -> tuple[Path, RunConfig | None, dict[Path, MemberConfig]]:
-    """Return the folder of all runs, their configuration, and every run by its own folder."""
-    if options.config and options.resume and is_folder(options.config):
-        return Path(options.config), None, _begun(Path(options.config), options, keys)
-    config = configuration_of(options, keys)
-    _check_resumes(options)
-    return options.out, config, {options.out / member.name: member for member in config.members()}
 
 
 def _plans(folder: Path) -> list[Any]:
@@ -128,7 +117,7 @@ def _plans(folder: Path) -> list[Any]:
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
-    """Note what is to be trained into a folder, so that --resume takes up what was not begun."""
+    """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import write_json, writing
 
     plans, plan = _plans(folder), config.model_dump(mode="json")
@@ -191,9 +180,7 @@ def _check_model(
     if not isinstance(kind, str) or kind not in KINDS:
         return  # The configuration refuses it.
     fields = KINDS[kind].model_fields
-    option = next(
-        (k for k in keys if k.startswith("model.") and k.removeprefix("model.") not in fields), None
-    )
+    option = next((k for k in keys if k.startswith("model.") and k[len("model.") :] not in fields), None)
     if option is not None:
         remedy = f"anchorflow train --model.kind {kind} --help shows those that it has"
         raise InputError("option", "--" + option.replace("_", "-"), f"{kind} has no such key", remedy)
@@ -239,21 +226,16 @@ def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
     from validate.terminal.tables import print_json, print_table
 
     if as_json:
-        print_json(
-            [
-                {"path": str(r.path), "config": r.config.model_dump(mode="json"), "final": r.metrics[-1]}
-                for r in runs
-            ]
-        )
+        last = [{"config": r.config.model_dump(mode="json"), "final": r.metrics[-1]} for r in runs]
+        print_json([{"path": str(r.path)} | each for r, each in zip(runs, last, strict=True)])
         return
     parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
-    keys = [(kind, part) for kind in ("accuracy", "loss") for part in parts]
-    values = [[r.metrics[-1][kind].get(part) for kind, part in keys] for r in runs]
+    columns = {f"{kind} {part}": (kind, part) for kind in ("accuracy", "loss") for part in parts}
+    values = [[r.metrics[-1][kind].get(part) for kind, part in columns.values()] for r in runs]
     # A data set that a run lacks, or a loss that overflowed, has a dash.
     cells = [["–" if value is None else f"{value:.3f}" for value in row] for row in values]
     rows = [[str(r.path), *row] for r, row in zip(runs, cells, strict=True)]
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
-    columns = [f"{kind} {part}" for kind, part in keys]
-    losses = columns[len(parts) :]
-    print_table(f"after {epochs} epoch{'s' * (epochs != '1')}", ["run", *columns], rows, spare=losses)
+    title = f"after {epochs} epoch{'s' * (epochs != '1')}"
+    print_table(title, ["run", *columns], rows, spare=list(columns)[len(parts) :])
     print(f"compare them with the theory: {compare}")

@@ -61,10 +61,10 @@ def run_study(
         if states[m.path] == "unfinished":
             raise InputError("run", str(m.path), "not finished", "continue it (resume=True)")
     if left:
-        configs, paths = [m.config for m in left], [m.path for m in left]
+        planned = {m.path: m.config for m in left}
         execution = replace(execution, resume=True)
-        with announced(configs, paths, execution) as report:
-            train_members(configs, paths, execution, report=report)
+        with announced(planned, execution) as report:
+            train_members(list(planned.values()), list(planned), execution, report=report)
     return [m for m in members if run_state(m) == "diverged"]
 
 
