@@ -17,15 +17,15 @@ from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting, as_settings
 from validate.judge.ledger import read_claims
 from validate.judge.lists import among
-from validate.judge.measures.geometry import correlation
+from validate.judge.measures.geometry import moved
 from validate.judge.measures.own_task import PREDICTION as PREDICTION
-from validate.judge.measures.own_task import above_guessing, learned_share, undecidable
-from validate.judge.measures.rivals import moved
-from validate.judge.missing import Missing, label
+from validate.judge.measures.own_task import above_guessing, undecidable
+from validate.judge.measures.prediction import correlation
+from validate.judge.missing import label, missing_command
 from validate.judge.outcome import OUTCOMES, Outcome
 from validate.judge.ranking import ranking
-from validate.judge.stats import COSINE, Estimate, over_seeds
-from validate.judge.times import HALF, early_epochs, early_text, learned_part
+from validate.judge.stats import COSINE, LEVEL, over_seeds
+from validate.judge.times import HALF, early_epoch, early_text, learned_part
 from validate.judge.verdict import Finding, Verdict, judge_claim
 from validate.observe import Source
 
@@ -62,8 +62,10 @@ class Answer:
         """Judge settings that are alike in all but γ and seed, small γ first."""
         small = _pick([s for s in settings if s.init_rate > CRITICAL], SMALL, max)
         control = _pick([s for s in settings if s.init_rate < CRITICAL], LARGE, min)
-        rates = (small.init_rate if small else -1.0), (control.init_rate if control else -1.0)
-        (claim,) = read_claims(CONDITIONS, "own", small=rates[0], large=rates[1])
+        rates = {
+            name: side.init_rate if side else -1.0 for name, side in (("small", small), ("large", control))
+        }
+        (claim,) = read_claims(CONDITIONS, "own", **rates)
         few = len(settings[0].task.anchors) < 3
         return cls(settings, small, control, judge_claim(claim, among([] if few else settings)))
 
@@ -91,20 +93,32 @@ class Answer:
         for setting in self.judged():
             if reason := _not_ready(setting, needs_motion=setting is self.small):
                 return ("undecided" if reason.startswith(NO_RUN) else "censored"), reason
-        found, verdict = self.finding, self.finding.verdict_at("")
+        verdict = self.finding.verdict_at("")
         if verdict == "holds":
             return verdict, "every condition holds, against large initial weights too"
-        tests = list(zip(found.endpoints(""), found.adjusted(""), strict=True))
-        told = {
-            word: [f"{_told(o)} ({_chance(p)})" for o, p in tests if o.state == word and p < 0.05]
-            for word in ("holds", "fails")
-        }
-        parts = [f"{word}: {'; '.join(names)}" for word, names in told.items() if names]
+        return verdict, self._told()
+
+    def _told(self) -> str:
+        """Return which conditions are shown to hold or to fail, and which are open."""
+        tests = list(zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True))
+
+        def told(outcome: Outcome, p: float) -> str:
+            c = outcome.condition
+            text = f"{c.what}, {outcome.estimate.brief} where {c.asked} is asked"
+            if p >= LEVEL:
+                return text
+            return f"{text} ({'adjusted p < 0.001' if p < 0.001 else f'adjusted p = {p:.2g}'})"
+
+        parts = []
+        for word in ("holds", "fails"):
+            if sure := [told(o, p) for o, p in tests if o.state == word and p < LEVEL]:
+                parts.append(f"{word}: {'; '.join(sure)}")
+        still_open = [told(o, 1.0) for o, p in tests if o.state in ("undecided", "undefined") or p >= LEVEL]
         if self.control is None:
             parts.append("runs with large initial weights are missing")
-        elif still_open := [o for o, p in tests if o.state in ("undecided", "undefined") or p >= 0.05]:
-            parts.append(f"open: {'; '.join(map(_told, still_open))}; {MORE_SEEDS}")
-        return verdict, "; ".join(parts)
+        elif still_open:
+            parts.append(f"open: {'; '.join(still_open)}; {MORE_SEEDS}")
+        return "; ".join(parts)
 
     def __str__(self) -> str:
         command = self.missing_command()
@@ -126,11 +140,15 @@ class Answer:
         first, *rest = self.judged() or self.settings
         if len(first.task.anchors) < 3:
             return undecidable(first.runs[0])
+
+        def pearson(setting: Setting) -> str:
+            return over_seeds([correlation(run) for run in setting.runs], COSINE).brief
+
+        seeds = f"{first.seeds_text}{', so no interval' * (len(first.runs) == 1)}"
         text = (
-            f"γ {first.init_rate:g}: {PREDICTION} predicts the anchors' cosines with Pearson "
-            f"{_pearson(first).brief} ({first.seeds_text}{', so no interval' * (len(first.runs) == 1)})"
+            f"γ {first.init_rate:g}: {PREDICTION} predicts the anchors' cosines with Pearson {pearson(first)}"
         )
-        return text + "".join(f", γ {s.init_rate:g} with {_pearson(s).brief}" for s in rest)
+        return f"{text} ({seeds})" + "".join(f", γ {s.init_rate:g} with {pearson(s)}" for s in rest)
 
     def verdict_line(self) -> str:
         """Return the verdict with its reason and when it is about."""
@@ -154,11 +172,11 @@ class Answer:
         if len(rates) < 2:
             other = LARGE if self.control is None else SMALL
             # A control as short as the runs that were too short would not help them.
-            return Missing(like, [*rates, other] if longer > 1 else [other], like.seeds, longer).command()
+            return missing_command(like, [*rates, other] if longer > 1 else [other], like.seeds, longer)
         if self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in judged for seed in setting.seeds) + 1
-            return Missing(like, rates, range(first, first + len(like.seeds))).command()
-        return Missing(like, rates, like.seeds, longer).command() if longer > 1 else ""
+            return missing_command(like, rates, range(first, first + len(like.seeds)))
+        return missing_command(like, rates, like.seeds, longer) if longer > 1 else ""
 
     def rows(self) -> list[list[str]]:
         """Return a line for each condition: state, measure, estimate, threshold and its reason."""
@@ -169,13 +187,22 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
+        sides = {
+            name: setting
+            and {
+                "setting": setting.label,
+                "init_rate": setting.init_rate,
+                "seeds": setting.seeds,
+                "epochs": [*map(early_epoch, setting.runs)],
+            }
+            for name, setting in (("small", self.small), ("control", self.control))
+        }
         return {
             "sentence": self.sentence(),
             "verdict": self.verdict,
             "why": self.why,
             "command": self.missing_command(),
-            "small": _side(self.small),
-            "control": _side(self.control),
+            **sides,
             "conditions": [outcome.as_dict() for outcome in self.outcomes],
             "ranking": [] if self.small is None else [r.as_dict() for r in ranking(self.small)],
         }
@@ -211,7 +238,7 @@ def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[...
 def _not_ready(setting: Setting, needs_motion: bool) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {setting.init_rate:g}"
-    share = min(map(learned_share, setting.runs))
+    share = min(map(above_guessing, setting.runs))
     if not share >= HALF:
         if reason := _unfit(setting):
             return f"{NO_RUN}: {reason}"
@@ -219,18 +246,16 @@ def _not_ready(setting: Setting, needs_motion: bool) -> str:
         return f"the runs at {rate} have learned too little: {needed}; {LONGER}"
     motion = min(map(moved, setting.runs)) if needs_motion else MOVED
     if not motion >= MOVED:
-        return (
-            f"the embedding at {rate} has hardly moved: by {motion:.2f}, where {MOVED:g} is needed; {LONGER}"
-        )
+        needed = f"by {motion:.2f}, where {MOVED:g} is needed"
+        return f"the embedding at {rate} has hardly moved: {needed}; {LONGER}"
     return ""
 
 
 def _unfit(setting: Setting) -> str:
     """Return why a model cannot learn enough that reads no order; empty if it can, or reads it."""
-    if setting.config.model.reads_order:
-        return ""
     run = setting.runs[0]
-    ceiling = training_ceiling(run.config, learned_part(run))
+    reads_order = setting.config.model.reads_order
+    ceiling = None if reads_order else training_ceiling(run.config, learned_part(run))
     if ceiling is None or (share := above_guessing(run, ceiling)) >= HALF:
         return ""
     name = "Emb-MLP" if setting.kind == "emb-mlp" else f"{setting.kind!r} model"
@@ -239,27 +264,3 @@ def _unfit(setting: Setting) -> str:
         f"it reads and gets at most {100 * ceiling:.0f} % right, {share:.2f} of the way from guessing to all "
         f"right where at least {HALF:g} is needed; a Transformer reads the order: --model.kind transformer"
     )
-
-
-def _told(outcome: Outcome) -> str:
-    c = outcome.condition
-    return f"{c.what}, {outcome.estimate.brief} where {c.asked} is asked"
-
-
-def _chance(p: float) -> str:
-    return "adjusted p < 0.001" if p < 0.001 else f"adjusted p = {p:.2g}"
-
-
-def _side(setting: Setting | None) -> dict[str, Any] | None:
-    if setting is None:
-        return None
-    return {
-        "setting": setting.label,
-        "init_rate": setting.init_rate,
-        "seeds": setting.seeds,
-        "epochs": early_epochs(setting),
-    }
-
-
-def _pearson(setting: Setting) -> Estimate:
-    return over_seeds([correlation(run) for run in setting.runs], COSINE)

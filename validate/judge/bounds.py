@@ -33,12 +33,6 @@ class Bound:
             return f"≥ {low}"
         return f"≤ {high}" if math.isinf(self.low) else f"{low} to {high}"
 
-    def nearest(self, threshold: float) -> float:
-        """Return the end nearest to a threshold, or the finite one: the least that the value is beyond it."""
-        if math.isinf(self.high) or abs(self.low - threshold) <= abs(self.high - threshold):
-            return self.low
-        return self.high
-
 
 Value = float | Bound
 """One seed's value; NaN where the measure is undefined."""
@@ -62,10 +56,8 @@ def step_of(values: Iterable[Value]) -> float:
 def magnitude(value: Value) -> Value:
     """Return the absolute value."""
     low, high = ends(value)
-    if low <= 0 <= high:
-        return between(0.0, max(-low, high), step_of([value]))
     smaller, larger = sorted((abs(low), abs(high)))
-    return between(smaller, larger, step_of([value]))
+    return between(0.0 if low <= 0 <= high else smaller, larger, step_of([value]))
 
 
 def minus(value: Value, other: Value) -> Value:
@@ -74,14 +66,13 @@ def minus(value: Value, other: Value) -> Value:
     return between(low - high_other, high - low_other, step_of([value]) + step_of([other]))
 
 
-def least(values: Iterable[Value]) -> Value:
-    """Return the least of some values, undefined ones left out; NaN without any."""
-    return _extreme(values, min)
-
-
-def greatest(values: Iterable[Value]) -> Value:
-    """Return the greatest of some values, undefined ones left out; NaN without any."""
-    return _extreme(values, max)
+def extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> Value:
+    """Return the least (``min``) or greatest (``max``) defined value; NaN without any."""
+    defined = [value for value in values if not math.isnan(ends(value)[0])]
+    if not defined:
+        return math.nan
+    lows, highs = zip(*map(ends, defined), strict=True)
+    return between(of(lows), of(highs), step_of(defined))
 
 
 def side(values: Sequence[Value], within: tuple[float, float]) -> str:
@@ -95,11 +86,3 @@ def side(values: Sequence[Value], within: tuple[float, float]) -> str:
     if all(b.high >= within[1] for b in bounds):
         return "≥"
     return "≤" if all(b.low <= within[0] for b in bounds) else "≈"
-
-
-def _extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> Value:
-    defined = [value for value in values if not math.isnan(ends(value)[0])]
-    if not defined:
-        return math.nan
-    lows, highs = zip(*map(ends, defined), strict=True)
-    return between(of(lows), of(highs), step_of(defined))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
@@ -23,56 +23,30 @@ def order_blind_ceiling(task: Task) -> float | None:
     The Emb-MLP sums embeddings, so (z, a, b) and (z, b, a) are one input to it. Their labels are drawn
     independently, and of m orderings it can at best get the most frequent label right. The ceiling is
     :math:`\sum E[\text{most frequent}] / \sum m` over all unordered combinations of anchors; for two labels
-    out of n the expectation is 1 + 1/n.
-
-    Parameters
-    ----------
-    task : Task
-
-    Returns
-    -------
-    float or None
-        None where no mapping is a table, where a table is of another kind than ``Lookup`` and ``Window``, or
-        where noise tokens blur what a sum shows of the key.
+    out of n the expectation is 1 + 1/n. None where no mapping is a table, where a table is of another kind
+    than ``Lookup`` and ``Window``, or where noise tokens blur what a sum shows of the key.
     """
     return _best(inputs for mapping in _tables(task) for inputs in _unordered(task, mapping))
 
 
 def one_token_ceiling(task: Task) -> float | None:
-    r"""Return the same where a table's anchors have one embedding: of each key all entries are one input.
+    """Return the same where a table's anchors have one embedding: of each key all entries are one input.
 
-    Parameters
-    ----------
-    task : Task
-
-    Returns
-    -------
-    float or None
-        None as for ``order_blind_ceiling``, and where a table's labels depend on its anchors (``Window``).
+    None also where a table's labels depend on its anchors (``Window``).
     """
     tables = _tables(task)
     if not all(isinstance(m.rule, Lookup) for m in tables):
         return None
-    entries = [sum(orderings for orderings, _ in _unordered(task, mapping)) for mapping in tables]
-    return _best((n, _label_counts(task, mapping)[0]) for n, mapping in zip(entries, tables, strict=True))
+    unordered = [_unordered(task, mapping) for mapping in tables]
+    return _best((sum(entries for entries, _ in own), own[0][1]) for own in unordered)
 
 
 def training_ceiling(config: MemberConfig, part: str) -> float | None:
     """Return the best accuracy on a run's data set of a model that sees which tokens, not in what order.
 
     Sequences of the same tokens are one input to it, and of their labels it can at best give the commonest.
-
-    Parameters
-    ----------
-    config : MemberConfig
-        The run's; its data are made again: its tables, its sample, without what it holds out.
-    part : str
-        The data set, as the metrics call it.
-
-    Returns
-    -------
-    float or None
-        None where the data are too many to be made again.
+    The data are made again, with their tables and sample; None where they are too many for that. ``part``
+    names the data set as the metrics do.
     """
     # It loads torch, which the ceilings of a task do not need.
     from sim.data.dataset import build_dataset, check_data
@@ -127,33 +101,23 @@ def _tables(task: Task) -> list[Mapping]:
 
 def _best(inputs: Iterable[tuple[int, int]]) -> float | None:
     """Return the best expected accuracy of inputs, each with some entries out of so many labels."""
-    right = total = 0.0
-    for entries, labels in inputs:
-        right += _most_frequent(entries, labels)
-        total += entries
-    return right / total if total else None
+    counted = list(inputs)
+    total = sum(entries for entries, _ in counted)
+    return sum(_most_frequent(entries, labels) for entries, labels in counted) / total if total else None
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:
     """Return for each unordered combination how many orderings are trained, and out of how many labels."""
-    counts: Counter[tuple[int, ...]] = Counter()
-    labels: dict[tuple[int, ...], int] = {}
-    combinations = product(mapping.anchors, repeat=task.n_anchors)
-    for combination, n in zip(combinations, _label_counts(task, mapping), strict=True):
-        if combination not in mapping.held_out:
-            unordered = tuple(sorted(combination))
-            counts[unordered] += 1
-            labels[unordered] = n
-    return [(m, labels[combination]) for combination, m in counts.items()]
-
-
-def _label_counts(task: Task, mapping: Mapping) -> list[int]:
-    """Return out of how many labels each combination's is drawn, the last anchor running fastest."""
     domain = task.domain(mapping)
     if isinstance(mapping.rule, Lookup):
-        n = len(mapping.rule.labels(domain))
-        return [n] * domain.n_combinations
-    return [int(2 * width + 1) for width in domain.totals(domain.anchors)]
+        n_labels = [len(mapping.rule.labels(domain))] * domain.n_combinations
+    else:
+        n_labels = [int(2 * width + 1) for width in domain.totals(domain.anchors)]
+    found: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for combination, n in zip(product(mapping.anchors, repeat=task.n_anchors), n_labels, strict=True):
+        if combination not in mapping.held_out:
+            found[tuple(sorted(combination))].append(n)
+    return [(len(own), own[-1]) for own in found.values()]
 
 
 @cache

@@ -123,27 +123,15 @@ def group_title(group: str) -> str:
 @checked
 def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one per seed; predictors that say nothing are left out."""
-    return _predicted(_of_one_task(runs, tokens), [epoch] * len(runs), tokens)
+    found = _of_one_task(runs, tokens)
+    return _predicted(found, [epoch] * len(found), tokens)
 
 
-def _predicted(
-    runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
-) -> dict[str, list[FloatArray]]:
-    """Return the same with an epoch for each run."""
-    found = {
-        p.name: [p.cosines(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
-        for p in PREDICTORS
-        if all(p.applies(run, tokens) for run in runs)
-    }
-    if "eq. 14" in found:
-        task = runs[0].task
-        widths = _fitted_widths(task, tokens, _observed(runs, epochs, tokens))
-        found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
-    return found
-
-
-def _observed(runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens) -> list[FloatArray]:
-    return [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
+@checked
+def fitted_widths(runs: Sequence[Source], epoch: int, tokens: Tokens) -> list[float]:
+    """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
+    found = _of_one_task(runs, tokens)
+    return _fitted_widths(found[0].task, tokens, [run.cosines(tokens, epoch) for run in found])
 
 
 def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:
@@ -155,11 +143,21 @@ def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:
     return found
 
 
-@checked
-def fitted_widths(runs: Sequence[Source], epoch: int, tokens: Tokens) -> list[float]:
-    """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
-    found = _of_one_task(runs, tokens)
-    return _fitted_widths(found[0].task, tokens, _observed(found, [epoch] * len(found), tokens))
+def _predicted(
+    runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
+) -> dict[str, list[FloatArray]]:
+    """Return each predictor's matrices, at an epoch for each run."""
+    pairs = list(zip(runs, epochs, strict=True))
+    found = {
+        p.name: [p.cosines(run, tokens, epoch) for run, epoch in pairs]
+        for p in PREDICTORS
+        if all(p.applies(run, tokens) for run in runs)
+    }
+    if "eq. 14" in found:
+        task = runs[0].task
+        widths = _fitted_widths(task, tokens, [run.cosines(tokens, epoch) for run, epoch in pairs])
+        found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
+    return found
 
 
 def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
@@ -250,13 +248,18 @@ def early_rows(setting: Setting) -> list[Row]:
 
 
 def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: Tokens) -> list[Row]:
-    members = setting.runs
-    observed = np.array(_observed(members, epochs, tokens))
+    def pairs_and_rows(matrices: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return each seed's pairs, and its rows without the diagonal."""
+        stacked, n = np.array(matrices), len(tokens)
+        rows = stacked[:, ~np.eye(n, dtype=bool)].reshape(len(stacked), n, n - 1)
+        return stacked[:, *np.triu_indices(n, 1)], rows
+
+    observed = pairs_and_rows(
+        [run.cosines(tokens, epoch) for run, epoch in zip(setting.runs, epochs, strict=True)]
+    )
     rows = []
-    for name, matrices in _predicted(members, epochs, tokens).items():
-        predicted = np.array(matrices)
-        overall = measures(_pairs(predicted), _pairs(observed))
-        per_row = measures(_rows(predicted), _rows(observed))
+    for name, matrices in _predicted(setting.runs, epochs, tokens).items():
+        overall, per_row = map(measures, pairs_and_rows(matrices), observed)
         for key, within in MEASURES.items():
             estimates = each_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
             rows += [
@@ -264,14 +267,3 @@ def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: 
                 for anchor, estimate in zip((None, *tokens), estimates, strict=True)
             ]
     return rows
-
-
-def _pairs(matrices: FloatArray) -> FloatArray:
-    """Return each seed's off-diagonal pairs, shape (n_seeds, n_pairs)."""
-    return matrices[:, *np.triu_indices(matrices.shape[-1], 1)]
-
-
-def _rows(matrices: FloatArray) -> FloatArray:
-    """Return each seed's rows without the diagonal, shape (n_seeds, n, n − 1)."""
-    n = matrices.shape[-1]
-    return matrices[:, ~np.eye(n, dtype=bool)].reshape(len(matrices), n, n - 1)

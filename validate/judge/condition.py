@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sim.runs.files import finite
 from theory.display import Shown
-from validate.judge.bounds import Value, minus
+from validate.judge.bounds import Value
 from validate.judge.stats import ANY
 from validate.observe import Observations
 
 LARGE, SMALL = 0.3, 0.8
 """γ of large and of small initial weights, between which the paper contrasts."""
+DRAWS = 3
 Cell = tuple[str, float]
 """A variant of a study ("" where it has none) and γ."""
 Sample = Mapping[Cell, Sequence[Observations]]
@@ -24,6 +24,8 @@ Seed = Mapping[Cell, Observations]
 Measure = Callable[[Sample], dict[int, Value]]
 """From runs to one value a seed, by seed; NaN where it is undefined."""
 Relation = Literal[">=", "<=", ">", "<", "within"]
+Role = Literal["endpoint", "shown"]
+_HEADER = ("role", "setting", "measure", "threshold", "runs")
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,41 @@ class Needs:
         return f"{self.study}{f' ({variants})' if variants else ''}, γ = {rates}"
 
 
+def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measure:
+    """Return the measure that gives each seed its value.
+
+    Parameters
+    ----------
+    function : callable
+    of : {"run", "seed", "runs", "draw", ""}
+        What the function is applied to: a run of the only cell, a seed's runs by cell, the runs of all seeds
+        at once (one value each), the number of a random draw, or nothing.
+    draws : int, optional
+    """
+
+    def measure(sample: Sample) -> dict[int, Value]:
+        if of == "":
+            return {0: function()}
+        if of == "draw":
+            return {draw: function(draw) for draw in range(draws)}
+        cells = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
+        shared = sorted(set.intersection(*map(set, cells.values())))
+        seeds: dict[int, Seed] = {n: {cell: runs[n] for cell, runs in cells.items()} for n in shared}
+        if of == "runs":
+            return dict(zip(seeds, function([[*own.values()] for own in seeds.values()]), strict=True))
+        if of == "run":
+            (runs,) = cells.values()
+            return {n: function(runs[n]) for n in shared}
+        return {n: function(own) for n, own in seeds.items()}
+
+    return measure
+
+
 @dataclass(frozen=True)
 class Side:
-    """A measure of some runs: one side of a contrast, or the whole of a condition.
+    """A measure in words, and the runs it is taken of: one side of a contrast, or the whole of a condition.
 
-    Attributes
-    ----------
-    what : str
-        The measure in words.
-    measure : callable
-    needs : Needs or None
-        None for what is computed without runs.
+    ``needs`` is None for what is computed without runs.
     """
 
     what: str
@@ -107,7 +133,7 @@ class Condition(Shown):
     margin: float | None = None
     within: tuple[float, float] = ANY
     reason: str = ""
-    role: Literal["endpoint", "shown"] = "endpoint"
+    role: Role = "endpoint"
     setting: str = ""
     step: float = 0.0
     counted_from: float | None = None
@@ -125,9 +151,7 @@ class Condition(Shown):
     @property
     def contrast(self) -> str:
         """γ of its runs, or the two γ that it contrasts: "0.8 − 0.3"."""
-        rates = [
-            ", ".join(f"{rate:g}" for rate in side.needs.init_rates) for side in self.sides if side.needs
-        ]
+        rates = [", ".join(f"{rate:g}" for rate in s.needs.init_rates) for s in self.sides if s.needs]
         return " − ".join(dict.fromkeys(rates)) or "all"
 
     @property
@@ -143,31 +167,19 @@ class Condition(Shown):
         """Return whether a value meets the threshold; an undefined one does not."""
         if self.relation == "within":
             return abs(value - self.threshold) <= (self.margin or 0.0)
-        if self.relation in (">", ">="):
-            return value > self.threshold or (self.relation == ">=" and value == self.threshold)
-        return value < self.threshold or (self.relation == "<=" and value == self.threshold)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        judged = self.role == "endpoint"
         return {
-            "measure": self.what,
-            "role": self.role,
-            "relation": self.relation if judged else None,
-            "threshold": finite(self.threshold),
-            "margin": self.margin,
-            "reason": self.reason,
-        }
-
-    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        return f"{self.what} {self.asked}".rstrip(), _HEADER, [self.row()]
+            ">=": value >= self.threshold,
+            "<=": value <= self.threshold,
+            ">": value > self.threshold,
+            "<": value < self.threshold,
+        }[self.relation]
 
     def row(self) -> list[str]:
         """Return its line in a table of conditions."""
         return [self.role, self.setting, self.what, self.asked, self.runs]
 
-
-_HEADER = ("role", "setting", "measure", "threshold", "runs")
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        return f"{self.what} {self.asked}".rstrip(), _HEADER, [self.row()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,50 +218,3 @@ class Claim(Shown):
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         number = f"{self.number}. " if self.number else ""
         return f"{number}{self.name}: {self.statement}", _HEADER, [c.row() for c in self.conditions]
-
-
-def each(function: Callable[[Observations], Value]) -> Measure:
-    """Return the measure that applies a function to every run of one cell."""
-
-    def measure(sample: Sample) -> dict[int, Value]:
-        (runs,) = sample.values()
-        return {run.config.seed: function(run) for run in runs}
-
-    return measure
-
-
-def each_seed(function: Callable[[Seed], Value]) -> Measure:
-    """Return the measure that applies a function to a seed's runs at all cells; seeds that one lacks go."""
-
-    def measure(sample: Sample) -> dict[int, Value]:
-        by_seed = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
-        shared = sorted(set.intersection(*(set(runs) for runs in by_seed.values())))
-        return {seed: function({cell: runs[seed] for cell, runs in by_seed.items()}) for seed in shared}
-
-    return measure
-
-
-def together(function: Callable[[Sequence[Sequence[Observations]]], Sequence[Value]]) -> Measure:
-    """Return the measure that sees the runs of all seeds at once, and gives each seed its value."""
-
-    def measure(sample: Sample) -> dict[int, Value]:
-        of_seeds = each_seed(lambda seed: seed)(sample)  # type: ignore[arg-type, return-value]
-        runs = [list(seed.values()) for seed in of_seeds.values()]  # type: ignore[union-attr]
-        return dict(zip(of_seeds, function(runs), strict=True))
-
-    return measure
-
-
-def each_draw(function: Callable[[int], Value], draws: int) -> Measure:
-    """Return the measure that needs no runs and has one value for each of some draws."""
-    return lambda sample: {draw: function(draw) for draw in range(draws)}
-
-
-def once(function: Callable[[], Value]) -> Measure:
-    """Return the measure that needs no runs and is one number, without chance."""
-    return lambda sample: {0: function()}
-
-
-def difference(first: Mapping[int, Value], second: Mapping[int, Value]) -> dict[int, Value]:
-    """Return one side minus the other within each seed that both have."""
-    return {seed: minus(first[seed], second[seed]) for seed in first if seed in second}

@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from sim.config.run import MemberConfig, RunConfig
+from sim.config.run import MemberConfig
 from sim.runs.folder import RunFolder
 from sim.runs.places import runs_inside
 from theory import InputError
 from validate.judge.condition import Needs, Sample
-from validate.judge.likeness import is_of_study
+from validate.judge.likeness import differing_keys, keys_of
 from validate.judge.outcome import MissingRunsError
-from validate.judge.settings import SETTINGS
+from validate.judge.settings import MORE
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
 
-MORE = {setup.study: setup.more for setup in SETTINGS if setup.more}
-"""Studies whose seeds another study continues."""
+Cells = dict[float, list[Observations]]
+"""The runs of a study's variant by γ, those of each sorted by seed."""
 
 
 @dataclass
-class Finder(ABC):
-    """Finds the runs that conditions need, and looks each variant of a study up once."""
+class Evidence:
+    """Finds runs by the study under whose name they are kept or stored.
 
-    _found: dict[tuple[str, str], dict[float, list[Observations]]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    Attributes
+    ----------
+    places : mapping of str to Path
+        Studies that are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``; any other is read
+        from ``folder``. Runs that are not of the study count as missing, whatever their folder is called.
+    folder : Path or None
+        The kept observations, if any may be taken.
+    load : callable
+        From a study's name to what it consists of.
+    """
 
-    @abstractmethod
-    def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
-        """Return the runs of a study's variant, or raise ``MissingRunsError``."""
+    places: Mapping[str, Path] = field(default_factory=dict)
+    folder: Path | None = KEPT
+    load: Callable[[str], Study] = load_study
+    _found: dict[tuple[str, str], Cells] = field(default_factory=dict, init=False, repr=False)
 
-    @abstractmethod
-    def variants_of(self, study: str) -> tuple[str, ...]:
-        """Return the variants meant by a condition about all of them."""
-
-    def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
-        """Return the γ meant by a condition about all of them: those that have runs."""
-        return tuple(sorted(self.cells(study, variant)))
-
-    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
-        """Return the error that says what a study's variant lacks."""
-        return MissingRunsError(f"{name_of(study, variant)}: {what}")
-
-    def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:
-        """Return the runs of a study's variant by γ, those of each sorted by seed."""
-        key = study, variant
-        if key not in self._found:
-            cells: dict[float, list[Observations]] = {}
-            for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
-                cells.setdefault(run.config.init_rate, []).append(run)
-            self._found[key] = cells
-        return self._found[key]
+    def __post_init__(self) -> None:
+        self.load = cache(self.load)  # A hundred questions are about some twenty studies.
 
     def find(self, needs: Needs) -> Sample:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
@@ -77,43 +66,30 @@ class Finder(ABC):
                 found[variant, rate] = cells[rate]
         return found
 
-
-@dataclass
-class Evidence(Finder):
-    """Finds runs by the study under whose name they are kept or stored.
-
-    Attributes
-    ----------
-    places : mapping of str to Path
-        Studies that are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``; any other is read
-        from ``folder``. Runs that are not of the study count as missing, whatever their folder is called.
-    folder : Path or None
-        The kept observations, if any may be taken.
-    load : callable
-        From a study's name to what it consists of.
-    """
-
-    places: Mapping[str, Path] = field(default_factory=dict)
-    folder: Path | None = KEPT
-    load: Callable[[str], Study] = load_study
-
-    def __post_init__(self) -> None:
-        self.load = cache(self.load)
+    def cells(self, study: str, variant: str) -> Cells:
+        """Return the runs of a study's variant by γ, or raise ``MissingRunsError``."""
+        key = study, variant
+        if key not in self._found:
+            cells: Cells = defaultdict(list)
+            for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
+                cells[run.config.init_rate].append(run)
+            self._found[key] = dict(cells)
+        return self._found[key]
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
-        try:
-            first = self._runs_of(study, variant)
-        except MissingRunsError:
-            if study not in MORE:
-                raise
-            return self._runs_of(MORE[study], variant)
-        try:
-            return [*first, *self._runs_of(MORE[study], variant)] if study in MORE else first
-        except MissingRunsError:
-            return first
+        found: list[Observations] = []
+        lacking: MissingRunsError | None = None
+        for name in (study, MORE[study]) if study in MORE else (study,):
+            try:
+                found += self._stored(name, variant)
+            except MissingRunsError as error:
+                lacking = error
+        if lacking is not None and not found:
+            raise lacking
+        return found
 
-    def _runs_of(self, study: str, variant: str) -> Sequence[Observations]:
+    def _stored(self, study: str, variant: str) -> Sequence[Observations]:
         root = self.places.get(study)
         if root is None and self.folder is None:
             raise self.missing(study, variant, "no runs among those given")
@@ -121,9 +97,9 @@ class Evidence(Finder):
             found = kept(study, variant or None, root=root, folder=self.folder or KEPT)
         except NoRunsError:
             raise self.missing(study, variant, "no runs") from None
-        config = self._config(study, variant) if root is not None else None
-        for run in found if root is not None else []:
-            if config is None or not is_of_study(run.config, config):
+        config = None if root is None else self._defined(study).configs.get(variant or None)
+        for run in found if root is not None else ():
+            if config is None or differing_keys(keys_of(run.config), keys_of(config.members()[0])):
                 raise self.missing(study, variant, f"{run.label} has another configuration than the study")
         return found
 
@@ -137,37 +113,33 @@ class Evidence(Finder):
     def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
         """Return the γ that have run folders, or else those that the study defines."""
         if study in self.places:
-            return super().rates_of(study, variant)
+            return tuple(sorted(self.cells(study, variant)))
         return self._defined(study).configs[variant or None].init_rates
-
-    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
-        """Return the error that says what is missing, and the command that makes it."""
-        return super().missing(study, variant, f"{what}; make them: anchorflow study {study} --run --keep")
 
     def can_make(self, needs: Needs) -> bool:
         """Return whether the study of a condition defines all that it needs, and some of it has no run."""
         try:
-            variants = needs.variants or self._defined(needs.study).variants
+            study = self._defined(needs.study)
         except MissingRunsError:
             return False
-        configs = [self._config(needs.study, variant) for variant in variants]
-        if any(c is None or not set(needs.init_rates) <= set(c.init_rates) for c in configs):
+        variants = needs.variants or study.variants
+        configs = [study.configs.get(variant or None) for variant in variants]
+        if any(config is None or not {*needs.init_rates} <= {*config.init_rates} for config in configs):
             return False
-        # A run that diverged would diverge again.
         return any(
-            self._why(needs.study, variant, member) != "diverged"
+            self._why(needs.study, variant, member) != "diverged"  # It would diverge again.
             for variant in variants
             for member in self._absent(needs, variant)
         )
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
-        why: dict[int, set[str]] = {}
+        why: dict[int, set[str]] = defaultdict(set)
         seeds: set[int] = set()
         for variant in needs.variants or self.variants_of(needs.study):
             seeds |= {*self._defined(needs.study).configs[variant or None].seeds}
             for member in self._absent(needs, variant):
-                why.setdefault(member.seed, set()).add(self._why(needs.study, variant, member))
+                why[member.seed].add(self._why(needs.study, variant, member))
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
         return f"{len(why)} of {len(seeds)} seeds missing: {told}" if why else ""
 
@@ -189,19 +161,16 @@ class Evidence(Finder):
         rates = needs.init_rates or config.init_rates
         return [m for m in config.members() if m.init_rate in rates and (m.init_rate, m.seed) not in there]
 
-    def _config(self, study: str, variant: str) -> RunConfig | None:
-        return self._defined(study).configs.get(variant or None)
+    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
+        """Return the error that says what a study's variant lacks, and the command that makes it."""
+        name = f"{study}, {variant}" if variant else study
+        return MissingRunsError(f"{name}: {what}; make them: anchorflow study {study} --run --keep")
 
     def _defined(self, study: str) -> Study:
         try:
             return self.load(study)
         except UnknownStudyError:
             raise self.missing(study, "", "not defined") from None
-
-
-def name_of(study: str, variant: str) -> str:
-    """Return what a message calls a study, or one of its variants."""
-    return f"{study}, {variant}" if variant else study
 
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:

@@ -11,12 +11,11 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
 from typing import Any
 
 from theory import InputError
 from validate.judge.condition import Claim
-from validate.judge.evidence import Finder, name_of
+from validate.judge.evidence import Evidence
 from validate.judge.likeness import AMOUNTS, differing_keys, keys_of
 from validate.judge.outcome import MissingRunsError, Outcome
 from validate.judge.verdict import Finding, judge_claim
@@ -63,14 +62,13 @@ class Match:
         }
 
 
-@dataclass
-class GivenRuns(Finder):
+class GivenRuns(Evidence):
     """Finds a condition's runs among some runs, by their configurations.
 
-    Attributes
+    Parameters
     ----------
-    observations : tuple of Observations
-    load : callable
+    observations : iterable of Observations
+    load : callable, optional
         From a study's name to what it consists of.
 
     Raises
@@ -79,30 +77,43 @@ class GivenRuns(Finder):
         If two of the runs differ in nothing but how they were observed: one seed would count as two.
     """
 
-    observations: tuple[Observations, ...]
-    load: Callable[[str], Study] = load_study
-
-    def __post_init__(self) -> None:
-        self.load = cache(self.load)  # A hundred questions are about some twenty studies.
-        for _, runs in self._families:
+    def __init__(
+        self, observations: Iterable[Observations], load: Callable[[str], Study] = load_study
+    ) -> None:
+        super().__init__(load=load)
+        self._matches: dict[tuple[str, str], Match | None] = {}
+        grouped: dict[str, list[Observations]] = defaultdict(list)
+        for run in observations:
+            grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
+        self._families = [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
+        for runs in grouped.values():
             _refuse_a_seed_twice(runs)
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs that stand for a study's variant."""
         match = self.match(study, variant)
         if match is None:
-            raise MissingRunsError(f"no given run stands for {name_of(study, variant)}")
+            name = f"{study}, {variant}" if variant else study
+            raise MissingRunsError(f"no given run stands for {name}")
         return match.runs
 
-    def variants_of(self, study: str) -> tuple[str, ...]:
-        """Return the variants that the study defines."""
-        return self.load(study).variants
+    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
+        """Return the error that says what a study's variant lacks."""
+        return MissingRunsError(f"{study}, {variant}: {what}" if variant else f"{study}: {what}")
+
+    def rates_of(self, study: str, variant: str) -> tuple[float, ...]:
+        """Return the γ of the runs that stand for a study's variant."""
+        return tuple(sorted(self.cells(study, variant)))
 
     def match(self, study: str, variant: str) -> Match | None:
         """Return the given runs that are closest to a study's variant, if any can stand for it."""
         key = study, variant
         if key not in self._matches:
-            self._matches[key] = self._nearest(study, variant)
+            # The variants of a study differ in such settings themselves: there nothing may differ.
+            free: frozenset[str] = frozenset() if variant else AMOUNTS
+            near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
+            nearest = min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
+            self._matches[key] = nearest
         return self._matches[key]
 
     def judge(self, claims: Iterable[Claim]) -> list[Finding]:
@@ -121,43 +132,24 @@ class GivenRuns(Finder):
     def _needed(self, claims: Iterable[Claim]) -> list[tuple[str, str]]:
         """Return the studies, or their variants, that some claims are about."""
         needs = [n for claim in claims for c in claim.conditions for n in c.needs]
-        keys = [(n.study, v) for n in needs for v in n.variants or self.load(n.study).variants]
-        return list(dict.fromkeys(keys))
+        return list(
+            dict.fromkeys((n.study, v) for n in needs for v in n.variants or self.variants_of(n.study))
+        )
 
     def _judge(self, claim: Claim) -> Finding:
-        if not claim.studies:
-            return _untested(claim, f"needs no runs: anchorflow claims {claim.number}")
-        missing = {study: reason for study in claim.studies if (reason := self._lacks(study))}
-        if len(missing) == len(claim.studies):
-            return _untested(claim, "; ".join(missing.values()))
-        try:
-            return judge_claim(claim, self.find)
-        except InputError as error:
-            # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
-            return _untested(claim, str(error))
-
-    def _lacks(self, study: str) -> str:
-        variants = self.load(study).variants or ("",)
-        stands = any(self.match(study, variant) is not None for variant in variants)
-        return "" if stands else f"no given run stands for {study}"
-
-    @cached_property
-    def _matches(self) -> dict[tuple[str, str], Match | None]:
-        return {}
-
-    @cached_property
-    def _families(self) -> list[tuple[dict[str, str], tuple[Observations, ...]]]:
-        """The given runs that differ in nothing but γ, seed and how they were observed."""
-        grouped: dict[str, list[Observations]] = defaultdict(list)
-        for run in self.observations:
-            grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
-        return [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
-
-    def _nearest(self, study: str, variant: str) -> Match | None:
-        # The variants of a study differ in such settings themselves: there nothing may differ.
-        free: frozenset[str] = frozenset() if variant else AMOUNTS
-        near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
-        return min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
+        reasons = [
+            f"no given run stands for {study}"
+            for study in claim.studies
+            if all(self.match(study, variant) is None for variant in self.variants_of(study) or ("",))
+        ]
+        why = "; ".join(reasons) or f"needs no runs: anchorflow claims {claim.number}"
+        if len(reasons) < len(claim.studies):
+            try:
+                return judge_claim(claim, self.find)
+            except InputError as error:
+                # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
+                why = str(error)
+        return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
 
     def _beside(self, study: str, variant: str) -> list[Match]:
         """Return all given runs beside a study's variant, whether they can stand for it or not."""
@@ -178,7 +170,3 @@ def _refuse_a_seed_twice(runs: Iterable[Observations]) -> None:
         if other is not run:
             problem = f"the same as {other.source} but for when it was looked at: one seed would count twice"
             raise InputError("run", run.source, problem, "name one of the two")
-
-
-def _untested(claim: Claim, reason: str) -> Finding:
-    return Finding(claim, tuple(Outcome(claim, c, missing=reason) for c in claim.conditions))

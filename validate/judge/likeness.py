@@ -10,41 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from sim.config.run import MemberConfig, RunConfig
+from sim.config.run import MemberConfig
 
-LOOKS = frozenset(
-    f"training.{key}"
-    for key in (
-        "evaluate_every",
-        "evaluations_per_epoch",
-        "evaluation_size",
-        "snapshot_epochs",
-        "snapshot_tensors",
-        "checkpoint_every",
-    )
-)
+LOOKS = frozenset({
+    "training.evaluate_every", "training.evaluations_per_epoch", "training.evaluation_size",
+    "training.snapshot_epochs", "training.snapshot_tensors", "training.checkpoint_every",
+})  # fmt: skip
 """Settings of how often, and how closely, a run is looked at: they change no weight."""
-AMOUNTS = frozenset(
-    (
-        "data.n_sequences",
-        "model.d_f",
-        "model.d_k",
-        "model.d_m",
-        "model.n_heads",
-        "training.batch_size",
-        "training.dtype",
-        "training.epochs",
-        "training.learning_rate",
-        "training.patience",
-        "training.weight_decay",
-    )
-)
+AMOUNTS = frozenset({
+    "data.n_sequences", "model.d_f", "model.d_k", "model.d_m", "model.n_heads", "training.batch_size",
+    "training.dtype", "training.epochs", "training.learning_rate", "training.patience", "training.weight_decay",
+})  # fmt: skip
 """Settings of how much is trained and how fast: runs may differ in them from the study they stand for."""
-
-
-def is_of_study(config: MemberConfig, study: RunConfig) -> bool:
-    """Return whether a run differs from a study in nothing but γ, seed and how it was observed."""
-    return not differing_keys(keys_of(config), keys_of(study.members()[0]))
 
 
 def differing_keys(own: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from theory import InputError
 from theory.checked import checked
-from validate.judge.condition import Claim, Needs, Sample
+from validate.judge.condition import Needs, Sample
 from validate.judge.groups import Setting
 from validate.judge.ledger import CORPORA, read_claims
 from validate.judge.measures.language import two_corpora
@@ -15,11 +15,6 @@ from validate.judge.outcome import Find, MissingRunsError, Outcome
 from validate.judge.verdict import judge_claim
 
 DEMO = Path(__file__).with_name("demo.toml")
-
-
-def demo_claims() -> tuple[Claim, ...]:
-    """Return what the demo tests."""
-    return read_claims(DEMO, study="demo")
 
 
 def among(settings: Sequence[Setting]) -> Find:
@@ -52,7 +47,8 @@ def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
     InputError
         If one of the two γ has no runs.
     """
-    outcomes = [o for claim in demo_claims() for o in judge_claim(claim, among(settings)).outcomes]
+    find = among(settings)
+    outcomes = [o for claim in read_claims(DEMO, "demo") for o in judge_claim(claim, find).outcomes]
     for outcome in outcomes:
         if outcome.missing:
             rates = [setting.init_rate for setting in settings]

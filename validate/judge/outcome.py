@@ -8,19 +8,18 @@ together, would decide it, more seeds would not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sim.runs.files import finite
 from theory.display import Shown
-from validate.judge.bounds import Bound, Value, ends, side, step_of
-from validate.judge.condition import Claim, Condition, Needs, Sample, difference
-from validate.judge.inference import NO_PRIOR, Mean, Prior, Share
+from validate.judge.bounds import Bound, Value, ends, minus, side, step_of
+from validate.judge.condition import Claim, Condition, Needs, Sample
 from validate.judge.settings import setup_of
-from validate.judge.stats import Estimate, spread
-from validate.observe import NotObservedError, Observations
+from validate.judge.stats import NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
+from validate.observe import NotObservedError
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Find = Callable[[Needs], Sample]
@@ -30,7 +29,15 @@ OUTCOMES = ("state", "role", "setting", "measure", "threshold", "mean [95 %]", "
 
 
 class MissingRunsError(LookupError):
-    """There are no runs for a condition; the message says which, and the command that makes them."""
+    """There are no runs for a condition; the message says which."""
+
+
+class Decision(NamedTuple):
+    """What a condition comes to by itself, and what an equivalence test adds to that."""
+
+    state: State
+    p_value: float = math.nan
+    reading: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,28 +71,34 @@ class Outcome(Shown):
     sources: Mapping[str, str] = field(default_factory=dict)
     prior: Prior = NO_PRIOR
 
-    @property
+    @cached_property
     def numbers(self) -> tuple[float, ...]:
         """One number a seed: of a bound the end that says least for the mean; 1 for a seed that counts."""
-        if self.condition.counted_from is not None:
-            return tuple(float(ends(v)[0] >= self.condition.counted_from) for v in self.values)
-        return tuple(_taken(value, self.condition) for value in self.values)
+        c = self.condition
+        if c.counted_from is not None:
+            return tuple(float(ends(v)[0] >= c.counted_from) for v in self.values)
+        return tuple(_taken(value, c) for value in self.values)
 
     @property
     def variance(self) -> float:
         """The variance over seeds by themselves, at least that of rounding to the measure's steps."""
         return spread(self.numbers, max(self.condition.step, step_of(self.values)))
 
-    @cached_property
-    def _mean(self) -> Mean | Share:
-        if self.condition.counted_from is not None:
-            return Share(round(sum(self.numbers)), len(self.numbers))
-        return Mean.of(self.numbers, self.variance, self.prior)
-
     @property
     def level(self) -> float | None:
         """The level at which it is judged; None where there are too few seeds."""
         return setup_of(self.condition.setting).level(len(self.values))
+
+    @property
+    def defined(self) -> bool:
+        """Whether there are seeds and the measure is a number for each."""
+        return bool(self.values) and all(map(math.isfinite, self.numbers))
+
+    @cached_property
+    def _mean(self) -> Mean | Proportion:
+        if self.condition.counted_from is not None:
+            return Proportion(round(sum(self.numbers)), len(self.numbers))
+        return Mean.of(self.numbers, self.variance, self.prior)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -94,16 +107,12 @@ class Outcome(Shown):
         if not numbers:
             return Estimate(math.nan, None, None, 0)
         if not self.defined:
-            return Estimate(float(sum(numbers) / len(numbers)), None, None, len(numbers))
-        least, most = self.condition.within
+            return Estimate(sum(numbers) / len(numbers), None, None, len(numbers))
         found = self._mean.interval(self.level) if self.level else None
-        low, high = (None, None) if found is None else (max(found[0], least), min(found[1], most))
-        return Estimate(self._mean.value, low, high, len(numbers))
-
-    @property
-    def defined(self) -> bool:
-        """Whether there are seeds and the measure is a number for each."""
-        return bool(self.values) and all(math.isfinite(x) for x in self.numbers)
+        if found is None:
+            return Estimate(self._mean.value, None, None, len(numbers))
+        least, most = self.condition.within
+        return Estimate(self._mean.value, max(found[0], least), min(found[1], most), len(numbers))
 
     @property
     def holds(self) -> bool:
@@ -116,11 +125,6 @@ class Outcome(Shown):
         return sum(all(map(self.condition.met, ends(value))) for value in self.values)
 
     @property
-    def exact(self) -> bool:
-        """Whether it is one computed number, which has no seeds and no interval."""
-        return not self.condition.needs and len(self.values) == 1
-
-    @property
     def side(self) -> str:
         """Return ≥ or ≤ where the mean is a bound, else nothing."""
         return side(self.values, self.condition.within)
@@ -128,68 +132,73 @@ class Outcome(Shown):
     @property
     def state(self) -> State:
         """What it comes to by itself."""
-        return self._decided[0]
+        return self.decision.state
 
     @property
     def p_value(self) -> float:
         """The p-value of what it comes to; NaN if nothing can be decided."""
-        return self._decided[1]
-
-    @property
-    def reading(self) -> str:
-        """What an equivalence test adds to the state: "no relevant effect" or nothing."""
-        return self._decided[2]
+        return self.decision.p_value
 
     @cached_property
-    def _decided(self) -> tuple[State, float, str]:
-        c, nan = self.condition, math.nan
+    def decision(self) -> Decision:
+        """The state, with its p-value."""
+        c = self.condition
         if self.missing:
-            return "not tested", nan, ""
+            return Decision("not tested")
         if c.role == "shown":
-            return "shown", nan, ""
-        if self.values and any(math.isnan(end) for value in self.values for end in ends(value)):
-            return "undefined", nan, ""
+            return Decision("shown")
+        if any(math.isnan(end) for value in self.values for end in ends(value)):
+            return Decision("undefined")
         if c.counted_from is None and any(_straddles(v, c, self.holds) for v in self.values):
-            return "censored", nan, ""
+            return Decision("censored")
         if not self.defined:
-            return "undefined", nan, ""
+            return Decision("undefined")
         word: State = "holds" if self.holds else "fails"
-        if self.exact:
-            return word, 0.0, ""
+        if not c.needs and len(self.values) == 1:  # one computed number, without chance
+            return Decision(word, 0.0)
         if self.level is None:
-            return "undecided", nan, ""
-        mean, level = self._mean, self.level
+            return Decision("undecided")
+        return self._tested(word, self.level)
+
+    def _tested(self, word: State, level: float) -> Decision:
+        """Test the mean against the threshold, and whether it lies within the margin."""
+        c, mean = self.condition, self._mean
+        if c.relation == "within" and self.holds:
+            p = mean.p_within(c.threshold, c.margin or 0.0)
+            return Decision(word, p, NO_EFFECT) if p < level else Decision("undecided", p)
+        edge = c.threshold
         if c.relation == "within":
-            margin = c.margin or 0.0
-            edge = c.threshold + math.copysign(margin, mean.value - c.threshold)
-            p = mean.p_within(c.threshold, margin) if self.holds else mean.p_value(edge)
-            return (word if p < level else "undecided"), p, NO_EFFECT * (self.holds and p < level)
-        p = mean.p_value(c.threshold)
-        small = mean.p_within(c.threshold, c.margin) if c.margin else 1.0
-        if p >= level and small < level:
-            return "fails", small, NO_EFFECT
-        return (word if p < level else "undecided"), p, NO_EFFECT * (small < level)
+            edge += math.copysign(c.margin or 0.0, mean.value - c.threshold)
+        p = mean.p_value(edge)
+        small = mean.p_within(c.threshold, c.margin) if c.margin and c.relation != "within" else 1.0
+        reading = NO_EFFECT if small < level else ""
+        if p < level:
+            return Decision(word, p, reading)
+        return Decision("fails", small, reading) if reading else Decision("undecided", p)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         c = self.condition
-        return c.as_dict() | {
+        judged = c.role == "endpoint"
+        return {
+            "measure": c.what,
+            "role": c.role,
+            "relation": c.relation if judged else None,
+            "threshold": finite(c.threshold),
+            "margin": c.margin,
+            "reason": c.reason,
             "setting": c.setting,
             "init_rates": c.contrast,
             "runs": c.runs,
             "studies": list(dict.fromkeys(needs.study for needs in c.needs)),
             "state": self.state,
-            "reading": self.reading,
+            "reading": self.decision.reading,
             "estimate": self.estimate.as_dict(),
             "side": self.side,
             "p_value": finite(self.p_value),
             "values": [plain(value) for value in self.values],
             "sides": [
-                {
-                    "measure": part.what,
-                    "runs": str(part.needs or "computed"),
-                    "values": list(map(plain, values)),
-                }
+                {"measure": part.what, "runs": str(part.needs or "computed"), "values": [*map(plain, values)]}
                 for part, values in zip(c.sides, self.sides, strict=False)
             ],
             "missing": self.missing or None,
@@ -199,21 +208,8 @@ class Outcome(Shown):
 
     def cells(self) -> list[str]:
         """Return claim, γ, measure, threshold, mean, how many seeds meet it, and state."""
-        c, n = self.condition, len(self.values)
-        return [
-            self.claim.name,
-            c.contrast,
-            c.what,
-            c.asked,
-            str(self.estimate),
-            f"{self.seeds_met}/{n}",
-            self.state,
-        ]
-
-    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        c = self.condition
-        found = f"not tested ({self.missing})" if self.missing else f"{self.estimate}, {self.state}"
-        return f"{self.claim.name}: {c.what} {c.asked}".rstrip() + f": {found}", OUTCOMES, [self.row()]
+        c, met = self.condition, f"{self.seeds_met}/{len(self.values)}"
+        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), met, self.state]
 
     def row(self) -> list[str]:
         """Return its line in a table of ``OUTCOMES``."""
@@ -221,6 +217,11 @@ class Outcome(Shown):
         # A mean over bounds says little by itself: these are shown, one a seed.
         found = ", ".join(map(str, self.values)) if self.side else str(self.estimate)
         return [self.state, c.role, c.setting, c.what, c.asked, self.missing or found, str(len(self.values))]
+
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+        c = self.condition
+        found = f"not tested ({self.missing})" if self.missing else f"{self.estimate}, {self.state}"
+        return f"{self.claim.name}: {c.what} {c.asked}".rstrip() + f": {found}", OUTCOMES, [self.row()]
 
 
 def plain(value: Value) -> Any:
@@ -241,9 +242,14 @@ def _taken(value: Value, condition: Condition) -> float:
     """Return the number that stands for a value in a mean: of a bound the end that says least for it."""
     if not isinstance(value, Bound):
         return float(value)
-    if condition.relation == "within" and all(map(condition.met, ends(value))):
-        return max(ends(value), key=lambda end: abs(end - condition.threshold))
-    return value.nearest(condition.threshold)
+
+    def distance(end: float) -> float:
+        return abs(end - condition.threshold)
+
+    low, high = ends(value)
+    if condition.relation == "within" and condition.met(low) and condition.met(high):
+        return max(low, high, key=distance)
+    return low if math.isinf(high) or distance(low) <= distance(high) else high
 
 
 def measure(
@@ -252,27 +258,32 @@ def measure(
     """Measure a condition on the runs that are found for it."""
     try:
         samples = [find(part.needs) if part.needs else {} for part in condition.sides]
-        lacking = "; ".join(filter(None, (absent(needs) for needs in condition.needs)))
         sides = [part.measure(sample) for part, sample in zip(condition.sides, samples, strict=True)]
     except (MissingRunsError, NotObservedError) as missing:
         return Outcome(claim, condition, missing=str(missing))
-    by_seed = sides[0] if len(sides) == 1 else difference(*sides)
+    first, *rest = sides
+    by_seed = {
+        seed: minus(value, rest[0][seed]) if rest else value
+        for seed, value in first.items()
+        if not rest or seed in rest[0]
+    }
     if not by_seed:
         return Outcome(claim, condition, missing=f"no seed has all runs of {condition.runs}")
+    runs = [run for sample in samples for own in sample.values() for run in own]
     return Outcome(
         claim,
         condition,
         tuple(by_seed.values()),
         tuple(tuple(values.values()) for values in sides),
-        absent=lacking,
-        sources=_sources(run for sample in samples for runs in sample.values() for run in runs),
+        absent="; ".join(filter(None, map(absent, condition.needs))),
+        sources=_sources(run.provenance for run in runs),
     )
 
 
-def _sources(runs: Iterable[Observations]) -> dict[str, str]:
+def _sources(provenances: Any) -> dict[str, str]:
     """Return where the settings of some runs come from; "user" where they disagree."""
     merged: dict[str, str] = {}
-    for run in runs:
-        for name, source in run.provenance.get("sources", {}).items():
+    for provenance in provenances:
+        for name, source in provenance.get("sources", {}).items():
             merged[name] = source if merged.get(name, source) == source else "user"
     return merged

@@ -8,20 +8,40 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from validate.judge.settings import BY_LABEL, PRIMARY, SETTINGS
-from validate.judge.stats import estimate_text
+from validate.judge.stats import LEVEL, UNDEFINED, brief_text, estimate_text
 from validate.judge.verdict import Finding, benjamini_hochberg
 
 SCHEMA = "anchorflow/claims/3"
 Claimed = dict[str, Any]
 """A claim or a condition of the JSON document."""
-VERDICTS = ("holds", "partly", "fails", "undecided", "censored", "not tested")
+VERDICTS = {
+    "holds": "these hold",
+    "partly": "hold in part",
+    "fails": "fail",
+    "undecided": "are open",
+    "censored": "need longer runs",
+    "not tested": "are not tested",
+}
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
 ROW_HEADER = ("", "statement of the paper", "number [95 %]", "setting", "verdict", "in")
+_ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
+_MEANINGS = {
+    "partly": "some endpoints are shown to hold, others not.",
+    "undecided": "neither shown to hold nor to fail at 5 %.",
+    "censored": "longer runs, or evaluations closer together, would decide it.",
+    "undefined": "not a number for some seed, as where nothing was learned.",
+    "no relevant effect": "the 90 % interval lies within the margin (two one-sided tests).",
+    "(opposing)": "a claim against the paper; the paper is right if it fails.",
+    "≥ ": "a bound: some run ended before what was timed had happened.",
+}
+_INTERVAL = (
+    "mean [95 %]: over seeds, t with variances pooled over settings (empirical Bayes); shares of seeds: "
+    "exact binomial. Seeds that fall into two groups make a t-interval too short: --json has each seed."
+)
 
 
 def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -56,42 +76,25 @@ def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
 # --- the answer on one page --------------------------------------------------------------------------------
 
 
-@cache
-def _rows() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("rows.toml").read_text("utf-8"))[
-        "row"
-    ]
-    return found
-
-
 def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
-    """Return the twelve rows: claims, statement, number, setting, verdict, and in how many main settings."""
+    """Return the twelve rows: claims, statement, number, setting, verdict, and in how many main settings.
+
+    The number is the primary endpoint of the row's first claim.
+    """
     by_number = {claim["number"]: claim for claim in claims}
     rows = []
-    for row in _rows():
+    for row in _ROWS:
         own = [by_number[number] for number in row["claims"] if number in by_number]
         if own:
-            numbers = ", ".join(str(claim["number"]) for claim in own)
-            rows.append(
-                [numbers, row["statement"], _number(own), own[0]["setting"], _joint(own), _where(own)]
-            )
+            first, primary = own[0], headline(own[0])
+            number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
+            told = "-".join(str(n) for n in dict.fromkeys((first["number"], own[-1]["number"])))
+            rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
     return rows
 
 
-def row_notes() -> dict[str, str]:
-    """Return what the number of each row is, by its statement."""
-    return {row["statement"]: row["number"] for row in _rows()}
-
-
-def _number(own: Sequence[Claimed]) -> str:
-    """Return a claim's primary endpoint with its interval; of several claims the verdict of each."""
-    if len(own) > 1:
-        return ", ".join(f"{claim['number']} {claim['verdict']}" for claim in own)
-    primary = headline(own[0])
-    return measured(primary, brief=True)[2] if primary["missing"] is None else "–"
-
-
 def _joint(own: Sequence[Claimed]) -> str:
+    """Return the verdict of several claims together."""
     verdicts = {claim["verdict"] for claim in own}
     if len(verdicts) == 1:
         return str(own[0]["verdict"])
@@ -108,37 +111,27 @@ def _where(own: Sequence[Claimed]) -> str:
 def paragraph(claims: Sequence[Claimed]) -> str:
     """Return the answer in a few sentences: which of the twelve statements hold, and where judged."""
     rows = answer_rows(claims)
-    told = []
-    for verdict, words in (
-        ("holds", "Of the paper's statements these hold"),
-        ("partly", "hold in part"),
-        ("fails", "fail"),
-        ("undecided", "are open"),
-        ("censored", "need longer runs"),
-        ("not tested", "are not tested"),
-    ):
-        names = [row[1] for row in rows if row[4] == verdict]
-        if names:
-            told.append(f"{words}: {'; '.join(names)}")
-    sentences = ". ".join(text[0].upper() + text[1:] for text in told)
-    used = Counter(row[3] for row in rows)
-    at = ", ".join(f"{label} ({BY_LABEL[label].name})" for label in MAIN if used[label])
-    lacking = "" if used[PRIMARY.label] else f" Runs at the {PRIMARY.name} are not kept yet: {PRIMARY.label}."
+    named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
+    told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
+    sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
+    used = {row[3] for row in rows}
+    at = ", ".join(f"{label} ({BY_LABEL[label].name})" for label in MAIN if label in used)
+    lacking = (
+        "" if PRIMARY.label in used else f" Runs at the {PRIMARY.name} are not kept yet: {PRIMARY.label}."
+    )
     return f"{sentences}. Judged at the likeliest setting that has runs: {at}.{lacking}"
 
 
 # --- everything else ---------------------------------------------------------------------------------------
 
 
-def tested_settings(claims: Sequence[Claimed], robustness: bool) -> list[str]:
-    """Return the settings at which any of some claims is tested: the main ones, or checks of robustness."""
-    tested = {s for claim in claims for s, verdict in claim["verdicts"].items() if verdict != "not tested"}
-    return [s.label for s in SETTINGS if s.label in tested and s.robustness is robustness]
-
-
 def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Return a table of verdicts by claim and setting: header and rows; claims without any are left out."""
-    settings = tested_settings(claims, robustness)
+    """Return a table of verdicts by claim and setting: header and rows; claims without any are left out.
+
+    Its columns are the main settings at which any claim was tested, or the checks of robustness.
+    """
+    tested = {s for claim in claims for s, verdict in claim["verdicts"].items() if verdict != "not tested"}
+    settings = [s.label for s in SETTINGS if s.label in tested and s.robustness is robustness]
     rows = [
         [
             str(c["number"]),
@@ -162,21 +155,14 @@ def appendix_lines(claims: Sequence[Claimed]) -> list[str]:
 
 def counts(claims: Sequence[Claimed]) -> list[str]:
     """Return how many claims have each verdict, and how many primary endpoints Benjamini–Hochberg keeps."""
-    told = {
-        label: Counter(c["verdicts"][label] for c in claims if label in c["verdicts"]) for label in BY_LABEL
-    }
-    lines = [
-        f"{BY_LABEL[label].name}: " + ", ".join(f"{found[v]} {v}" for v in VERDICTS if found[v])
-        for label, found in told.items()
-        if any(v != "not tested" for v in found)
-    ]
+    lines = []
+    for label, setup in BY_LABEL.items():
+        found = Counter(c["verdicts"][label] for c in claims if label in c["verdicts"])
+        if found.keys() - {"not tested"}:
+            lines.append(f"{setup.name}: " + ", ".join(f"{found[v]} {v}" for v in VERDICTS if found[v]))
     q = [value for claim in claims for value in claim["q_values"].values()]
-    kept = sum(value < 0.05 for value in q)
-    return [
-        *lines,
-        "primary endpoints decided at 5 %, false discoveries controlled (Benjamini–Hochberg): "
-        f"{kept} of {len(q)}",
-    ]
+    decided = "primary endpoints decided at 5 %, false discoveries controlled (Benjamini–Hochberg)"
+    return [*lines, f"{decided}: {sum(value < LEVEL for value in q)} of {len(q)}"]
 
 
 def summary(claim: Claimed) -> str:
@@ -187,28 +173,27 @@ def summary(claim: Claimed) -> str:
 
 def condition_rows(claim: Claimed) -> list[list[str]]:
     """Return a line for every condition of a claim: what it is and how it was decided."""
-    return [
-        [c["state"] + f": {c['reading']}" * bool(c["reading"]), c["role"], *measured(c), c["runs"], _why(c)]
-        for c in claim["conditions"]
-    ]
+    rows = []
+    for c in claim["conditions"]:
+        state = ": ".join(filter(None, (c["state"], c["reading"])))
+        why = c["missing"] or "; ".join(filter(None, (c["reason"], c["absent"])))
+        rows.append([state, c["role"], *measured(c), c["runs"], why])
+    return rows
 
 
-def _why(condition: Claimed) -> str:
-    """Return why a condition was not measured, or the reason of its threshold and what seeds it lacks."""
-    return condition["missing"] or "; ".join(filter(None, (condition["reason"], condition["absent"])))
+def _endpoints(claim: Claimed) -> list[Claimed]:
+    """Return the endpoints at the setting of a claim's verdict, the primary one first."""
+    return [c for c in claim["conditions"] if (c["setting"], c["role"]) == (claim["setting"], "endpoint")]
 
 
 def headline(claim: Claimed) -> Claimed:
     """Return the primary endpoint at the setting of a claim's verdict."""
-    return next(
-        c for c in claim["conditions"] if c["setting"] == claim["setting"] and c["role"] == "endpoint"
-    )
+    return _endpoints(claim)[0]
 
 
 def states_text(claim: Claimed) -> str:
     """Return how many endpoints of a claim are in each state at the setting of its verdict."""
-    own = [c for c in claim["conditions"] if c["role"] == "endpoint" and c["setting"] == claim["setting"]]
-    states = Counter(c["state"] for c in own)
+    states = Counter(c["state"] for c in _endpoints(claim))
     return ", ".join(f"{n} {state}" for state, n in states.items())
 
 
@@ -219,21 +204,13 @@ def is_measured(claim: Claimed) -> bool:
 
 def measured(condition: Claimed, brief: bool = False) -> list[str]:
     """Return a condition's measure, threshold, estimate and number of seeds as text."""
-    estimate = condition["estimate"]
-    relation, threshold, margin = condition["relation"], condition["threshold"], condition["margin"]
-    asked = "" if relation is None else f"{relation} {threshold:g}"
+    estimate, relation = condition["estimate"], condition["relation"]
+    asked = "" if relation is None else f"{relation} {condition['threshold']:g}"
     if relation == "within":
-        asked = f"within {margin:g} of {threshold:g}"
-    numbers = estimate["mean"], estimate["low"], estimate["high"]
-    shown = _brief(*numbers) if brief else estimate_text(*numbers)
+        asked = f"within {condition['margin']:g} of {condition['threshold']:g}"
+    text = (brief_text if brief else estimate_text)(estimate["mean"], estimate["low"], estimate["high"])
     side = f"{condition['side']} " * bool(condition["side"] and estimate["mean"] is not None)
-    return [condition["measure"], asked, side + shown, str(estimate["n"])]
-
-
-def _brief(mean: float | None, low: float | None, high: float | None) -> str:
-    if mean is None:
-        return "–"
-    return f"{mean:z.2f}" if low is None or high is None else f"{mean:z.2f} [{low:z.2f}, {high:z.2f}]"
+    return [condition["measure"], asked, side + text, str(estimate["n"])]
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -242,41 +219,3 @@ def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
     found = [f"{s.label}: {s.name}; {s.meaning}." for s in SETTINGS if s.label in header]
     found += [f"{word}: {meaning}" for word, meaning in _MEANINGS.items() if word in text]
     return [*found, _INTERVAL] if "mean [95 %]" in header else found
-
-
-_MEANINGS = {
-    "partly": "some endpoints are shown to hold, others not.",
-    "undecided": "neither shown to hold nor to fail at 5 %.",
-    "censored": "longer runs, or evaluations closer together, would decide it.",
-    "undefined": "not a number for some seed, as where nothing was learned.",
-    "no relevant effect": "the 90 % interval lies within the margin (two one-sided tests).",
-    "(opposing)": "a claim against the paper; the paper is right if it fails.",
-    "≥ ": "a bound: some run ended before what was timed had happened.",
-}
-_INTERVAL = (
-    "mean [95 %]: over seeds, t with variances pooled over settings (empirical Bayes); shares of seeds: "
-    "exact binomial. Seeds that fall into two groups make a t-interval too short: --json has each seed."
-)
-
-
-def markdown_rows(claims: Sequence[Claimed]) -> str:
-    """Return the twelve rows as a Markdown table."""
-    notes = row_notes()
-    lines = [
-        "| claim | statement of the paper | number [95 %] | at | verdict | holds in |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for number, statement, value, setting, verdict, where in answer_rows(claims):
-        lines.append(
-            f"| {number} | {statement} ({notes[statement]}) | {value} | {BY_LABEL[setting].name} "
-            f"| {verdict} | {where} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def markdown(claims: Sequence[Claimed], robustness: bool = False) -> str:
-    """Return every claim as a Markdown table, a column for each setting that was tested."""
-    header, rows = setting_table(claims, robustness)
-    statements = {str(c["number"]): c["statement"].replace("|", "\\|") for c in claims}
-    cells = [header, ["---"] * len(header), *([row[0], statements[row[0]], *row[2:]] for row in rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)

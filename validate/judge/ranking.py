@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from theory import off_diagonal
 from validate.judge.compare import measures
 from validate.judge.groups import Setting
-from validate.judge.measures.geometry import correlation, skill
-from validate.judge.measures.rivals import RIVALS
+from validate.judge.measures.geometry import cosine_pairs
+from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
 from validate.judge.times import early_epoch
-from validate.observe import Observations
-from validate.predict.predictors import PREDICTORS, Predict
+from validate.predict.predictors import PREDICTORS
+
+RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 
 
 @dataclass(frozen=True)
@@ -48,48 +50,26 @@ class Ranked:
         return [name, *(e.brief for e in (self.pearson, self.skill, self.rmse))]
 
 
-RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
-
-
 def ranking(setting: Setting) -> list[Ranked]:
     """Return every predictor and rival that says anything of a setting's runs, the best correlation first."""
-    runs = setting.runs
-    tokens = setting.task.anchors
+    runs, task = setting.runs, setting.task
+    tokens = task.anchors
     if len(tokens) < 3:
         return []
-    found = [
-        Ranked(p.name, False, *_of_predictor(p.cosines, runs))
-        for p in PREDICTORS
-        if all(p.applies(run, tokens) for run in runs)
-    ]
+    observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in runs])
+    found = []
+    for predictor in PREDICTORS:
+        if all(predictor.applies(run, tokens) for run in runs):
+            matrices = [predictor.cosines(run, tokens, early_epoch(run)) for run in runs]
+            predicted = np.array([*map(off_diagonal, matrices)])
+            each = measures(predicted, observed)
+            skill = 1 - ((predicted - observed) ** 2).sum(axis=1) / (observed**2).sum(axis=1)
+            estimates = (each["pearson"], COSINE), (skill, SKILL), (each["rmse"], SIZE)
+            found.append(Ranked(predictor.name, False, *(over_seeds(x, within) for x, within in estimates)))
     none = over_seeds([])
-    found += [Ranked(rival.name, True, _over(runs, _of_rival(rival.pairs)), none, none) for rival in RIVALS]
+    for name, pairs in RIVALS.items():
+        each = measures(np.broadcast_to(pairs(task, tokens), observed.shape), observed)
+        found.append(Ranked(name, True, over_seeds(each["pearson"], COSINE), none, none))
     return sorted(
         found, key=lambda r: -math.inf if math.isnan(r.pearson.mean) else r.pearson.mean, reverse=True
     )
-
-
-def _over(runs: Sequence[Observations], measure: Callable[[Observations], float]) -> Estimate:
-    return over_seeds([measure(run) for run in runs], COSINE)
-
-
-def _of_predictor(predict: Predict, runs: Sequence[Observations]) -> tuple[Estimate, Estimate, Estimate]:
-    tokens = runs[0].task.anchors
-    skills = over_seeds([skill(run, predict, tokens) for run in runs], SKILL)
-    errors = over_seeds([_rmse(predict, run) for run in runs], SIZE)
-    return _over(runs, lambda run: correlation(run, predict, tokens)), skills, errors
-
-
-def _rmse(predict: Predict, run: Observations) -> float:
-    tokens, epoch = run.task.anchors, early_epoch(run)
-    pair = off_diagonal(predict(run, tokens, epoch)), off_diagonal(run.cosines(tokens, epoch))
-    return float(measures(*pair)["rmse"])
-
-
-def _of_rival(pairs: Callable[..., Any]) -> Callable[[Observations], float]:
-    def measure(run: Observations) -> float:
-        tokens = run.task.anchors
-        observed = off_diagonal(run.cosines(tokens, early_epoch(run)))
-        return float(measures(pairs(run.task, tokens), observed)["pearson"])
-
-    return measure

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from theory import off_diagonal
-from theory.arrays import FloatArray
 from theory.checked import checked
-from validate.judge.compare import groups_of, measures, observed_cosines
+from validate.judge.compare import groups_of, measures
 from validate.judge.groups import Setting
 from validate.judge.stats import SIZE, Estimate, over_seeds
 from validate.predict.predictors import PREDICTORS, Tokens
@@ -103,24 +102,19 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
 
 
 def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[RungDistance]:
-    rungs = _rungs(setting, epoch, tokens)
-    found = []
-    for lower, upper, cause in (*STEPS, *WHOLE):
-        if not {lower, upper} <= rungs.keys():
-            continue
-        apart = measures(rungs[lower], rungs[upper])
-        sizes = (over_seeds(apart[name].tolist(), SIZE) for name in ("rmse", "largest_error"))
-        found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
-    return found
-
-
-def _rungs(setting: Setting, epoch: int, tokens: Tokens) -> dict[str, FloatArray]:
-    """Return the off-diagonal cosines of each rung that all runs know, shape (n_seeds, n_pairs)."""
-    wanted = {name for step in (*STEPS, *WHOLE) for name in step[:2]}
+    steps = (*STEPS, *WHOLE)
+    wanted = {name for step in steps for name in step[:2]}
     matrices = {
         p.name: [p.cosines(run, tokens, epoch) for run in setting.runs]
         for p in PREDICTORS
         if p.name in wanted and all(p.applies(run, tokens) for run in setting.runs)
     }
-    matrices[OBSERVED] = [observed_cosines(run, epoch, tokens) for run in setting.runs]
-    return {name: np.array([off_diagonal(m) for m in of_runs]) for name, of_runs in matrices.items()}
+    matrices[OBSERVED] = [run.cosines(tokens, epoch) for run in setting.runs]
+    rungs = {name: np.array([*map(off_diagonal, of_runs)]) for name, of_runs in matrices.items()}
+    found = []
+    for lower, upper, cause in steps:
+        if {lower, upper} <= rungs.keys():
+            apart = measures(rungs[lower], rungs[upper])
+            sizes = (over_seeds(apart[name], SIZE) for name in ("rmse", "largest_error"))
+            found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
+    return found

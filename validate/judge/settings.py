@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from validate.judge.inference import LEVEL
+from validate.judge.stats import LEVEL
+
+_DATA = tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Setup:
     meaning : str
     robustness : bool
         Whether it is a check of robustness, outside the main table.
-    looks : mapping of int to float
+    looks : mapping of str to float
         From which number of seeds on which level is used; fewer seeds decide nothing.
     """
 
@@ -33,30 +35,24 @@ class Setup:
     more: str = ""
     meaning: str = ""
     robustness: bool = False
-    looks: Mapping[int, float] = field(default_factory=lambda: {2: LEVEL})
+    looks: Mapping[str, float] = field(default_factory=lambda: {"2": LEVEL})
 
     def level(self, n_seeds: int) -> float | None:
         """Return the two-sided level at which that many seeds are judged; None for too few."""
-        reached = [n for n in self.looks if n <= n_seeds]
-        return self.looks[max(reached)] if reached else None
+        reached = {int(n): level for n, level in self.looks.items() if int(n) <= n_seeds}
+        return reached[max(reached)] if reached else None
 
 
-def _load() -> tuple[tuple[Setup, ...], dict[str, tuple[str, ...]]]:
-    data = tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
-    setups = []
-    for entry in data["setting"]:
-        looks = {int(n): level for n, level in entry.pop("looks", {2: LEVEL}).items()}
-        setups.append(Setup(**entry, looks=looks))
-    return tuple(setups), {name: tuple(labels) for name, labels in data["groups"].items()}
-
-
-SETTINGS, GROUPS = _load()
-"""All settings, and the labels of each group of them that claims name."""
+SETTINGS = tuple(Setup(**entry) for entry in _DATA["setting"])
 BY_LABEL = {setup.label: setup for setup in SETTINGS}
+GROUPS: dict[str, list[str]] = _DATA["groups"]
+"""The labels of each group of settings that claims name."""
 NORMED, FULL_SIZE = (tuple(BY_LABEL[label] for label in GROUPS[name]) for name in ("normed", "full-size"))
 """The Transformers with layer norm, and those on the paper's whole task."""
 PRIMARY = SETTINGS[0]
 """Fixed by where it comes from and not by what it shows."""
+MORE = {setup.study: setup.more for setup in SETTINGS if setup.more}
+"""Studies whose seeds another study continues."""
 
 
 def setup_of(label: str) -> Setup:
@@ -64,7 +60,14 @@ def setup_of(label: str) -> Setup:
     return BY_LABEL.get(label) or Setup(label, label)
 
 
-def labels_of(names: list[str]) -> list[str]:
+def labels_of(names: Sequence[str]) -> list[str]:
     """Return the labels of some settings or groups of settings, the likeliest first."""
     wanted = {label for name in names for label in GROUPS.get(name, (name,))}
     return [setup.label for setup in SETTINGS if setup.label in wanted]
+
+
+def step_of_measure(name: str, study: str) -> float:
+    """Return how far apart neighbouring values of a measure are at a study's size."""
+    counts = _DATA["steps"][name]
+    kinds = (kind for kind, studies in _DATA["studies"].items() if study in studies and kind in counts)
+    return 1 / float(counts[next(kinds, "all")])

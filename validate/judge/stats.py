@@ -1,4 +1,10 @@
-"""Estimates over seeds, with intervals from the standard error."""
+"""From one value a seed to a mean, an interval and a p-value.
+
+Means over seeds have the interval of Student's t. For a claim the variance is *moderated*: pulled towards a
+prior that is fitted to the variances of the same measure at other settings (empirical Bayes; Smyth 2004, Stat.
+Appl. Genet. Mol. Biol. 3, 3). Where seeds fall into two groups their share is judged by the exact binomial
+distribution. An effect is not relevant if the 1 − 2α interval lies within a margin (two one-sided tests).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +16,20 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from sim.runs.files import finite
+from theory.arrays import FloatArray
 from theory.checked import Entries, Share, check_shape, checked
+
+LEVEL = 0.05
+Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
+UNDEFINED = "–"
+"""What tables show for a number that is not defined."""
+ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
+SKILL = (-math.inf, 1.0)
+"""The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +62,7 @@ class Estimate:
     @property
     def brief(self) -> str:
         """The same with two decimals."""
-        if math.isnan(self.mean):
-            return "–"
-        if self.low is None or self.high is None:
-            return f"{self.mean:z.2f}"
-        return f"{self.mean:z.2f} [{self.low:z.2f}, {self.high:z.2f}]"
-
-
-_MOST_DECIMALS = 5
-Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
-UNDEFINED = "–"
-"""What tables show for a number that is not defined."""
-ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
-SKILL = (-math.inf, 1.0)
-"""The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
+        return brief_text(self.mean, self.low, self.high)
 
 
 @checked
@@ -90,26 +93,27 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, st
     return replace(found, low=None, high=None) if unknown else found
 
 
-def each_over_seeds(values: npt.NDArray[np.float64], within: tuple[float, float] = ANY) -> list[Estimate]:
+def each_over_seeds(values: FloatArray, within: tuple[float, float] = ANY) -> list[Estimate]:
     """Return the estimate of ``over_seeds`` for each column of values, shape (n_seeds, n)."""
     return [_estimate(column, within, 0.95) for column in np.asarray(values, np.float64).T]
 
 
-def _estimate(
-    numbers: npt.NDArray[np.float64], within: tuple[float, float], level: float, step: float = 0.0
-) -> Estimate:
-    low, high = within
+def _estimate(numbers: FloatArray, within: tuple[float, float], level: float, step: float = 0.0) -> Estimate:
     defined = numbers[np.isfinite(numbers)]
-    if len(defined) == 0:
-        return Estimate(math.nan, None, None, 0)
-    mean = float(defined.mean())
-    if len(defined) == 1:
-        return Estimate(mean, None, None, 1)
-    half = _quantile((1 + level) / 2, len(defined) - 1) * math.sqrt(spread(defined, step) / len(defined))
-    return Estimate(mean, max(mean - half, low), min(mean + half, high), len(defined))
+    n = len(defined)
+    mean = float(defined.mean()) if n else math.nan
+    if n < 2:
+        return Estimate(mean, None, None, n)
+    half = _quantile((1 + level) / 2, n - 1) * math.sqrt(spread(defined, step) / n)
+    return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
 
 
-def spread(values: Sequence[float] | npt.NDArray[np.float64], step: float = 0.0) -> float:
+@lru_cache(maxsize=64)
+def _quantile(probability: float, freedom: float) -> float:
+    return float(stdtrit(freedom, probability))
+
+
+def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
     """Return the variance of some values, NaN for one, and 0 where they differ by rounding alone.
 
     Equal values of a measure that takes steps say that it varies by less than a step, not that it does not
@@ -126,28 +130,145 @@ def spread(values: Sequence[float] | npt.NDArray[np.float64], step: float = 0.0)
     return max(variance, step**2 / 12)
 
 
-def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> npt.NDArray[np.float64]:
+def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray:
     """Return mean, low and high over seeds of each entry, shape (3, ...) from (n_seeds, ...).
 
     The interval is that of ``over_seeds``; low and high are NaN for a single seed.
     """
     array = np.asarray(values, dtype=np.float64)
     estimates = each_over_seeds(array.reshape(len(array), -1), within)
-    none = float("nan")
-    rows = [(e.mean, none if e.low is None else e.low, none if e.high is None else e.high) for e in estimates]
-    return np.array(rows).T.reshape(3, *array.shape[1:])
+    rows = np.array([(e.mean, e.low, e.high) for e in estimates], np.float64)  # None becomes NaN
+    return rows.T.reshape(3, *array.shape[1:])
 
 
-def band_text(triple: npt.NDArray[np.float64]) -> str:
-    """Return mean, low and high, NaN for a single seed, as text."""
-    mean, low, high = (finite(float(x)) for x in triple)
-    return estimate_text(mean, low, high)
+# --- intervals and tests of claims ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The variance over seeds that other settings suggest, and its degrees of freedom.
+
+    A test has at most ``most`` degrees of freedom: those of all settings together.
+    """
+
+    variance: float = math.nan
+    freedom: float = 0.0
+    most: float = math.inf
+
+
+NO_PRIOR = Prior()
+
+
+def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
+    """Fit a scaled inverse χ² distribution to the variances of several settings by their log moments.
+
+    Fewer than three settings with two seeds say nothing. A variance of zero counts as a hundred-thousandth
+    of the median. A few settings cannot say that all have the same variance: the prior has at most as many
+    degrees of freedom as all of them together.
+    """
+    pairs = [(v, d) for v, d in zip(variances, freedoms, strict=True) if d > 0 and math.isfinite(v)]
+    if len(pairs) < 3 or not np.median([v for v, _ in pairs]) > 0:
+        return NO_PRIOR
+    v, d = np.array(pairs, float).T
+    v = np.maximum(v, 1e-5 * np.median(v))
+    logs = np.log(v) - digamma(d / 2) + np.log(d / 2)
+    excess = float(logs.var(ddof=1) - polygamma(1, d / 2).mean())
+    half, most = math.inf, float(d.sum())
+    if excess > 0:  # The trigamma function falls from ∞ to 0.
+        half = math.exp(brentq(lambda x: float(polygamma(1, math.exp(x))) - excess, -20, 20))
+    shift = digamma(half) - math.log(half) if math.isfinite(half) else 0.0
+    return Prior(float(np.exp(logs.mean() + shift)), min(2 * half, most), most)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds with its standard error; 0 degrees of freedom where nothing is known of that."""
+
+    value: float
+    error: float
+    freedom: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], variance: float, prior: Prior = NO_PRIOR) -> Mean:
+        """Return the mean of some values, whose variance is pulled towards a prior."""
+        n, mean = len(values), float(np.mean(values))
+        if n < 2:
+            return cls(mean, math.nan, 0.0)
+        freedom = n - 1.0
+        if prior.freedom > 0:
+            total = freedom + prior.freedom
+            variance = (freedom * variance + prior.freedom * prior.variance) / total
+            freedom = min(total, prior.most)
+        return cls(mean, math.sqrt(variance / n), freedom if variance > 0 else 0.0)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return the interval that leaves out the truth at most that often; None where there is none."""
+        if self.freedom == 0:
+            return None
+        half = _quantile(1 - level / 2, self.freedom) * self.error
+        return self.value - half, self.value + half
+
+    def p_value(self, threshold: float) -> float:
+        """Return the two-sided p-value of a threshold; NaN where there is no interval."""
+        if self.freedom == 0:
+            return math.nan
+        return float(2 * stdtr(self.freedom, -abs(self.value - threshold) / self.error))
+
+    def p_within(self, centre: float, margin: float) -> float:
+        """Return the p-value of the two one-sided tests that the mean is within a margin."""
+        if self.freedom == 0:
+            return math.nan
+        return float(stdtr(self.freedom, (abs(self.value - centre) - margin) / self.error))
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """The share of seeds that count, judged by the exact binomial distribution."""
+
+    count: int
+    of: int
+
+    @property
+    def value(self) -> float:
+        """The share."""
+        return self.count / self.of
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the Clopper–Pearson interval."""
+        from scipy.stats import binomtest
+
+        found = binomtest(self.count, self.of).proportion_ci(1 - level, method="exact")
+        return float(found.low), float(found.high)
+
+    def p_value(self, threshold: float) -> float:
+        """Return the two-sided p-value of a threshold."""
+        from scipy.stats import binomtest
+
+        return float(binomtest(self.count, self.of, threshold).pvalue)
+
+    def p_within(self, centre: float, margin: float) -> float:
+        """Return 1: a few seeds never show a share to be within a margin."""
+        return 1.0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number by Holm's step-down method, in the order given."""
+    p = np.asarray(p_values, float)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted.tolist()
+
+
+# --- as text ----------------------------------------------------------------------------------------------
+
+_MOST_DECIMALS = 5
 
 
 def estimate_text(mean: float | None, low: float | None, high: float | None) -> str:
     """Return a mean and its interval with as many decimals each: three, or more where it is narrow."""
     if mean is None or not math.isfinite(mean):
-        return "–"
+        return UNDEFINED
     if low is None or high is None:
         return number(mean)
     width = high - low
@@ -157,11 +278,13 @@ def estimate_text(mean: float | None, low: float | None, high: float | None) -> 
     return f"{mean:z.{decimals}f} [{low:z.{decimals}f}, {high:z.{decimals}f}]"
 
 
+def brief_text(mean: float | None, low: float | None, high: float | None) -> str:
+    """Return a mean and its interval with two decimals."""
+    if mean is None or math.isnan(mean):
+        return UNDEFINED
+    return f"{mean:z.2f}" if low is None or high is None else f"{mean:z.2f} [{low:z.2f}, {high:z.2f}]"
+
+
 def number(value: float) -> str:
     """Return a number with three decimals, or with two digits where three decimals would show too little."""
     return f"{value:z.3f}" if value == 0 or 0.01 <= abs(value) < 1000 else f"{value:.2g}"
-
-
-@lru_cache(maxsize=64)
-def _quantile(probability: float, freedom: int) -> float:
-    return float(stdtrit(freedom, probability))

@@ -27,15 +27,12 @@ from validate.observe import NotObservedError, Observations
 
 ALIGNMENTS = (0.1, 0.3, 0.5, 0.9)
 """Training accuracies at which runs that learn at different speeds are compared."""
-DATA_SETS = ("mem", "rsn_train", "rsn_test")
-"""The data sets of a run whose task has one memory mapping and one to reason with."""
+Kind = Literal["accuracy", "loss"]
 
 
-def curve(
-    observations: Observations, kind: Literal["accuracy", "loss"], part: str
-) -> tuple[FloatArray, FloatArray]:
+def curve(run: Observations, kind: Kind, part: str) -> tuple[FloatArray, FloatArray]:
     """Return Σ learning rate and a data set's accuracy or loss (NaN where it is not finite)."""
-    lines = observations.metrics
+    lines = run.metrics
     if part not in lines[0][kind]:
         known = ", ".join(lines[0][kind])
         raise NotObservedError("observable", part, "no data set of the run", f"choose one of {known}")
@@ -59,27 +56,30 @@ def time_at(run: Observations, epoch: int) -> float:
     return float(np.interp(epoch, epochs, [line["sum_learning_rate"] for line in run.metrics]))
 
 
-def learned_part(observations: Observations) -> str:
+# --- snapshots --------------------------------------------------------------------------------------------
+
+
+def learned_part(run: Observations) -> str:
     """Return the data set that says how far a run is: the reasoning training set, or memory without one."""
-    parts = observations.metrics[0]["accuracy"]
+    parts = run.metrics[0]["accuracy"]
     return "rsn_train" if "rsn_train" in parts else next(iter(parts))
 
 
-def early_epoch(observations: Observations) -> int:
+def first_epoch(run: Observations) -> int:
+    """Return the epoch of the first snapshot: before training."""
+    return run.epochs[0]
+
+
+def last_epoch(run: Observations) -> int:
+    """Return the epoch of the last snapshot."""
+    return run.epochs[-1]
+
+
+def early_epoch(run: Observations) -> int:
     """Return the epoch of the early snapshot."""
-    return aligned_epoch(observations, HALF)
-
-
-def early_epochs(setting: Setting) -> list[int]:
-    """Return the early epoch of each run of a setting."""
-    return [early_epoch(run) for run in setting.runs]
-
-
-def early_text(setting: Setting) -> str:
-    """Return the early epochs of a setting's runs: "epoch 50", "epochs 40 to 50"."""
-    epochs = early_epochs(setting)
-    first, last = min(epochs), max(epochs)
-    return f"epoch {first}" if first == last else f"epochs {first} to {last}"
+    reached = np.flatnonzero(curve(run, "accuracy", learned_part(run))[1] >= HALF)
+    first = run.metrics[reached[0]]["epoch"] if reached.size else math.inf
+    return next((epoch for epoch in run.epochs if epoch >= first), run.epochs[-1])
 
 
 def common_early(runs: Iterable[Observations]) -> int:
@@ -87,44 +87,37 @@ def common_early(runs: Iterable[Observations]) -> int:
     return max(map(early_epoch, runs))
 
 
-def last_epoch(observations: Observations) -> int:
-    """Return the epoch of the last snapshot."""
-    return observations.epochs[-1]
+def early_text(setting: Setting) -> str:
+    """Return the early epochs of a setting's runs: "epoch 50", "epochs 40 to 50"."""
+    epochs = [*map(early_epoch, setting.runs)]
+    first, last = min(epochs), max(epochs)
+    return f"epoch {first}" if first == last else f"epochs {first} to {last}"
 
 
-def first_epoch(observations: Observations) -> int:
-    """Return the epoch of the first snapshot: before training."""
-    return observations.epochs[0]
+# --- times of learning --------------------------------------------------------------------------------------
 
 
-def fitted_time(observations: Observations, part: str) -> Value:
+def is_fitted(run: Observations, part: str) -> bool:
+    """Return whether a data set is fitted at any evaluation."""
+    return bool((curve(run, "accuracy", part)[1] >= HALF).any())
+
+
+def has_learned(run: Observations) -> bool:
+    """Return whether a run fitted any of its data sets but the held-out one."""
+    return any(is_fitted(run, part) for part in run.metrics[0]["accuracy"] if part != HELD_OUT)
+
+
+def fitted_time(run: Observations, part: str) -> Value:
     """Return when a data set's accuracy first reaches ``HALF``; a bound, "after the end", if it never does.
 
     Between two evaluations the accuracy is taken to be linear.
     """
-    times, accuracy = curve(observations, "accuracy", part)
+    times, accuracy = curve(run, "accuracy", part)
     time = first_passage(times, accuracy, HALF)
     return time if math.isfinite(time) else Bound(low=float(times[-1]))
 
 
-def passed(observations: Observations, reached: npt.NDArray[np.bool_]) -> Value:
-    """Return between which evaluations, in steps, something is first reached; a bound if it never is."""
-    steps = [float(line["step"]) for line in observations.metrics]
-    if not reached.any():
-        return Bound(low=steps[-1])
-    first = int(np.flatnonzero(reached)[0])
-    return between(steps[max(first - 1, 0)], steps[first])
-
-
-def fitted_range(observations: Observations, part: str, level: float = HALF) -> Value:
-    """Return between which evaluations, in steps, a data set's accuracy first reaches a level.
-
-    Nothing is assumed of the course between two evaluations but that it is not left and reached again.
-    """
-    return passed(observations, curve(observations, "accuracy", part)[1] >= level)
-
-
-def aligned(run: Observations, kind: Literal["accuracy", "loss"], part: str, level: float) -> float:
+def aligned(run: Observations, kind: Kind, part: str, level: float) -> float:
     """Return an accuracy or a loss where the training accuracy first reaches a level, linear in between.
 
     NaN where it never does.
@@ -134,33 +127,21 @@ def aligned(run: Observations, kind: Literal["accuracy", "loss"], part: str, lev
     return float(np.interp(time, times, curve(run, kind, part)[1])) if math.isfinite(time) else math.nan
 
 
-def aligned_epoch(run: Observations, level: float) -> int:
-    """Return the first snapshot at or after the evaluation at which the training accuracy reaches a level.
+def passed(run: Observations, reached: npt.NDArray[np.bool_]) -> Value:
+    """Return between which evaluations, in steps, something is first reached; a bound if it never is."""
+    steps = [float(line["step"]) for line in run.metrics]
+    if not reached.any():
+        return Bound(low=steps[-1])
+    first = int(np.flatnonzero(reached)[0])
+    return between(steps[max(first - 1, 0)], steps[first])
 
-    The last snapshot of a run in which it never does.
+
+def fitted_range(run: Observations, part: str, level: float = HALF) -> Value:
+    """Return between which evaluations, in steps, a data set's accuracy first reaches a level.
+
+    Nothing is assumed of the course between two evaluations but that it is not left and reached again.
     """
-    reached = np.flatnonzero(curve(run, "accuracy", learned_part(run))[1] >= level)
-    first = run.metrics[reached[0]]["epoch"] if reached.size else math.inf
-    return next((epoch for epoch in run.epochs if epoch >= first), run.epochs[-1])
-
-
-def is_fitted(observations: Observations, part: str) -> bool:
-    """Return whether a data set is fitted at any evaluation."""
-    return bool((curve(observations, "accuracy", part)[1] >= HALF).any())
-
-
-def has_learned(observations: Observations) -> bool:
-    """Return whether a run fitted any of its data sets but the held-out one."""
-    parts = observations.metrics[0]["accuracy"]
-    return any(is_fitted(observations, part) for part in parts if part != HELD_OUT)
-
-
-def doublings_range(observations: Observations, slow: str, fast: str) -> Value:
-    """Return between which values log2 of the ratio of the steps to fit two data sets lies.
-
-    A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
-    """
-    return log_ratio(*(fitted_range(observations, part) for part in (slow, fast)))
+    return passed(run, curve(run, "accuracy", part)[1] >= level)
 
 
 def log_ratio(slow: Value, fast: Value) -> Value:
@@ -181,11 +162,22 @@ def _log2_ratio(large: float, small: float) -> float:
     return math.inf if math.isinf(large) or small <= 0 else math.log2(large / small)
 
 
-def mean_over_run(observations: Observations, values: FloatArray) -> float:
+# --- means and rises over a run -------------------------------------------------------------------------------
+
+
+def mean_over_run(run: Observations, values: FloatArray) -> float:
     """Return the mean over the run, in Σ learning rate, of what was measured at its evaluations."""
-    times, _ = curve(observations, "accuracy", next(iter(observations.metrics[0]["accuracy"])))
+    times = np.array([line["sum_learning_rate"] for line in run.metrics])
     span = times[-1] - times[0]
     return float(np.trapezoid(values, times) / span) if span > 0 else math.nan
+
+
+def bias(run: Observations) -> float:
+    """Return the reasoning bias of a run: the mean over it of reasoning test minus memory accuracy.
+
+    In [−1, 1]: positive where held-out sums are solved before the table is memorised.
+    """
+    return mean_over_run(run, curve(run, "accuracy", "rsn_test")[1] - curve(run, "accuracy", "mem")[1])
 
 
 def largest_rise(values: FloatArray) -> Value:
@@ -201,16 +193,6 @@ def largest_rise(values: FloatArray) -> Value:
     return rise if seen.size else math.nan
 
 
-def bias(observations: Observations) -> float:
-    """Return the reasoning bias of a run: the mean over it of reasoning test minus memory accuracy.
-
-    In [−1, 1]: positive where held-out sums are solved before the table is memorised.
-    """
-    _, test = curve(observations, "accuracy", "rsn_test")
-    _, memory = curve(observations, "accuracy", "mem")
-    return mean_over_run(observations, test - memory)
-
-
-def chance_loss(observations: Observations) -> float:
+def chance_loss(run: Observations) -> float:
     """Return ln N_Z, the loss of a model that knows which tokens are labels and nothing else."""
-    return math.log(len(observations.task.keys))
+    return math.log(len(run.task.keys))

@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 
 from theory.checked import checked
 from theory.display import Shown
 from validate.judge.condition import Claim, Needs
-from validate.judge.inference import NO_PRIOR, fit_prior, holm
 from validate.judge.outcome import OUTCOMES, Find, Outcome, measure
 from validate.judge.settings import SETTINGS
+from validate.judge.stats import NO_PRIOR, fit_prior, holm
 from validate.progress import track
 
 Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]
@@ -50,38 +51,29 @@ class Finding(Shown):
     def verdict_at(self, setting: str) -> Verdict:
         """Return the verdict at one setting; see the module's first lines."""
         asked = self.endpoints(setting)
-        states = [o.state for o in asked]
-        if all(state == "not tested" for state in states):
+        states = {o.state for o in asked}
+        if states <= {"not tested"}:
             return "not tested"
-        if all(state == "holds" for state in states):
+        if states == {"holds"}:
             return "holds"
-        sure = {
-            o.state
-            for o, p in zip(asked, self.adjusted(setting), strict=True)
-            if o.level is not None and p < o.level
-        }
+        tests = zip(asked, self.adjusted(setting), strict=True)
+        sure = {o.state for o, p in tests if o.level is not None and p < o.level}
         if "holds" in sure:
             return "partly"
         if "fails" in sure:
             return "fails"
-        left = {state for state in states if state not in ("holds", "fails")}
-        return "censored" if left == {"censored"} else "undecided"
+        return "censored" if states - {"holds", "fails"} == {"censored"} else "undecided"
 
     @property
     def setting(self) -> str:
         """The likeliest setting that was tested; the likeliest of all if none was."""
-        tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
-        return (tested or [*self.settings])[0]
+        tested = (s for s in self.settings if self.verdict_at(s) != "not tested")
+        return next(tested, self.settings[0])
 
     @property
     def verdict(self) -> Verdict:
         """The verdict at that setting."""
         return self.verdict_at(self.setting)
-
-    @property
-    def primary(self) -> Outcome:
-        """The primary endpoint at that setting."""
-        return self.endpoints(self.setting)[0]
 
     @property
     def against_the_paper(self) -> bool:
@@ -114,15 +106,16 @@ def judge_claims(
 def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambda needs: "") -> Finding:
     """Measure one claim's conditions; variances of one measure are pooled over settings."""
     outcomes = [measure(claim, condition, find, absent) for condition in claim.conditions]
-    by_what: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        if outcome.defined and outcome.condition.needs and outcome.condition.counted_from is None:
-            by_what.setdefault(outcome.condition.what, []).append(outcome)
-    priors = {
-        what: fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
-        for what, alike in by_what.items()
-    }
-    return Finding(claim, tuple(replace(o, prior=priors.get(o.condition.what, NO_PRIOR)) for o in outcomes))
+
+    def what(outcome: Outcome) -> str:
+        return outcome.condition.what
+
+    pooled = (o for o in outcomes if o.defined and o.condition.needs and o.condition.counted_from is None)
+    priors = {}
+    for name, group in groupby(sorted(pooled, key=what), key=what):
+        alike = list(group)
+        priors[name] = fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
+    return Finding(claim, tuple(replace(o, prior=priors.get(what(o), NO_PRIOR)) for o in outcomes))
 
 
 def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], float]:
@@ -131,8 +124,5 @@ def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], flo
 
     primaries = {(f.claim.number, s): f.endpoints(s)[0].p_value for f in findings for s in f.settings}
     known = {key: p for key, p in primaries.items() if not math.isnan(p)}
-    return (
-        dict(zip(known, map(float, false_discovery_control(list(known.values()))), strict=True))
-        if known
-        else {}
-    )
+    adjusted = false_discovery_control([*known.values()]).tolist() if known else []
+    return dict(zip(known, adjusted, strict=True))

@@ -21,7 +21,7 @@ from theory import InputError
 from theory.errors import unknown_name
 from validate.figures.panels.heat_map import HeatMap
 from validate.judge.bounds import Bound, Value, between, ends
-from validate.judge.measures.learning import highest_test_accuracy, learned_bias, matched_test_accuracy
+from validate.judge.measures.learning import highest_accuracy, learned_bias, matched_test_accuracy
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations
 
@@ -68,7 +68,7 @@ MEASURES = {
     measure.name: measure
     for measure in (
         Measure("bias", learned_bias, (_TEST, _MEMORY), (-1.0, 1.0)),
-        Measure("highest_test_accuracy", highest_test_accuracy, (_TEST,), SHARE),
+        Measure("highest_test_accuracy", highest_accuracy, (_TEST,), SHARE),
         Measure("matched_test_accuracy", matched_test_accuracy, (_TRAIN, _TEST), SHARE),
     )
 }

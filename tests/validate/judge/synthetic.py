@@ -14,7 +14,7 @@ from sim.config.run import make_member_config
 from theory import Lookup, Mapping, Task, Window, cliff_sequence, eq14_embedding
 from theory.task.task import task_to_dict
 from validate.judge.condition import Needs, Sample
-from validate.judge.measures.spectra import MATRICES
+from validate.judge.measures.geometry import MATRICES
 from validate.observe import Observations, tokens_of
 from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import training_labels

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from validate.judge.inference import Mean, Prior, Share, fit_prior, holm
+from validate.judge.stats import Mean, Prior, Proportion, fit_prior, holm
 
 TRIALS = 4000
 
@@ -72,7 +72,7 @@ def test_fewer_than_three_settings_say_nothing_of_a_variance() -> None:
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_the_interval_of_a_share_covers_at_least_at_its_level(p: float) -> None:
     counts = np.random.default_rng(0).binomial(6, p, TRIALS)
-    intervals = {k: Share(int(k), 6).interval(0.05) for k in set(counts.tolist())}
+    intervals = {k: Proportion(int(k), 6).interval(0.05) for k in set(counts.tolist())}
     hits = np.mean([intervals[k][0] <= p <= intervals[k][1] for k in counts.tolist()])
     assert hits >= 0.95 - 4 * error(0.05)
 

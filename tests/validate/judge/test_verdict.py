@@ -48,7 +48,7 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
 )
 def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: str) -> None:
     (outcome,) = judged(condition(values, **keys)).outcomes
-    assert (outcome.state, outcome.reading) == (state, reading)
+    assert (outcome.state, outcome.decision.reading) == (state, reading)
 
 
 def test_a_contrast_is_taken_within_each_seed() -> None:

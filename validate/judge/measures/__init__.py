@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature, unwrap
 from pkgutil import iter_modules
 from typing import Any
 
@@ -27,27 +27,20 @@ def measure_of(name: str) -> tuple[str, Callable[..., Any]]:
     found = _all()
     if name not in found:
         raise unknown_name("measure", name, found)
-    parameters = list(signature(found[name]).parameters.values())
-    positional = [p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY]
-    return (positional[0] if positional else ""), found[name]
+    return found[name]
 
 
 @cache
-def _all() -> dict[str, Callable[..., Any]]:
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    return {
-        key: value
-        for module in modules
-        for key, value in vars(module).items()
-        if key[0] != "_" and _is_measure(value)
-    }
-
-
-def _is_measure(value: Any) -> bool:
-    if not callable(value) or not str(getattr(value, "__module__", "")).startswith(__name__):
-        return False
-    try:
-        first = next(iter(signature(value).parameters.values()), None)
-    except (TypeError, ValueError):
-        return False
-    return first is None or first.kind is Parameter.KEYWORD_ONLY or first.name in KINDS
+def _all() -> dict[str, tuple[str, Callable[..., Any]]]:
+    """Return every public function of the modules here whose first parameter is one of the kinds, or none."""
+    found = {}
+    for module in iter_modules(__path__):
+        for name, value in vars(import_module(f"{__name__}.{module.name}")).items():
+            own = name[0] != "_" and str(getattr(value, "__module__", "")).startswith(__name__)
+            if not own or not isfunction(unwrap(value)):
+                continue
+            parameters = signature(value).parameters.values()
+            first = next((p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY), "")
+            if first in ("", *KINDS):
+                found[name] = first, value
+    return found

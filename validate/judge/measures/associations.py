@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["attention", "value", "output", "position"]
 TRAINED = Path(__file__).resolve().parents[2] / "kept" / "associations.json"
 """The last step of each draw of the texts."""
 DRAWS = 3
@@ -20,7 +19,11 @@ def trained(file: Path = TRAINED) -> dict[str, Any]:
     return found
 
 
-def smallest_cosine(draw: int, kind: Kind, terms: Literal["cosines", "shuffled"] = "cosines") -> float:
+def smallest_cosine(
+    draw: int,
+    kind: Literal["attention", "value", "output", "position"],
+    terms: Literal["cosines", "shuffled"] = "cosines",
+) -> float:
     """Return the smallest cosine over layers of a trained matrix and its leading term, for one draw of texts.
 
     ``terms`` are those of the texts themselves, or of the same texts shuffled.

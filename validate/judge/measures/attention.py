@@ -22,15 +22,13 @@ def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) ->
 
 def lemma1_excess(run: Observations, epsilon: float) -> float:
     """Return that share at initialisation minus what the theory gives for these weights."""
-    expected = predicted_average_share(run.config, epsilon)
-    return lemma1_share(run, epsilon, first_epoch) - expected
+    return lemma1_share(run, epsilon, first_epoch) - predicted_average_share(run.config, epsilon)
 
 
 def average_error(run: Observations, when: When = early_epoch) -> float:
     """Return the largest deviation from 1/i of the first attention averaged over sequences."""
     attention = run.at("first_attention", when(run))
-    length = len(attention)
-    average = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+    average = np.tril(np.ones(attention.shape)) / np.arange(1, len(attention) + 1)[:, None]
     return float(np.abs(attention - average).max())
 
 
@@ -57,14 +55,22 @@ def theorem2_selectivity() -> float:
     return predict_value_growth(Task.paper()).selectivity
 
 
+def _last_rows(run: Observations, when: When, scramble: bool) -> list[tuple[int, FloatArray]]:
+    """Return each key position with the last position's attention logits, averaged over sequences with it.
+
+    ``scramble`` gives each position another one's row.
+    """
+    rows = run.at("last_logits", when(run))
+    return list(enumerate(rows[scrambled(len(rows))] if scramble else rows))
+
+
 def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
     """Return the share of key positions at which the steepest fall is the one right after the window.
 
-    Of the last row of attention logits, averaged over sequences with the key there. The last key position is
-    left out: nothing follows its window.
+    The last key position is left out: nothing follows its window.
     """
-    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
-    return float(np.mean([np.diff(row).argmin() == p + q for p, row in list(enumerate(rows))[:-1]]))
+    q = run.task.n_anchors
+    return float(np.mean([np.diff(row).argmin() == p + q for p, row in _last_rows(run, when, scramble)[:-1]]))
 
 
 def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
@@ -72,9 +78,9 @@ def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool 
 
     Slightly: by more than 0, and by less per position than in the step after the last anchor (App. D).
     """
-    rows, q = _by_position(run, "last_logits", when, scramble), run.task.n_anchors
+    q = run.task.n_anchors
     found = []
-    for p, row in list(enumerate(rows))[:-1]:
+    for p, row in _last_rows(run, when, scramble)[:-1]:
         inside, after = (row[p] - row[p + q]) / q, row[p + q] - row[p + q + 1]
         found.append(0 < inside < after)
     return float(np.mean(found))
@@ -94,9 +100,8 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
 
 def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
     """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
-    rows = list(enumerate(_by_position(run, "last_logits", when, False)))[2:]
     found = []
-    for p, row in rows:
+    for p, row in _last_rows(run, when, scramble=False)[2:]:
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
         found.append(spearman(places, row[: p + 1]))
     return float(np.mean(found))
@@ -106,8 +111,3 @@ def positions_rise(run: Observations, when: When = early_epoch) -> float:
     """Return Spearman's correlation of position and logit, from positions alone, the last one left out."""
     logits = run.at("last_logits_positions", when(run))[:-1]
     return spearman(np.arange(len(logits)), logits)
-
-
-def _by_position(run: Observations, name: str, when: When, scramble: bool) -> FloatArray:
-    rows = run.at(name, when(run))
-    return rows[scrambled(len(rows))] if scramble else rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from theory import (
     CountPopulation,
     EmbMLPParameters,
     Mapping,
-    NormalDistance,
     Shift,
     Sum,
     Task,
@@ -34,7 +34,6 @@ from theory.arrays import FloatArray
 from theory.flows.gradient import population_field
 from validate.judge.measures.order import scrambled
 
-DRAWS = 3
 D_M, D_F = 200, 512
 """Widths of the paper's Emb-MLP."""
 SCALES = (0.05, 0.1, 0.2)
@@ -67,10 +66,7 @@ def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> fl
     """
     exact = population_field(population(), TANH)(parameters.matrices).W_emb
     C = population().token_label_matrix()
-    if scramble:
-        leading = frozen_direction(C[scrambled(len(C))], parameters)
-    else:
-        leading = gradient_orders(population(), parameters, TANH).terms[0]
+    leading = frozen_direction(C[scrambled(len(C))] if scramble else C, parameters)
     return float(np.linalg.norm(leading - exact) / np.linalg.norm(exact))
 
 
@@ -136,7 +132,8 @@ def largest_ratio(draw: int, gamma: float, *, shape: bool = True) -> float:
 
 def kolmogorov_power(*, skewed: bool) -> float:
     """Return the power of q with which the label distribution approaches the normal (Berry-Esseen)."""
-    return fit_exponent(NUMBERS, [_distance(q, skewed).kolmogorov for q in NUMBERS]).value
+    tasks = (bounded_task(WIDTHS[0], q, skewed=skewed) for q in NUMBERS)
+    return fit_exponent(NUMBERS, [normal_distance(task, 0).kolmogorov for task in tasks]).value
 
 
 def difference_power(*, shape: bool = True) -> float:
@@ -148,21 +145,17 @@ def difference_power(*, shape: bool = True) -> float:
     shares = []
     for q in NUMBERS:
         normal, exact = _sides(WIDTHS[0], q)
-        largest = np.abs(inner_product_difference(np.zeros_like(exact), exact)).max()
-        shares.append(np.abs(inner_product_difference(normal * shape, exact)).max() / largest)
+        pair = (inner_product_difference(side, exact) for side in (normal * shape, np.zeros_like(exact)))
+        left, largest = (float(np.abs(difference).max()) for difference in pair)
+        shares.append(left / largest)
     return fit_exponent(NUMBERS, shares).value
 
 
 def skewness_share() -> float:
     """Return the distance from the normal over the skewness term |λ|/(6√(2π)), skewed anchors, largest q."""
-    q = NUMBERS[-1]
-    skewness = gaussian_shape(bounded_task(WIDTHS[0], q, skewed=True), 0).skewness
-    return float(_distance(q, skewed=True).kolmogorov / (abs(skewness) / (6 * (2 * np.pi) ** 0.5)))
-
-
-@lru_cache(maxsize=16)
-def _distance(q: int, skewed: bool) -> NormalDistance:
-    return normal_distance(bounded_task(WIDTHS[0], q, skewed=skewed), 0)
+    task = bounded_task(WIDTHS[0], NUMBERS[-1], skewed=True)
+    term = abs(gaussian_shape(task, 0).skewness) / (6 * (2 * np.pi) ** 0.5)
+    return float(normal_distance(task, 0).kolmogorov / term)
 
 
 # --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
@@ -174,14 +167,13 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
 
     Over ε = 10^-1 to 10^-6, lengths to 32 and one to three anchors. ``steepness`` multiplies the sequences.
     """
-    largest = 0.0
-    for q in (1, 2, 3):
+    ratios = []
+    for q, mass in product((1, 2, 3), 10.0 ** -np.arange(1, 7)):
         for length in range(q + 2, 33):
             keys = range(1, length - q + 1)
-            for mass in 10.0 ** -np.arange(1, 7):
-                rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
-                largest = max(largest, float(mass_outside(steepness * rows, keys, q).max()) / mass)
-    return largest
+            rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
+            ratios.append(float(mass_outside(steepness * rows, keys, q).max()) / mass)
+    return max(ratios)
 
 
 def construction_mass(*, kind: str) -> float:

@@ -12,10 +12,7 @@ import numpy as np
 
 from sim.config.language import LanguageTask
 from theory import InputError
-from validate.corpus.association import pearson
-from validate.judge.condition import Seed
-from validate.judge.measures.learning import by_rate
-from validate.judge.measures.order import spearman
+from validate.judge.measures.order import pearson
 from validate.observe import Observations
 
 KNOWN = ("nothing", "frequencies", "pairs")
@@ -48,33 +45,22 @@ def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float
     line : int, optional
         Which evaluation; the last by default.
     """
-    first, second = two_corpora(run)
-    return _above(run, second, known, line) - _above(run, first, known, line)
+    losses = run.metrics[line]["loss"]
+    first, second = (
+        float(losses[name]) - (0.0 if known == "nothing" else entropy(run, name, known))
+        for name in two_corpora(run)
+    )
+    return second - first
 
 
-def relative_gap(run: Observations, line: int = -1) -> float:
+def relative_gap(run: Observations) -> float:
     """Return ΔL of the paper: (L₂ − L₁)/L₁."""
-    first, _ = two_corpora(run)
-    return loss_gap(run, line=line) / float(run.metrics[line]["loss"][first])
-
-
-def _above(run: Observations, corpus: str, known: str, line: int) -> float:
-    loss = float(run.metrics[line]["loss"][corpus])
-    return loss - (0.0 if known == "nothing" else entropy(run, corpus, known))
+    return loss_gap(run) / float(run.metrics[-1]["loss"][two_corpora(run)[0]])
 
 
 def entropy(run: Observations, corpus: str, known: str) -> float:
     """Return the entropy of a corpus's next token with "frequencies" or "pairs" known, in nats."""
     return float(run.array(f"entropy/{corpus}")[KNOWN.index(known) - 1])
-
-
-def early_epoch(run: Observations) -> int:
-    """Return the first snapshot at which no corpus's loss is above its tokens' entropy; else the last.
-
-    The figures show the last; measures are undefined without ``learned_epoch``.
-    """
-    learned = learned_epoch(run)
-    return run.epochs[-1] if learned is None else learned
 
 
 def learned_epoch(run: Observations) -> int | None:
@@ -87,6 +73,12 @@ def learned_epoch(run: Observations) -> int | None:
         if all(line["loss"][name] <= level for name, level in levels.items())
     }
     return next((epoch for epoch in run.epochs if epoch in learned), None)
+
+
+def early_epoch(run: Observations) -> int:
+    """Return that snapshot, or the last one: what figures show, where measures are undefined without it."""
+    learned = learned_epoch(run)
+    return run.epochs[-1] if learned is None else learned
 
 
 def cosine_correlation(
@@ -139,17 +131,6 @@ def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
     kind = "mean_cosine_matched" if matched else "mean_cosine"
     first, second = (run.at(f"{kind}/{name}", epoch) for name in two_corpora(run))
     return float(second - first)
-
-
-def gap_trend(seed: Seed) -> float:
-    """Return the rank correlation of γ and ΔL over a seed's runs."""
-    return spearman(*by_rate(seed, relative_gap))
-
-
-def contrast_trend(seed: Seed) -> float:
-    """Return that of γ and the contrast of the words' cosines; NaN if it is undefined for a run."""
-    rates, values = by_rate(seed, cosine_contrast)
-    return spearman(rates, values) if np.isfinite(values).all() else math.nan
 
 
 def correlation_gain(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.judge.bounds import Bound, Value, between, ends, greatest, least, magnitude
+from validate.judge.bounds import Bound, Value, between, ends, extreme, magnitude
 from validate.judge.ceiling import order_blind_ceiling
 from validate.judge.condition import LARGE, SMALL, Seed
+from validate.judge.measures import measure_of
 from validate.judge.measures.order import spearman
 from validate.judge.times import (
     ALIGNMENTS,
@@ -21,7 +22,6 @@ from validate.judge.times import (
     bias,
     chance_loss,
     curve,
-    doublings_range,
     fitted_range,
     fitted_time,
     has_learned,
@@ -37,11 +37,9 @@ def loss_gap_aligned(run: Observations) -> Value:
 
     Where a run does not reach one of them nothing is known of the mean.
     """
-    gaps = [
-        (aligned(run, "loss", "mem", level), aligned(run, "loss", "rsn_train", level)) for level in ALIGNMENTS
-    ]
-    found = [slow - fast for slow, fast in gaps if math.isfinite(slow - fast)]
-    return float(np.mean(found)) / chance_loss(run) if len(found) == len(gaps) else Bound()
+    losses = [[aligned(run, "loss", part, level) for level in ALIGNMENTS] for part in ("mem", "rsn_train")]
+    gap = float(np.mean(np.subtract(*losses))) / chance_loss(run)
+    return gap if math.isfinite(gap) else Bound()
 
 
 def held_out_loss_change(run: Observations) -> Value:
@@ -57,18 +55,15 @@ def fall_lead(run: Observations) -> Value:
     ln N_Z is reached by knowing which tokens are labels, which is the same for both.
     """
     level = 0.9 * chance_loss(run)
-    steps = [passed(run, curve(run, "loss", part)[1] <= level) for part in ("mem", "rsn_train")]
-    return log_ratio(*steps)
+    return log_ratio(*(passed(run, curve(run, "loss", part)[1] <= level) for part in ("mem", "rsn_train")))
 
 
-def lead(run: Observations, part: str = "rsn_train") -> Value:
-    """Return between which values log2 of the steps to fit memory over those to fit another data set lies."""
-    return doublings_range(run, "mem", part)
+def lead(run: Observations, fast: str = "rsn_train", slow: str = "mem") -> Value:
+    """Return between which values log2 of the steps to fit one data set over those to fit another lies.
 
-
-def window_lead(run: Observations) -> Value:
-    """Return the same of F_mem,1, whose labels do not depend on the anchors, over F_mem,2."""
-    return doublings_range(run, "mem1", "mem2")
+    A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
+    """
+    return log_ratio(fitted_range(run, slow), fitted_range(run, fast))
 
 
 def unlike_range(run: Observations) -> Value:
@@ -88,27 +83,20 @@ def last_accuracy(run: Observations, part: str) -> float:
     return float(run.metrics[-1]["accuracy"][part])
 
 
-def highest_test_accuracy(run: Observations) -> float:
-    """Return the highest accuracy on the reasoning test set over all evaluations."""
-    return float(curve(run, "accuracy", "rsn_test")[1].max())
-
-
-def highest_train_accuracy(run: Observations) -> float:
-    """Return the same of the reasoning training set."""
-    return float(curve(run, "accuracy", "rsn_train")[1].max())
+def highest_accuracy(run: Observations, part: str = "rsn_test") -> float:
+    """Return the highest accuracy on a data set, the held-out one by default, over all evaluations."""
+    return float(curve(run, "accuracy", part)[1].max())
 
 
 def best_test_accuracy(run: Observations) -> Value:
     """Return that of the test set; a lower bound as long as the reasoning training set is not fitted."""
-    best = highest_test_accuracy(run)
+    best = highest_accuracy(run)
     return best if is_fitted(run, "rsn_train") else between(best, 1.0)
 
 
 def matched_test_accuracy(run: Observations) -> float:
     """Return the test accuracy at a training accuracy of one half, linear in time; NaN if not reached."""
-    time = fitted_time(run, "rsn_train")
-    times, accuracy = curve(run, "accuracy", "rsn_test")
-    return math.nan if isinstance(time, Bound) else float(np.interp(time, times, accuracy))
+    return aligned(run, "accuracy", "rsn_test", HALF)
 
 
 def least_matched_rise(seed: Seed) -> float:
@@ -133,25 +121,23 @@ def learned_bias(run: Observations) -> float:
     return bias(run) if has_learned(run) else math.nan
 
 
-def by_rate(seed: Seed, measure: Callable[[Observations], float]) -> tuple[FloatArray, FloatArray]:
+def first_bias(run: Observations) -> float:
+    """Return test minus memory accuracy of the drawn weights."""
+    return float(curve(run, "accuracy", "rsn_test")[1][0] - curve(run, "accuracy", "mem")[1][0])
+
+
+def _by_rate(seed: Seed, of: str) -> tuple[FloatArray, FloatArray]:
     """Return γ, ascending, and a measure of a seed's runs."""
     runs = sorted(seed.values(), key=lambda run: run.config.init_rate)
-    return np.array([run.config.init_rate for run in runs]), np.array([measure(run) for run in runs])
+    return np.array([run.config.init_rate for run in runs]), np.array(
+        [measure_of(of)[1](run) for run in runs]
+    )
 
 
-def trend(seed: Seed) -> float:
-    """Return Spearman's correlation of γ and bias; NaN if a run learned nothing."""
-    rates, biases = by_rate(seed, learned_bias)
-    return spearman(rates, biases) if np.isfinite(biases).all() else math.nan
-
-
-def first_trend(seed: Seed) -> float:
-    """Return the same before training: of γ and test minus memory accuracy of the drawn weights."""
-
-    def before(run: Observations) -> float:
-        return float(np.subtract(*(curve(run, "accuracy", part)[1][0] for part in ("rsn_test", "mem"))))
-
-    return spearman(*by_rate(seed, before))
+def trend(seed: Seed, of: str = "learned_bias") -> float:
+    """Return Spearman's correlation of γ and a measure; NaN if it is undefined for a run."""
+    rates, values = _by_rate(seed, of)
+    return spearman(rates, values) if np.isfinite(values).all() else math.nan
 
 
 def crossover(seed: Seed) -> Value:
@@ -160,7 +146,7 @@ def crossover(seed: Seed) -> Value:
     The biases are first made monotone in γ by the least change (isotonic regression), so that there is at
     most one crossing. Where all biases have one sign, it lies beyond the least or the greatest γ: a bound.
     """
-    rates, biases = by_rate(seed, learned_bias)
+    rates, biases = _by_rate(seed, "learned_bias")
     if not np.isfinite(biases).all():
         return math.nan
     apart = float(np.diff(rates).max())
@@ -172,22 +158,20 @@ def crossover(seed: Seed) -> Value:
     return first_passage(rates, fitted, 0.0) if fitted[0] <= 0 < fitted[-1] else math.nan
 
 
-def bias_gap(seed: Seed) -> float:
-    """Return how far the biases at γ = 0.8 and 0.3 of one variant are apart; NaN if a run learned nothing."""
-    by = {rate: learned_bias(run) for (_, rate), run in seed.items()}
-    return abs(by[SMALL] - by[LARGE])
+def gain(seed: Seed, of: str = "learned_bias", absolute: bool = False, **args: Any) -> float:
+    """Return a measure at γ = 0.8 minus that at 0.3, of one variant."""
+    by = {rate: float(measure_of(of)[1](run, **args)) for (_, rate), run in seed.items()}
+    return abs(by[SMALL] - by[LARGE]) if absolute else by[SMALL] - by[LARGE]
 
 
-def least_of_variants(measure: Callable[[Seed], float], seed: Seed) -> float:
-    """Return the least value that a measure has over a seed's variants, each by itself, NaN left out."""
-    names = sorted({name for name, _ in seed})
-    found = [measure({key: run for key, run in seed.items() if key[0] == name}) for name in names]
+def least_gain(
+    seed: Seed, of: str = "learned_bias", absolute: bool = False, learned: bool = True, **args: Any
+) -> float:
+    """Return the least of these over a seed's variants, NaN left out; of those that learned, unless asked not to."""
+    names = learned_variants(seed) if learned else {name for name, _ in seed}
+    variants = ({key: run for key, run in seed.items() if key[0] == name} for name in names)
+    found = (gain(variant, of, absolute, **args) for variant in variants)
     return min((value for value in found if math.isfinite(value)), default=math.nan)
-
-
-def least_bias_gap(seed: Seed) -> float:
-    """Return the least gap of biases over a seed's variants."""
-    return least_of_variants(bias_gap, seed)
 
 
 def learned_variants(seed: Seed) -> list[str]:
@@ -207,21 +191,9 @@ def least_lead(seed: Seed) -> Value:
     A variant that fitted neither by its end may have any.
     """
     found = [lead(seed[v, SMALL], "rsn_test") for v in learned_variants(seed)]
-    return least(Bound() if math.isnan(ends(value)[0]) else value for value in found)
+    return extreme((Bound() if math.isnan(ends(value)[0]) else value for value in found), min)
 
 
 def greatest_lead_at_large(seed: Seed) -> Value:
     """Return the greatest doublings of memory over reasoning test at γ = 0.3, where either was fitted."""
-    return greatest(lead(run, "rsn_test") for (_, rate), run in seed.items() if rate == LARGE)
-
-
-def gain_of_one(seed: Seed) -> float:
-    """Return how much larger the bias is at γ = 0.8 than at 0.3; NaN if a run learned nothing."""
-    by = {rate: learned_bias(run) for (_, rate), run in seed.items()}
-    return by[SMALL] - by[LARGE]
-
-
-def least_gain(seed: Seed) -> float:
-    """Return the least excess of the bias at γ = 0.8 over that at γ = 0.3, where both runs learned."""
-    learned = learned_variants(seed)
-    return least_of_variants(gain_of_one, {key: run for key, run in seed.items() if key[0] in learned})
+    return extreme((lead(run, "rsn_test") for (_, rate), run in seed.items() if rate == LARGE), max)

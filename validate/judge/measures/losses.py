@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from theory.arrays import FloatArray
-from validate.judge.bounds import Bound, Value, ends, greatest
+from validate.judge.bounds import Bound, Value, ends, extreme
 from validate.judge.condition import Seed
 from validate.judge.measures.learning import learned_variants
 from validate.judge.times import chance_loss, curve, largest_rise, mean_over_run
@@ -20,53 +18,38 @@ def spike(run: Observations) -> Value:
 
     A loss that overflowed after the first evaluation has lost all that was learned: at least one unit.
     """
-    low, high = ends(greatest(largest_rise(curve(run, "loss", part)[1]) for part in ("mem", "rsn_train")))
+    rises = (largest_rise(curve(run, "loss", part)[1]) for part in ("mem", "rsn_train"))
+    low, high = ends(extreme(rises, max))
     largest = low / chance_loss(run)
     return Bound(low=max(largest, 1.0)) if math.isinf(high) else largest
 
 
-def spike_at_top(seed: Seed, below: int = 0) -> Value:
-    """Return the greatest spike, over γ, at the highest rate that learned, or so many below it."""
-    return _spike(seed, lambda n: n - 1 - below)
+def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
+    """Return the greatest spike, over γ, at a rate among those that learned: 0.5 for their middle, 1 for their top.
 
-
-def spike_at_middle(seed: Seed) -> Value:
-    """Return the same at the middle one of these rates."""
-    return _spike(seed, lambda n: round(0.5 * (n - 1)))
-
-
-def _spike(seed: Seed, place: Callable[[int], int]) -> Value:
+    ``below`` counts down from there. NaN for fewer than two such rates, which have no top and middle.
+    """
     learned = learned_variants(seed)
-    if len(learned) < 2:  # A range needs a top and a middle.
+    if len(learned) < 2:
         return math.nan
-    chosen = learned[place(len(learned))]
-    return greatest(spike(run) for (variant, _), run in seed.items() if variant == chosen)
+    chosen = learned[round(place * (len(learned) - 1)) - below]
+    return extreme((spike(run) for (variant, _), run in seed.items() if variant == chosen), max)
 
 
-def loss_lead(run: Observations, slow: str, fast: str) -> Value:
+def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -> Value:
     """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z.
 
-    A bound where one of them overflowed, NaN where both did.
+    A loss that overflowed is at least as high as any that was seen: a bound where one of them did, NaN where
+    both did. ``first`` takes the losses before any training.
     """
-    losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])
-    return _excess(losses, lambda excess: mean_over_run(run, excess) / chance_loss(run))
-
-
-def first_loss_lead(run: Observations, slow: str, fast: str) -> Value:
-    """Return the same before any training."""
-    losses = np.stack([curve(run, "loss", part)[1][:1] for part in (slow, fast)])
-    return _excess(losses, lambda excess: float(excess[0]) / chance_loss(run))
-
-
-def _excess(losses: FloatArray, mean: Callable[[FloatArray], float]) -> Value:
-    """Return the mean of the first loss minus the second, a bound where one of them overflowed."""
+    losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])[:, : 1 if first else None]
     finite = np.isfinite(losses)
-    first, second = (not np.isfinite(loss).all() for loss in losses)
-    if first and second:
+    overflowed = ~finite.all(axis=1)
+    if overflowed.all():
         return math.nan
-    # A loss that overflowed is at least as high as any that was seen.
-    slow, fast = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
-    found = mean(slow - fast)
-    if math.isnan(found) or not (first or second):
+    high, low = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
+    excess = float(high[0] - low[0]) if first else mean_over_run(run, high - low)
+    found = excess / chance_loss(run)
+    if math.isnan(found) or not overflowed.any():
         return found
-    return Bound(low=found) if first else Bound(high=found)
+    return Bound(low=found) if overflowed[0] else Bound(high=found)

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from validate.judge.compare import measures
 
 
+def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return Pearson's correlation; NaN where one side is constant."""
+    return float(measures(a, b)["pearson"])
+
+
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return Spearman's correlation; NaN where one side is constant."""
     return float(measures(a, b)["spearman"])
-
-
-def spearman_step(n: int) -> float:
-    """Return the distance of neighbouring values of Spearman's correlation of n values without ties."""
-    return 12 / (n * (n**2 - 1))
 
 
 def scrambled(n: int) -> npt.NDArray[np.int64]:

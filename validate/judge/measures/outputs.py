@@ -1,4 +1,4 @@
-"""Measures of early outputs: what a mapping's outputs say about its labels."""
+"""Measures of outputs: what a mapping's outputs say about its labels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ def least_own_mass(run: Observations) -> float:
 
 def greatest_foreign_mass(run: Observations) -> float:
     """Return the greatest mass of a mapping's early mean output on the next narrower one's label range."""
-    task = run.task
-    ordered = sorted(task.mappings, key=lambda m: len(task.label_range(m)))
     masses = []
-    for narrow, wide in pairwise(ordered):
-        labels = task.label_range(narrow)
-        outputs = run.at(f"outputs/{wide.name}", early_epoch(run))
-        masses.append(float(outputs[labels.start : labels.stop].sum()))
-    return max(masses)
+    for narrow, wide in pairwise(sorted(run.task.mappings, key=lambda m: len(run.task.label_range(m)))):
+        labels = run.task.label_range(narrow)
+        masses.append(run.at(f"outputs/{wide.name}", early_epoch(run))[labels.start : labels.stop].sum())
+    return float(max(masses))
 
 
 def held_out_share(run: Observations, deviations: Sequence[int]) -> float:

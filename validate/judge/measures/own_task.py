@@ -18,16 +18,13 @@ _ROUNDING = 1e-12
 """Of cosines and shares that are equal; the correlations of ``compare.measures`` have the same limit."""
 
 
-def learned_share(run: Observations) -> float:
-    """Return how far above guessing a run's best training accuracy is: 0 for guessing, 1 for all right.
+def above_guessing(run: Observations, accuracy: float | None = None) -> float:
+    """Return a training accuracy as a share of the way from guessing to all right; a run's best by default.
 
     A guess always names the commonest label. The ledger's one half is one half of the way up from there.
     """
-    return above_guessing(run, float(np.nanmax(curve(run, "accuracy", learned_part(run))[1])))
-
-
-def above_guessing(run: Observations, accuracy: float) -> float:
-    """Return an accuracy on the training data as a share of the way from guessing to all right."""
+    if accuracy is None:
+        accuracy = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
     guess = float(marginal_distribution(run.task, held_out=True).max())
     return (accuracy - guess) / (1 - guess) if guess < 1 else math.nan
 
@@ -38,15 +35,11 @@ def undecidable(run: Observations) -> str:
     if len(task.anchors) < 3:
         return "a task with fewer than three anchors has no cosines to predict"
     excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
-    flat = [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]
-    if flat:
-        return (
-            f"every label is as frequent with {ranges(flat)}, so that {PREDICTION} is zero and has no cosine"
-        )
+    if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]:
+        frequent = f"every label is as frequent with {ranges(flat)}"
+        return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
     predicted = off_diagonal(from_uniform(run, task.anchors))
     if np.ptp(predicted) <= _ROUNDING:
-        mean = f"{predicted.mean():.2f}"
-        return (
-            f"{PREDICTION} predicts {mean} for every pair of anchors, and nothing correlates with a constant"
-        )
+        same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
+        return f"{same}, and nothing correlates with a constant"
     return ""

@@ -25,60 +25,49 @@ from theory.arrays import FloatArray
 SCALES = (1e-4, 3e-4, 1e-3)
 """Factors on embeddings, queries and keys: at the largest, second-order terms are one in a hundred."""
 D_K, D_F = 3, 7
+TASK = Task(
+    keys=range(6, 10), reasoning_anchors=[3, 4, 5], memory_anchors=[1, 2], n_anchors=2, length=5, vocab_size=22
+)  # fmt: skip
+"""A task with noise whose population can be enumerated."""
 
 
 @lru_cache(maxsize=1)
-def small_task() -> Task:
-    """Return a task with noise whose population can be enumerated."""
-    return Task(
-        keys=range(6, 10),
-        reasoning_anchors=[3, 4, 5],
-        memory_anchors=[1, 2],
-        n_anchors=2,
-        length=5,
-        vocab_size=22,
-    )
-
-
-@lru_cache(maxsize=1)
-def population() -> tuple[npt.NDArray[np.int64], FloatArray]:
+def _population() -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Return every sequence with its label distribution, that of a memory sequence uniform on the keys."""
-    task = small_task()
-    found = enumerate_population(task)
-    targets = np.eye(task.vocab_size)[labels_of(task, found, draw_tables(task, np.random.default_rng(0)))]
-    tables = [i for i, mapping in enumerate(task.mappings) if mapping.is_table]
-    targets[np.isin(found.mapping, tables)] = np.isin(range(task.vocab_size), task.keys) / len(task.keys)
+    found = enumerate_population(TASK)
+    tables = draw_tables(TASK, np.random.default_rng(0))
+    targets = np.eye(TASK.vocab_size)[labels_of(TASK, found, tables)]
+    memory = [i for i, mapping in enumerate(TASK.mappings) if mapping.is_table]
+    targets[np.isin(found.mapping, memory)] = np.isin(range(TASK.vocab_size), TASK.keys) / len(TASK.keys)
     return found.sequences, targets
 
 
-def parameters(draw: int, scale: float) -> OneLayerParameters:
+def _parameters(draw: int, scale: float) -> OneLayerParameters:
     """Draw matrices of order one, and embeddings, queries and keys at the given scale."""
-    d, rng = small_task().vocab_size, np.random.default_rng(draw)
+    d, rng = TASK.vocab_size, np.random.default_rng(draw)
     shapes = {"W_emb": (d, d), "W_Q": (d, D_K), "W_K": (d, D_K), "W_V": (d, D_K), "W_O": (D_K, d)}
     shapes |= {"W_f1": (d, D_F), "W_f2": (D_F, d)}
     drawn = {name: rng.standard_normal(shape) / shape[0] ** 0.5 for name, shape in shapes.items()}
-    small = {name: scale * drawn[name] for name in ("W_emb", "W_Q", "W_K")}
-    return OneLayerParameters(**(drawn | small))
+    return OneLayerParameters(**(drawn | {name: scale * drawn[name] for name in ("W_emb", "W_Q", "W_K")}))
 
 
 @lru_cache(maxsize=16)
-def drives(draw: int, scale: float) -> dict[str, FloatArray]:
+def _drives(draw: int, scale: float) -> dict[str, FloatArray]:
     """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last position kept apart [derived]."""
-    task, p = small_task(), parameters(draw, scale)
-    C, W_f, W_VO = expected_token_label_matrix(task), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
+    p = _parameters(draw, scale)
+    C, W_f, W_VO = expected_token_label_matrix(TASK), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
     return {
-        "exact": lemma3_flow(p, *population()),
-        "printed": paper_transformer_drive(C, task.length, W_f, W_VO),
-        "derived": transformer_drive(C, last_position_matrix(task), task.length, W_f, W_VO),
+        "exact": lemma3_flow(p, *_population()),
+        "printed": paper_transformer_drive(C, TASK.length, W_f, W_VO),
+        "derived": transformer_drive(C, last_position_matrix(TASK), TASK.length, W_f, W_VO),
     }
 
 
 def form_error(draw: int, form: str, kind: str, scale: float = SCALES[0]) -> float:
     """Return the relative error of a form for the "reasoning" or "memory" anchors or the "keys"."""
-    task, found = small_task(), drives(draw, scale)
-    rows = {"reasoning": task.reasoning_anchors, "memory": task.memory_anchors, "keys": task.keys}[kind]
-    exact = found["exact"][list(rows)]
-    return float(np.linalg.norm(found[form][list(rows)] - exact) / np.linalg.norm(exact))
+    rows = {"reasoning": TASK.reasoning_anchors, "memory": TASK.memory_anchors, "keys": TASK.keys}[kind]
+    found = {name: drive[list(rows)] for name, drive in _drives(draw, scale).items()}
+    return float(np.linalg.norm(found[form] - found["exact"]) / np.linalg.norm(found["exact"]))
 
 
 def error_power(draw: int, form: str, kind: str) -> float:

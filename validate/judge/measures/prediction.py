@@ -1,0 +1,224 @@
+"""Measures of how well the anchors' cosines are predicted, by themselves and against simpler guesses.
+
+A guess knows no label distribution and has no scale of its own, so that against it both sides are scaled to
+fit. One that is the same for all pairs, as one distribution P̄ for every token, has no shape:
+``skill_over_mean``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory.arrays import FloatArray
+from validate.judge.bounds import Value
+from validate.judge.compare import measures
+from validate.judge.condition import SMALL, Seed
+from validate.judge.measures.geometry import (
+    When,
+    chosen,
+    cosine_pairs,
+    distances,
+    eq14_plane_distances,
+    plane_distances,
+)
+from validate.judge.measures.order import pearson
+from validate.judge.times import early_epoch, has_learned
+from validate.observe import Observations
+from validate.predict.predictors import Predict, Tokens, from_eq14, from_uniform
+
+
+def same_mapping(task: Task, tokens: Tokens) -> FloatArray:
+    """Return 1 for a pair of anchors of one mapping and 0 for any other pair."""
+    owner = [task.mapping_of(token) for token in tokens]
+    return off_diagonal(np.array([[float(a == b) for b in owner] for a in owner]))
+
+
+def nearness_within(task: Task, tokens: Tokens) -> FloatArray:
+    """Return both at once: 0 across mappings, 1 in a table, 1 − |i − j|/n in a rule with anchors over n."""
+    near = np.zeros(len(tokens) * (len(tokens) - 1) // 2)
+    for mapping in task.mappings:
+        span = max(mapping.anchors) - min(mapping.anchors) + 1
+        inside = np.isin(tokens, mapping.anchors).astype(float)
+        near += off_diagonal(np.outer(inside, inside)) * (
+            1.0 if mapping.is_table else 1 - distances(tokens) / span
+        )
+    return near
+
+
+RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
+    "−|i − j|": lambda task, tokens: -distances(tokens),
+    "same mapping or not": same_mapping,
+    "same mapping, and −|i − j| in it": nearness_within,
+}
+"""Guesses of the cosine's shape: (task, tokens) → one number for each pair, in ``theory.off_diagonal``'s order."""
+
+
+def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
+    """Return the share of a rival's squared error that a prediction avoids, both with their best line.
+
+    1 − (1 − r²)/(1 − r²_rival): 1 for a perfect shape, 0 for one as good as the rival's. A rival that is the
+    same for all pairs explains nothing; NaN where the prediction or the observation is.
+    """
+    correlations = pearson(predicted, observed), pearson(rival, observed)
+    # A prediction that falls where the observation rises explains nothing, though its mirror image would.
+    own, other = (float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in correlations)
+    return 1 - (1 - own) / (1 - other) if other < 1 and np.isfinite(correlations[0]) else math.nan
+
+
+def _both(
+    run: Observations, predict: Predict, tokens: Tokens | str, when: When
+) -> tuple[FloatArray, FloatArray]:
+    """Return the predicted and the observed cosine of every pair."""
+    return off_diagonal(predict(run, chosen(run, tokens), when(run))), cosine_pairs(run, tokens, when)
+
+
+def correlation(
+    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+) -> float:
+    """Return Pearson's correlation of predicted and observed cosines over the pairs of some anchors."""
+    return pearson(*_both(run, predict, tokens, when))
+
+
+def skill(
+    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+) -> float:
+    """Return 1 − Σ(predicted − observed)² / Σ observed² over pairs: 0 for a prediction of all zeros."""
+    p, o = _both(run, predict, tokens, when)
+    return 1 - float(((p - o) ** 2).sum() / (o**2).sum())
+
+
+def skill_over_mean(
+    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+) -> float:
+    """Return 1 − Σ(predicted − observed)² / Σ(observed − mean)²: 0 for one number for all pairs.
+
+    One distribution P̄ for all tokens predicts one cosine; here it is granted the observed mean.
+    """
+    return _explained(*_both(run, predict, tokens, when))
+
+
+def _explained(predicted: FloatArray, observed: FloatArray) -> float:
+    spread = float(((observed - observed.mean()) ** 2).sum())
+    return 1 - float(((predicted - observed) ** 2).sum()) / spread if spread > 0 else math.nan
+
+
+def skill_over_rival(
+    run: Observations,
+    rival: str,
+    predict: Predict = from_uniform,
+    tokens: Tokens | str = "all",
+    when: When = early_epoch,
+) -> float:
+    """Return the share of a rival's squared error that a prediction of cosines avoids (``avoided``)."""
+    predicted, observed = _both(run, predict, tokens, when)
+    return avoided(predicted, RIVALS[rival](run.task, chosen(run, tokens)), observed)
+
+
+def skill_over_best(
+    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+) -> float:
+    """Return the least skill over all rivals: positive only if the prediction beats the best of them."""
+    return float(np.min([skill_over_rival(run, rival, predict, tokens, when) for rival in RIVALS]))
+
+
+def skill_over_prediction(run: Observations, predict: Predict, other: Predict, tokens: Tokens | str) -> float:
+    """Return the share of another prediction's squared error that one avoids, both scaled to fit."""
+    predicted, observed = _both(run, predict, tokens, early_epoch)
+    return avoided(predicted, _both(run, other, tokens, early_epoch)[0], observed)
+
+
+# --- eq. 14 -----------------------------------------------------------------------------------------------------
+
+
+def lowest_row_correlation(run: Observations) -> float:
+    """Return the lowest over reasoning anchors of Pearson's correlation of eq. 14's row, without its diagonal."""
+    tokens, epoch = run.task.reasoning_anchors, early_epoch(run)
+    n = len(tokens)
+    off = ~np.eye(n, dtype=bool)
+    rows = [m[off].reshape(n, n - 1) for m in (from_eq14(run, tokens), run.cosines(tokens, epoch))]
+    return float(measures(*rows)["pearson"].min())
+
+
+def near_error(run: Observations) -> float:
+    """Return eq. 14's RMS error over reasoning anchors at most half the greatest distance apart."""
+    apart = distances(run.task.reasoning_anchors)
+    p, o = _both(run, from_eq14, "reasoning anchors", early_epoch)
+    return float(np.sqrt(np.mean((p - o)[apart <= apart.max() / 2] ** 2)))
+
+
+def fitted_width(run: Observations, when: When = early_epoch) -> float:
+    """Return the width of eq. 14 that fits a run's own reasoning anchors best."""
+    tokens = run.task.reasoning_anchors
+    return fit_width(run.task, tokens, run.cosines(tokens, when(run)))
+
+
+def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Value]:
+    """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
+
+    Its width is fitted to the other seeds' cosines, so that no run is judged by a fit to itself. NaN for fewer
+    than three seeds, since the values of two come from one pair of matrices, and for a run that learned nothing.
+    """
+    alone = [run for (run,) in runs]
+    task, tokens = alone[0].task, alone[0].task.reasoning_anchors
+    matrices = [run.cosines(tokens, early_epoch(run)) for run in alone]
+    found: list[Value] = []
+    for i, run in enumerate(alone):
+        if len(alone) < 3 or not has_learned(run):
+            found.append(math.nan)
+            continue
+        width = fit_width(task, tokens, np.array(matrices[:i] + matrices[i + 1 :]))
+        predicted = cosine_matrix(eq14_embedding(task, tokens, width=width))
+        found.append(_explained(off_diagonal(predicted), off_diagonal(matrices[i])))
+    return found
+
+
+def plane_skill(run: Observations, group: str) -> float:
+    """Return the share of the error of |i − j| that eq. 14 avoids in predicting distances in the plane."""
+    straight = distances(chosen(run, group))
+    return avoided(eq14_plane_distances(run.task, group), straight, plane_distances(run, group))
+
+
+# --- interventions: one seed's intervened run beside its plain one ------------------------------------------------
+# They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no intervention
+# touches, would decide a correlation. "Early" asks for reasoning accuracy, which an intervention may take away: time
+# is taken from the plain run, and the last snapshot up to it is used.
+
+
+def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predict, str, When]:
+    """Return a variant's run, a prediction of it, of what and when.
+
+    The prediction is the plain run's early cosines for empty ``labels``, else P^s − u of a variant's labels.
+    """
+    plain = seed["plain", SMALL]
+    early = early_epoch(plain)
+
+    def predict(_: Observations, tokens: Tokens, __: int) -> FloatArray:
+        return from_uniform(seed[labels, SMALL], tokens) if labels else plain.cosines(tokens, early)
+
+    when = max(epoch for epoch in seed[variant, SMALL].epochs if epoch <= early)
+    return seed[variant, SMALL], predict, "reasoning anchors", lambda _: when
+
+
+def intervened_correlation(seed: Seed, variant: str, labels: str = "") -> float:
+    """Return Pearson's correlation of a variant's cosines with the plain run's, or with some labels' P^s − u."""
+    return correlation(*_matched(seed, variant, labels))
+
+
+def intervened_skill(seed: Seed, variant: str, labels: str = "") -> float:
+    """Return the skill of that prediction over the best rival."""
+    return skill_over_best(*_matched(seed, variant, labels))
+
+
+def geometry_change(seed: Seed, variant: str) -> float:
+    """Return the root mean square difference of a variant's and the plain run's cosines."""
+    plain, own = _both(*_matched(seed, variant, ""))
+    return float(np.sqrt(np.mean((own - plain) ** 2)))
+
+
+def changed_labels_better(seed: Seed, variant: str, changed: str) -> float:
+    """Return the skill of the changed labels' P^s − u minus that of the plain ones', on a variant's cosines."""
+    return skill(*_matched(seed, variant, changed)) - skill(*_matched(seed, variant, "plain"))
