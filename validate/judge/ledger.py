@@ -31,7 +31,13 @@ from validate.predict.predictors import (
 FOLDER = Path(__file__).with_name("claims")
 CORPORA = Path(__file__).with_name("corpora.toml")
 """Claims about a language model on two corpora, with names in braces."""
-_GPT2 = {"first": "prontoqa", "second": "tinystories", "small": SMALL, "large": LARGE, "setting": "GPT-2"}
+_GPT2: dict[str, Any] = {
+    "first": "prontoqa",
+    "second": "tinystories",
+    "small": SMALL,
+    "large": LARGE,
+    "setting": "GPT-2",
+}
 _RANGES = {"any": ANY, "share": SHARE, "cosine": COSINE, "size": SIZE, "skill": SKILL}
 _NAMED: dict[str, Any] = {
     "start": first_epoch,
@@ -136,7 +142,7 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
     least, most = _RANGES[given] if isinstance(given := data.get("range", "any"), str) else given
     if "minus" in data:
         other = data["minus"]
-        sides.append(_side(first | (other if isinstance(other, Mapping) else {"at": other})))
+        sides.append(_side(first | (other if isinstance(other, dict) else {"at": other})))
         least, most = least - most, most - least
     relation, _, asked = data.get("holds", "> nan").partition(" ")
     margin, threshold = data.get("margin"), asked

@@ -19,7 +19,8 @@ LOOKS = frozenset({
 """Settings of how often, and how closely, a run is looked at: they change no weight."""
 AMOUNTS = frozenset({
     "data.n_sequences", "model.d_f", "model.d_k", "model.d_m", "model.n_heads", "training.batch_size",
-    "training.dtype", "training.epochs", "training.learning_rate", "training.patience", "training.weight_decay",
+    "training.dtype", "training.epochs", "training.learning_rate", "training.patience",
+    "training.weight_decay",
 })  # fmt: skip
 """Settings of how much is trained and how fast: runs may differ in them from the study they stand for."""
 

@@ -73,7 +73,7 @@ def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
     }
 
 
-# --- the answer on one page --------------------------------------------------------------------------------
+# --- the answer on one page -----------------------------------------------------------------------------
 
 
 def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
@@ -122,7 +122,7 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     return f"{sentences}. Judged at the likeliest setting that has runs: {at}.{lacking}"
 
 
-# --- everything else ---------------------------------------------------------------------------------------
+# --- everything else ------------------------------------------------------------------------------------
 
 
 def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[list[str], list[list[str]]]:

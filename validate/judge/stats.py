@@ -1,9 +1,10 @@
 """From one value a seed to a mean, an interval and a p-value.
 
 Means over seeds have the interval of Student's t. For a claim the variance is *moderated*: pulled towards a
-prior that is fitted to the variances of the same measure at other settings (empirical Bayes; Smyth 2004, Stat.
-Appl. Genet. Mol. Biol. 3, 3). Where seeds fall into two groups their share is judged by the exact binomial
-distribution. An effect is not relevant if the 1 − 2α interval lies within a margin (two one-sided tests).
+prior that is fitted to the variances of the same measure at other settings (empirical Bayes; Smyth 2004,
+Stat. Appl. Genet. Mol. Biol. 3, 3). Where seeds fall into two groups their share is judged by the exact
+binomial distribution. An effect is not relevant if the 1 − 2α interval lies within a margin (two one-sided
+tests).
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray
     return rows.T.reshape(3, *array.shape[1:])
 
 
-# --- intervals and tests of claims ------------------------------------------------------------------------
+# --- intervals and tests of claims ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -257,10 +258,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return adjusted.tolist()
+    return [float(p) for p in adjusted]
 
 
-# --- as text ----------------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------------------------
 
 _MOST_DECIMALS = 5
 

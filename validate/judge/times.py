@@ -56,7 +56,7 @@ def time_at(run: Observations, epoch: int) -> float:
     return float(np.interp(epoch, epochs, [line["sum_learning_rate"] for line in run.metrics]))
 
 
-# --- snapshots --------------------------------------------------------------------------------------------
+# --- snapshots ------------------------------------------------------------------------------------------
 
 
 def learned_part(run: Observations) -> str:
@@ -94,7 +94,7 @@ def early_text(setting: Setting) -> str:
     return f"epoch {first}" if first == last else f"epochs {first} to {last}"
 
 
-# --- times of learning --------------------------------------------------------------------------------------
+# --- times of learning ----------------------------------------------------------------------------------
 
 
 def is_fitted(run: Observations, part: str) -> bool:
@@ -162,7 +162,7 @@ def _log2_ratio(large: float, small: float) -> float:
     return math.inf if math.isinf(large) or small <= 0 else math.log2(large / small)
 
 
-# --- means and rises over a run -------------------------------------------------------------------------------
+# --- means and rises over a run -------------------------------------------------------------------------
 
 
 def mean_over_run(run: Observations, values: FloatArray) -> float:

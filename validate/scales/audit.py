@@ -15,7 +15,7 @@ from theory import InputError
 from theory.checked import Rate, Share, checked
 from theory.display import Shown, html_table
 from validate.judge.stats import UNDEFINED
-from validate.scales.escapes import Escape, escapes_of
+from validate.scales.escapes import Escape, buffer_escapes, matrix_escape, role_escapes
 from validate.scales.norms import NormLoss, norm_losses
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
 
@@ -147,19 +147,20 @@ def audit(
     if not known:
         remedy = 'name fan-ins of its own matrices, as fan_in={"*.weight": 64}'
         raise InputError("module", type(module).__name__, "no matrix whose fan-in is known", remedy)
-    matrices = [matrix_rate(role, (1 - level) / len(known)) for role in known]
-    norms = norm_losses(module, inputs)
+    matrices = tuple(matrix_rate(role, (1 - level) / len(known)) for role in known)
+    norms = tuple(norm_losses(module, inputs))
     reference = reference_rate(matrices, rate)
-    escapes = escapes_of(module, roles, matrices, norms, reference, norm_loss)
-    return Audit(
-        reference.rate,
-        rate is not None,
-        tuple(matrices),
-        tuple(norms),
-        tuple(escapes),
-        tuple(_unknown(roles, norms)),
-        level,
-    )
+    escapes = [
+        *filter(None, (matrix_escape(matrix, reference) for matrix in matrices)),
+        *(escape for role in roles for escape in role_escapes(role)),
+        *buffer_escapes(module, matrices),
+    ]
+    for n in norms:
+        if n.lost > norm_loss:
+            sees = f"ε = {n.epsilon:g} against a variance of {n.variance:.3g}"
+            escapes.append(Escape(n.name, "epsilon", f"{sees}: its output is {n.lost:.1%} short"))
+    unknown = tuple(_unknown(roles, norms))
+    return Audit(reference[0], rate is not None, matrices, norms, tuple(escapes), unknown, level)
 
 
 def _unknown(roles: Sequence[Role], norms: Sequence[NormLoss]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,21 +17,10 @@ _MOST_LAYERS = 96
 
 @dataclass(frozen=True)
 class MatrixRate:
-    """The rate γ = −ln(std)/ln(fan-in) of one matrix.
+    """The standard deviation of one matrix's entries and its rate γ = −ln(std)/ln(fan-in), with intervals.
 
-    Attributes
-    ----------
-    role : Role
-    std : float
-        The standard deviation of its entries.
-    std_low, std_high : float
-        Its interval.
-    rate, low, high : float
-        γ with its interval; NaN where the entries are all equal or the fan-in is 1.
-    kurtosis : float
-        3 for a normal distribution, 1.8 for a uniform one.
-    alpha : float
-        One less the coverage of the intervals.
+    γ is NaN where the entries are all equal or the fan-in is 1. The kurtosis is 3 for a normal distribution,
+    1.8 for a uniform one; ``alpha`` is one less the coverage of the intervals.
     """
 
     role: Role
@@ -67,24 +56,15 @@ class MatrixRate:
         return self.std_low <= std <= self.std_high
 
 
-@dataclass(frozen=True)
-class Reference:
-    """The rate that matrices are held against, with its interval."""
-
-    rate: float
-    low: float
-    high: float
-
-
-def reference_rate(matrices: Sequence[MatrixRate], rate: float | None) -> Reference:
-    """Return the rate asked for, or that of the median matrix."""
+def reference_rate(matrices: Sequence[MatrixRate], rate: float | None) -> tuple[float, float, float]:
+    """Return the rate asked for, or that of the median matrix with the ends of its interval."""
     if rate is not None:
-        return Reference(rate, rate, rate)
+        return rate, rate, rate
     defined = sorted((m for m in matrices if not math.isnan(m.rate)), key=lambda m: m.rate)
     if not defined:
-        return Reference(math.nan, math.nan, math.nan)
+        return math.nan, math.nan, math.nan
     middle = defined[(len(defined) - 1) // 2]
-    return Reference(middle.rate, middle.low, middle.high)
+    return middle.rate, middle.low, middle.high
 
 
 def rate_of(std: float, fan_in: int) -> float:
@@ -92,8 +72,8 @@ def rate_of(std: float, fan_in: int) -> float:
     return -math.log(std) / math.log(fan_in) if std > 0 and fan_in > 1 else math.nan
 
 
-def matrix_rate(role: Role, alpha: float) -> MatrixRate:
-    r"""Measure a matrix whose entries are taken as independent draws from one distribution.
+def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> MatrixRate:
+    r"""Measure a matrix, or one that is packed into it; its entries are taken as independent draws.
 
     The variance of n entries has about the distribution :math:`\chi^2_\nu/\nu`, where
     :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal entries for κ = 3.
@@ -103,17 +83,7 @@ def matrix_rate(role: Role, alpha: float) -> MatrixRate:
     InputError
         If an entry is not finite.
     """
-    return _measured(role, role.tensor.detach(), alpha)
-
-
-def part_rates(matrix: MatrixRate) -> list[MatrixRate]:
-    """Return the rates of the matrices that are packed into one."""
-    parts = matrix.role.packed()
-    return [_measured(matrix.role, part, matrix.alpha / len(parts)) for part in parts]
-
-
-def _measured(role: Role, tensor: torch.Tensor, alpha: float) -> MatrixRate:
-    entries = tensor.double().flatten().cpu()
+    entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
     if not torch.isfinite(entries).all():
         raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
     n, centred = entries.numel(), entries - entries.mean()
@@ -127,29 +97,33 @@ def _measured(role: Role, tensor: torch.Tensor, alpha: float) -> MatrixRate:
     return MatrixRate(role, std, low, high, kurtosis, alpha)
 
 
+def part_rates(matrix: MatrixRate) -> list[MatrixRate]:
+    """Return the rates of the matrices that are packed into one."""
+    parts = matrix.role.packed()
+    return [matrix_rate(matrix.role, matrix.alpha / len(parts), part) for part in parts]
+
+
 def explanation(found: MatrixRate, rate: float) -> str:
     """Return where the scale of a matrix that does not have the rate may come from, or nothing."""
-    for std, text in _candidates(found, rate):
-        if found.may_be(std):
-            return text
-    depth = 0.5 * (found.fan_in**-rate / found.std) ** 2
-    if 1 <= round(depth) <= _MOST_LAYERS and found.may_be(found.fan_in**-rate / math.sqrt(2 * round(depth))):
-        return f"γ = {rate:.3g} divided by √(2 n_layers) with n_layers = {round(depth)}"
-    return ""
+    return next((text for std, text in _candidates(found, rate) if found.may_be(std)), "")
 
 
-def _candidates(found: MatrixRate, rate: float) -> list[tuple[float, str]]:
-    """Return standard deviations of usual initialisations."""
+def _candidates(found: MatrixRate, rate: float) -> Iterator[tuple[float, str]]:
+    """Yield standard deviations of usual initialisations."""
     shape, fan_in = found.role.shape, found.fan_in
-    several = found.role.parts > 1
     other = math.prod(shape) // fan_in
-    axis = "all packed matrices together" if several else "its other axis"
+    axis = "all packed matrices together" if found.role.parts > 1 else "its other axis"
     if found.role.kind == "embedding":
         axis = "the vocabulary"
-    return [
-        (fan_in**-0.5 / math.sqrt(3), "torch's default, uniform within ±1/√fan-in"),
-        (math.sqrt(2 / sum(shape)), "Xavier's √(2/(fan-in + fan-out)), torch's default for packed attention"),
-        (0.02, "the fixed 0.02 of Hugging Face's GPT-2"),
-        (1.0, "torch's default for embeddings, N(0, 1)"),
-        (other**-rate, f"γ = {rate:.3g} with the fan-in {other} of {axis}"),
-    ]
+    yield fan_in**-0.5 / math.sqrt(3), "torch's default, uniform within ±1/√fan-in"
+    yield (
+        math.sqrt(2 / sum(shape)),
+        "Xavier's √(2/(fan-in + fan-out)), torch's default for packed attention",
+    )
+    yield 0.02, "the fixed 0.02 of Hugging Face's GPT-2"
+    yield 1.0, "torch's default for embeddings, N(0, 1)"
+    yield other**-rate, f"γ = {rate:.3g} with the fan-in {other} of {axis}"
+    depth = round(0.5 * (fan_in**-rate / found.std) ** 2)
+    if 1 <= depth <= _MOST_LAYERS:
+        text = f"γ = {rate:.3g} divided by √(2 n_layers) with n_layers = {depth}"
+        yield fan_in**-rate / math.sqrt(2 * depth), text

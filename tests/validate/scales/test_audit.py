@@ -17,7 +17,7 @@ from sim.modules.roles import roles_of
 from tests.foreign_models import Language
 from theory import InputError
 from validate import audit
-from validate.scales.rates import _measured, matrix_rate
+from validate.scales.rates import matrix_rate
 
 WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
@@ -231,7 +231,7 @@ def test_the_interval_of_a_few_entries_is_that_of_chi_squared() -> None:
     """Six entries with the kurtosis of a normal value: five degrees of freedom."""
     role: Any = None
     entries = math.sqrt(3) * torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-    found = _measured(role, entries, 0.1)
+    found = matrix_rate(role, 0.1, entries)
     assert (found.kurtosis, found.std) == pytest.approx((3, math.sqrt(6 / 5)))
     expected = [found.std * math.sqrt(5 / chi2.ppf(p, 5)) for p in (0.95, 0.05)]
     assert (found.std_low, found.std_high) == pytest.approx(expected)

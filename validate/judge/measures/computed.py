@@ -22,7 +22,6 @@ from theory import (
     frozen_direction,
     gaussian_embedding,
     gaussian_shape,
-    gradient_orders,
     inner_product_difference,
     label_distribution_embedding,
     linear_plateau,
@@ -172,7 +171,7 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
         for length in range(q + 2, 33):
             keys = range(1, length - q + 1)
             rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
-            ratios.append(float(mass_outside(steepness * rows, keys, q).max()) / mass)
+            ratios.append(float(mass_outside(steepness * rows, keys, q).max() / mass))
     return max(ratios)
 
 

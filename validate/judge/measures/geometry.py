@@ -102,7 +102,7 @@ def moved(run: Observations, tokens: Tokens | str = "all", when: When = early_ep
     return float(np.sqrt(np.mean(change**2)))
 
 
-# --- the plane of the first two principal components (Fig. 5B, D) ---------------------------------------------
+# --- the plane of the first two principal components (Fig. 5B, D) ---------------------------------------
 
 
 def plane_order(run: Observations, group: str, when: When = early_epoch) -> float:
@@ -141,7 +141,7 @@ def _pair_distances(points: FloatArray) -> FloatArray:
     return off_diagonal(np.linalg.norm(points[:, None] - points, axis=-1))
 
 
-# --- effective ranks of the weight matrices (Fig. 13) -----------------------------------------------------------
+# --- effective ranks of the weight matrices (Fig. 13) ---------------------------------------------------
 
 
 def _rank(run: Observations, matrix: str, when: When) -> float:

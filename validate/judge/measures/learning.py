@@ -38,7 +38,7 @@ def loss_gap_aligned(run: Observations) -> Value:
     Where a run does not reach one of them nothing is known of the mean.
     """
     losses = [[aligned(run, "loss", part, level) for level in ALIGNMENTS] for part in ("mem", "rsn_train")]
-    gap = float(np.mean(np.subtract(*losses))) / chance_loss(run)
+    gap = float(np.mean(np.array(losses[0]) - losses[1])) / chance_loss(run)
     return gap if math.isfinite(gap) else Bound()
 
 
@@ -113,7 +113,7 @@ def least_matched_rise(seed: Seed) -> float:
     return by[SMALL][0] - by[LARGE][1]
 
 
-# --- the bias over a run, over γ and over learning rates --------------------------------------------------
+# --- the bias over a run, over γ and over learning rates ------------------------------------------------
 
 
 def learned_bias(run: Observations) -> float:
@@ -167,7 +167,7 @@ def gain(seed: Seed, of: str = "learned_bias", absolute: bool = False, **args: A
 def least_gain(
     seed: Seed, of: str = "learned_bias", absolute: bool = False, learned: bool = True, **args: Any
 ) -> float:
-    """Return the least of these over a seed's variants, NaN left out; of those that learned, unless asked not to."""
+    """Return the least of these over a seed's variants, NaN left out: those that learned, or all of them."""
     names = learned_variants(seed) if learned else {name for name, _ in seed}
     variants = ({key: run for key, run in seed.items() if key[0] == name} for name in names)
     found = (gain(variant, of, absolute, **args) for variant in variants)

@@ -25,7 +25,7 @@ def spike(run: Observations) -> Value:
 
 
 def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
-    """Return the greatest spike, over γ, at a rate among those that learned: 0.5 for their middle, 1 for their top.
+    """Return the greatest spike, over γ, at a rate among those that learned: the middle (0.5), the top (1).
 
     ``below`` counts down from there. NaN for fewer than two such rates, which have no top and middle.
     """
@@ -44,12 +44,12 @@ def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -
     """
     losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])[:, : 1 if first else None]
     finite = np.isfinite(losses)
-    overflowed = ~finite.all(axis=1)
-    if overflowed.all():
+    overflowed = [not part.all() for part in finite]
+    if all(overflowed):
         return math.nan
     high, low = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
     excess = float(high[0] - low[0]) if first else mean_over_run(run, high - low)
     found = excess / chance_loss(run)
-    if math.isnan(found) or not overflowed.any():
+    if math.isnan(found) or not any(overflowed):
         return found
     return Bound(low=found) if overflowed[0] else Bound(high=found)

@@ -54,7 +54,7 @@ RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
     "same mapping or not": same_mapping,
     "same mapping, and −|i − j| in it": nearness_within,
 }
-"""Guesses of the cosine's shape: (task, tokens) → one number for each pair, in ``theory.off_diagonal``'s order."""
+"""Guesses of the cosine's shape: (task, tokens) → one number a pair, as ``off_diagonal`` orders them."""
 
 
 def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
@@ -131,11 +131,11 @@ def skill_over_prediction(run: Observations, predict: Predict, other: Predict, t
     return avoided(predicted, _both(run, other, tokens, early_epoch)[0], observed)
 
 
-# --- eq. 14 -----------------------------------------------------------------------------------------------------
+# --- eq. 14 ---------------------------------------------------------------------------------------------
 
 
 def lowest_row_correlation(run: Observations) -> float:
-    """Return the lowest over reasoning anchors of Pearson's correlation of eq. 14's row, without its diagonal."""
+    """Return the lowest over reasoning anchors of Pearson of eq. 14's row, the diagonal left out."""
     tokens, epoch = run.task.reasoning_anchors, early_epoch(run)
     n = len(tokens)
     off = ~np.eye(n, dtype=bool)
@@ -159,8 +159,8 @@ def fitted_width(run: Observations, when: When = early_epoch) -> float:
 def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Value]:
     """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
-    Its width is fitted to the other seeds' cosines, so that no run is judged by a fit to itself. NaN for fewer
-    than three seeds, since the values of two come from one pair of matrices, and for a run that learned nothing.
+    Its width is fitted to the other seeds' cosines, so that no run is judged by a fit to itself. NaN for a
+    run that learned nothing, and for fewer than three seeds, as two give values from one pair of matrices.
     """
     alone = [run for (run,) in runs]
     task, tokens = alone[0].task, alone[0].task.reasoning_anchors
@@ -182,10 +182,10 @@ def plane_skill(run: Observations, group: str) -> float:
     return avoided(eq14_plane_distances(run.task, group), straight, plane_distances(run, group))
 
 
-# --- interventions: one seed's intervened run beside its plain one ------------------------------------------------
-# They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no intervention
-# touches, would decide a correlation. "Early" asks for reasoning accuracy, which an intervention may take away: time
-# is taken from the plain run, and the last snapshot up to it is used.
+# --- interventions: one seed's intervened run beside its plain one --------------------------------------
+# They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no
+# intervention touches, would decide a correlation. "Early" asks for reasoning accuracy, which an intervention
+# may take away: time is taken from the plain run, and the last snapshot up to it is used.
 
 
 def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predict, str, When]:
@@ -204,7 +204,7 @@ def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predi
 
 
 def intervened_correlation(seed: Seed, variant: str, labels: str = "") -> float:
-    """Return Pearson's correlation of a variant's cosines with the plain run's, or with some labels' P^s − u."""
+    """Return Pearson's correlation of a variant's cosines with the plain run's or some labels' P^s − u."""
     return correlation(*_matched(seed, variant, labels))
 
 
@@ -220,5 +220,5 @@ def geometry_change(seed: Seed, variant: str) -> float:
 
 
 def changed_labels_better(seed: Seed, variant: str, changed: str) -> float:
-    """Return the skill of the changed labels' P^s − u minus that of the plain ones', on a variant's cosines."""
+    """Return the skill of the changed labels' P^s − u minus that of the plain ones, on a variant."""
     return skill(*_matched(seed, variant, changed)) - skill(*_matched(seed, variant, "plain"))

@@ -26,8 +26,13 @@ SCALES = (1e-4, 3e-4, 1e-3)
 """Factors on embeddings, queries and keys: at the largest, second-order terms are one in a hundred."""
 D_K, D_F = 3, 7
 TASK = Task(
-    keys=range(6, 10), reasoning_anchors=[3, 4, 5], memory_anchors=[1, 2], n_anchors=2, length=5, vocab_size=22
-)  # fmt: skip
+    keys=range(6, 10),
+    reasoning_anchors=[3, 4, 5],
+    memory_anchors=[1, 2],
+    n_anchors=2,
+    length=5,
+    vocab_size=22,
+)
 """A task with noise whose population can be enumerated."""
 
 
