@@ -1,4 +1,4 @@
-"""Claims in pages, read from the ledger when a page is built.
+"""Claims in pages, as they are judged when the site is built.
 
 The role ``claim`` gives a claim's name and verdicts: ``:claim:`22``` in reStructuredText, ``{claim}`22``` in
 Markdown. The directive ``claims-of-figure`` lists those of every claim whose section names a figure of the
@@ -10,22 +10,21 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+import claim_pages
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-LEDGER = Path(__file__).parent / "results" / "claims.json"
 ORDER = ("holds", "partly", "fails", "undecided", "censored")
 """Settings that are not tested are left out."""
 
 
 @lru_cache(maxsize=1)
 def ledger() -> dict[int, dict[str, Any]]:
-    """Return what is kept of each claim, by number."""
-    claims = json.loads(LEDGER.read_text(encoding="utf-8"))["claims"]
+    """Return each claim as it was judged, by number."""
+    claims = json.loads(claim_pages.JUDGED.read_text(encoding="utf-8"))
     return {claim["number"]: claim for claim in claims}
 
 
@@ -58,9 +57,10 @@ def claims_of(figure: int) -> list[int]:
 
 
 def sentence(claim: dict[str, Any]) -> list[nodes.Node]:
-    """Return a claim's name, with a link to the ledger, and its verdict."""
+    """Return a claim's name, with a link to its topic's page, and its verdict."""
+    page = f"/claims/{claim_pages.topic_of()[claim['number']]}"
     link = addnodes.pending_xref(
-        "", refdomain="std", reftype="doc", reftarget="/claims", refexplicit=True, refwarn=True
+        "", refdomain="std", reftype="doc", reftarget=page, refexplicit=True, refwarn=True
     )
     link += nodes.inline("", f"Claim {claim['number']}, {claim['name']}")
     return [link, nodes.Text(": "), nodes.strong("", verdict_text(claim)), nodes.Text(".")]
@@ -74,9 +74,7 @@ class ClaimRole(SphinxRole):
         try:
             return sentence(ledger()[int(self.text)]), []
         except (KeyError, ValueError):
-            message = self.inliner.reporter.error(
-                f"no claim {self.text!r} in {LEDGER.name}", line=self.lineno
-            )
+            message = self.inliner.reporter.error(f"no claim {self.text!r} in the ledger", line=self.lineno)
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
 
 

@@ -1,0 +1,148 @@
+"""The claims as the site shows them, judged when it is built: the twelve rows, and a page for each topic."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from validate import judge_claims, ledger
+from validate.judge.evidence import Evidence
+from validate.judge.ledger import FOLDER as TOPIC_FILES
+from validate.judge.presentation import (
+    appendix_lines,
+    counts,
+    markdown_rows,
+    measured,
+    paragraph,
+    summary,
+    tested_settings,
+    to_json,
+)
+from validate.judge.settings import BY_LABEL, SETTINGS
+from validate.observe import KEPT
+
+PAGES = Path(__file__).resolve().parent / "claims"
+JUDGED = PAGES / "claims.json"
+TOPICS = {
+    "learning": "What is learned when",
+    "embedding": "The geometry of the embedding",
+    "prediction": "What predicts it",
+    "mechanism": "Attention, ranks and outputs",
+    "theory": "Statements that are computed",
+    "interventions": "Interventions and opposing claims",
+    "text": "Language models on text",
+}
+Claimed = dict[str, Any]
+
+
+def topic_of() -> dict[int, str]:
+    """Return the topic of each claim of the ledger, by number; those about corpora are in no topic's file."""
+    files = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in TOPIC_FILES.glob("*.toml")}
+    named = {claim["number"]: stem for stem, data in files.items() for claim in data["claim"]}
+    return {claim.number: named.get(claim.number, "text") for claim in ledger()}
+
+
+def judge() -> list[Claimed]:
+    """Judge every claim by the kept runs."""
+    evidence = Evidence()
+    claims: list[Claimed] = to_json(judge_claims(ledger(), evidence.find, evidence.absent))["claims"]
+    return claims
+
+
+def write() -> None:
+    """Judge and write every page, unless nothing has changed since they were written."""
+    sources = [*KEPT.rglob("*"), *TOPIC_FILES.parent.rglob("*.*"), Path(__file__)]
+    if JUDGED.exists() and JUDGED.stat().st_mtime > max(path.stat().st_mtime for path in sources):
+        return
+    PAGES.mkdir(exist_ok=True)
+    claims, topics = judge(), topic_of()
+    (PAGES / "answer.md").write_text(answer(claims), encoding="utf-8")
+    for topic, title in TOPICS.items():
+        own = [claim for claim in claims if topics[claim["number"]] == topic]
+        page = f"# Claims: {title[0].lower()}{title[1:]}\n\n{LEGEND}" + "\n".join(map(section, own))
+        (PAGES / f"{topic}.md").write_text(page, encoding="utf-8")
+    JUDGED.write_text(json.dumps(claims, ensure_ascii=False), encoding="utf-8")
+
+
+LEGEND = (
+    "Each cell has the state of one condition, its mean [95 %] over seeds and their number n. "
+    "Rows without a threshold decide nothing. [How a verdict is reached](../claims.md).\n\n"
+)
+
+
+def answer(claims: list[Claimed]) -> str:
+    """Return the page of the twelve rows, of the settings and of all verdicts."""
+    settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
+    lines = "\n".join(f"- {line}" for line in (*appendix_lines(claims), *counts(claims)))
+    every = verdict_table(claims)
+    return (
+        f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{markdown_rows(claims)}\n"
+        f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
+        f"## Every claim\n\n{every}\n{lines}\n"
+    )
+
+
+def verdict_table(claims: list[Claimed]) -> str:
+    """Return the verdict of every claim at every setting that was tested, as a Markdown table."""
+    labels = tested_settings(claims, robustness=False) + tested_settings(claims, robustness=True)
+    rows = [
+        [str(c["number"]), escaped(c["name"]), *(c["verdicts"].get(label, "") for label in labels)]
+        for c in claims
+        if not c["appendix"]
+    ]
+    return table([["", "claim", *labels], *rows])
+
+
+def section(claim: Claimed) -> str:
+    """Return a claim's part of its topic's page."""
+    labels = [
+        label
+        for label in (s.label for s in SETTINGS)
+        if claim["verdicts"].get(label, "not tested") != "not tested"
+    ]
+    by_measure: dict[str, dict[str, Claimed]] = {}
+    for condition in claim["conditions"]:
+        by_measure.setdefault(condition["measure"], {})[condition["setting"]] = condition
+    rows = [
+        [escaped(measure), asked(found), *(cell(found.get(label)) for label in labels)]
+        for measure, found in by_measure.items()
+    ]
+    head = ["measure", "holds if (reason)", *(BY_LABEL[label].name for label in labels)]
+    shown = table([head, *rows]) if labels else "No runs that could decide it are kept.\n"
+    opposing = " *Said against the paper.*" if claim["opposing"] else ""
+    name = f"{claim['name'][0].upper()}{claim['name'][1:]}"
+    return (
+        f"## {claim['number']}. {name}\n\n{claim['statement']} ({claim['section']}){opposing}\n\n"
+        f"**Verdict:** {summary(claim)}.\n\n{shown}"
+    )
+
+
+def asked(found: dict[str, Claimed]) -> str:
+    """Return a condition's threshold with its reason; nothing of what is only shown."""
+    condition = next(iter(found.values()))
+    threshold = measured(condition)[1]
+    return escaped(f"{threshold} ({condition['reason']})" if condition["role"] == "endpoint" else "")
+
+
+def cell(condition: Claimed | None) -> str:
+    """Return a condition's state and number at one setting."""
+    if condition is None or condition["missing"]:
+        return "–"
+    _, _, found, seeds = measured(condition, brief=True)
+    state = condition["reading"] or condition["state"]
+    return escaped(
+        f"{found}, n {seeds}" if condition["role"] == "shown" else f"**{state}** {found}, n {seeds}"
+    )
+
+
+def table(rows: list[list[str]]) -> str:
+    """Return a Markdown table whose first row is the header."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def escaped(text: str) -> str:
+    """Return a text that cannot end a table's cell."""
+    return text.replace("|", "\\|")
