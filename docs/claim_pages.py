@@ -102,28 +102,39 @@ def section(claim: Claimed) -> str:
         for label in (s.label for s in SETTINGS)
         if claim["verdicts"].get(label, "not tested") != "not tested"
     ]
-    by_measure: dict[str, dict[str, Claimed]] = {}
+    by_name: dict[tuple[str, str], dict[str, Claimed]] = {}
     for condition in claim["conditions"]:
-        by_measure.setdefault(condition["measure"], {})[condition["setting"]] = condition
+        if condition["setting"] in labels and not condition["missing"]:
+            by_name.setdefault((name_of(condition), asked(condition)), {})[condition["setting"]] = condition
     rows = [
-        [escaped(measure), asked(found), *(cell(found.get(label)) for label in labels)]
-        for measure, found in by_measure.items()
+        [escaped(name), escaped(threshold), *(cell(found.get(label)) for label in labels)]
+        for (name, threshold), found in by_name.items()
     ]
     head = ["measure", "holds if (reason)", *(BY_LABEL[label].name for label in labels)]
     shown = table([head, *rows]) if labels else "No runs that could decide it are kept.\n"
-    opposing = " *Said against the paper.*" if claim["opposing"] else ""
     name = f"{claim['name'][0].upper()}{claim['name'][1:]}"
     return (
-        f"## {claim['number']}. {name}\n\n{claim['statement']} ({claim['section']}){opposing}\n\n"
+        f"## {claim['number']}. {name}\n\n{claim['statement']} ({claim['section']})\n\n"
         f"**Verdict:** {summary(claim)}.\n\n{shown}"
     )
 
 
-def asked(found: dict[str, Claimed]) -> str:
-    """Return a condition's threshold with its reason; nothing of what is only shown."""
-    condition = next(iter(found.values()))
+def name_of(condition: Claimed) -> str:
+    """Return what a condition measures, with its contrast: two γ, or two kinds of run."""
+    name, contrast = str(condition["measure"]), condition["init_rates"]
+    kinds = list(dict.fromkeys(side["measure"] for side in condition["sides"]))
+    if len(kinds) > 1 and "−" not in contrast:
+        return f"{kinds[0]}, minus {kinds[1]}"
+    if contrast not in ("", "all") and "γ" not in name:
+        name = f"{name}, γ = {contrast}"
+    others = [study for study in condition["studies"] if study != BY_LABEL[condition["setting"]].study]
+    return f"{name} ({', '.join(others)})" if others and condition["role"] == "shown" else name
+
+
+def asked(condition: Claimed) -> str:
+    """Return a condition's threshold with its reason; nothing where it is only shown."""
     threshold = measured(condition)[1]
-    return escaped(f"{threshold} ({condition['reason']})" if condition["role"] == "endpoint" else "")
+    return f"{threshold} ({condition['reason']})" if condition["role"] == "endpoint" else ""
 
 
 def cell(condition: Claimed | None) -> str:
@@ -131,10 +142,8 @@ def cell(condition: Claimed | None) -> str:
     if condition is None or condition["missing"]:
         return "–"
     _, _, found, seeds = measured(condition, brief=True)
-    state = condition["reading"] or condition["state"]
-    return escaped(
-        f"{found}, n {seeds}" if condition["role"] == "shown" else f"**{state}** {found}, n {seeds}"
-    )
+    state = f"**{condition['state']}** " * (condition["role"] == "endpoint")
+    return escaped(f"{state}{found}, n {seeds}")
 
 
 def table(rows: list[list[str]]) -> str:
