@@ -15,8 +15,10 @@ from validate.observe import NoRunsError
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))  # For the gallery's scraper and the role below.
+import claim_pages  # noqa: E402
 import explorer_runs  # noqa: E402
 import make_equations  # noqa: E402
+import notebook_pages  # noqa: E402
 from claim_role import ClaimRole, ClaimsOfFigure  # noqa: E402
 
 MATHJAX = ROOT / "docs" / "node_modules" / "mathjax" / "es5" / "tex-svg-full.js"
@@ -101,6 +103,12 @@ def write_equations(app: Sphinx) -> None:
     (ROOT / "docs" / "equations.md").write_text(make_equations.page(), encoding="utf-8")
 
 
+def write_claims_and_notebooks(app: Sphinx) -> None:
+    """Judge the claims, execute the notebooks, and write their pages."""
+    claim_pages.write()
+    notebook_pages.write()
+
+
 def newest(folder: Path) -> float:
     """Return when a source file of a folder was last changed."""
     return max(path.stat().st_mtime for path in folder.glob("*.py"))
@@ -118,5 +126,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("claims-of-figure", ClaimsOfFigure)
     app.connect("builder-inited", write_derivations)
     app.connect("builder-inited", write_equations)
+    app.connect("builder-inited", write_claims_and_notebooks)
     app.connect("doctree-read", unlink_words)
     app.connect("build-finished", add_kept_runs)

@@ -1,0 +1,46 @@
+"""The notebooks run from an empty folder, and their pages show what they printed and drew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.docs_script import DOCS, load_script
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_showed_is_not_kept(notebook: Path) -> None:
+    cells = nbformat.read(notebook, as_version=4).cells
+    assert all(
+        not cell.outputs and cell.execution_count is None for cell in cells if cell.cell_type == "code"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_becomes_a_page(notebook: Path, tmp_path: Path) -> None:
+    pages = load_script("notebook_pages")
+    copy = tmp_path / notebook.name
+    copy.write_text(notebook.read_text(encoding="utf-8"), encoding="utf-8")
+    page = pages.page_of(pages.executed(copy), copy)
+    pictures = list((tmp_path / f"{notebook.stem}_files").glob("*.png"))
+    assert page.startswith("# ")
+    assert pictures
+    assert all(f"{picture.parent.name}/{picture.name}" in page for picture in pictures)
+    assert "```text" in page
+
+
+def test_a_page_has_what_each_kind_of_output_shows(tmp_path: Path) -> None:
+    shown = load_script("notebook_pages").shown
+    output = nbformat.v4.new_output
+    assert shown(output("stream", name="stdout", text="7\n"), tmp_path / "1.png") == "```text\n7\n```"
+    assert shown(output("stream", name="stderr", text="busy"), tmp_path / "1.png") == ""
+    html = output("execute_result", data={"text/html": "<b>x</b>", "text/plain": "x"})
+    assert "<b>x</b>" in shown(html, tmp_path / "1.png")
+    drawn = output("display_data", data={"image/png": "iVBORw==", "text/plain": "<Figure>"})
+    assert shown(drawn, tmp_path / "1.png").endswith("/1.png)")
+    assert (tmp_path / "1.png").read_bytes() == b"\x89PNG"
