@@ -24,7 +24,7 @@ OWN_TEST = {
     "docs/howto/model.md": "tests/docs/test_model_page.py",
     "docs/howto/rule.md": "tests/test_guide.py",
 }
-HERE = {"docs/engine.md", "docs/howto/table.md"}
+HERE = {"docs/engine.md", "docs/guide.md"}
 """Pages whose code needs runs; they are made below."""
 NOT_RUN = {"docs/studies.md"}
 """Pages whose code reads the run folders of a whole study, an hour of training: it is compiled alone."""
@@ -82,17 +82,20 @@ def test_attention_is_read_as_the_engines_page_says() -> None:
 def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
     data = {**TINY, "model": {"d_m": 8, "d_f": 8}}
     sim.train(sim.make_run_config(data), "runs/mine", workers=1)
-    first, *_ = blocks("docs/howto/table.md", "console")
-    assert main(shlex.split(first.removeprefix("$ anchorflow "))) == 0
+    shown = [line for block in blocks("docs/guide.md", "console") for line in block.splitlines()]
+    first, *_ = [
+        line.removeprefix("$ anchorflow ") for line in shown if line.startswith("$ anchorflow table")
+    ]
+    assert main(shlex.split(first)) == 0
     assert Path("metrics.csv").read_text().startswith("run,model,init_rate")
     capsys.readouterr()
-    execute("docs/howto/table.md")
+    execute("docs/guide.md")
     assert capsys.readouterr().out.startswith("0.8 0 ")
 
 
 def test_runs_continue_as_the_page_says() -> None:
     sim.train(sim.make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
-    (command,) = blocks("docs/howto/resume.md", "console")
+    command, *_ = blocks("docs/howto/resume.md", "console")
     assert main(shlex.split(command.removeprefix("$ anchorflow "))) == 0
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FAILS: set[str] = set()
-"""The commands whose verdict is "does not hold": none, as the page says."""
+"""The commands whose verdict is "fails": none."""
 QUOTED = next(text for kind, text in BLOCKS if kind == "text")
 
 
