@@ -15,7 +15,11 @@ from theory import Task
 from validate.studies.study import load_study
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if not {"node_modules", "_build", "notebooks", "claims"} & set(page.parts)
+]
 
 
 def examples(language: str) -> list[tuple[str, str]]:

@@ -52,7 +52,7 @@ def blocks(page: str, language: str) -> list[str]:
 PAGES = [
     str(page.relative_to(ROOT))
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if not {"node_modules", "_build"} & set(page.parts)
+    if not {"node_modules", "_build", "notebooks", "claims"} & set(page.parts)
 ]
 OTHERS = [page for page in PAGES if blocks(page, "python") and page not in {*OWN_TEST, *HERE, *NOT_RUN}]
 
