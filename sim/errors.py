@@ -22,14 +22,8 @@ NOT_BEGUN = "before any run started"
 class UnfinishedRunsError(RuntimeError):
     """Some runs did not finish, because their processes were killed; the others did, or were stopped.
 
-    Parameters
-    ----------
-    reasons : mapping of str to str
-        From the folder of each such run to what became of its process.
-    n_runs : int
-        How many runs there were in all.
-    n_stopped : int, optional
-        How many of them did not finish either, because they were asked to stop.
+    ``reasons`` tells of each such run's folder what became of its process; of all ``n_runs``, ``n_stopped``
+    did not finish either, because they were asked to stop.
     """
 
     def __init__(self, reasons: Mapping[str, str], n_runs: int, n_stopped: int = 0) -> None:

@@ -16,14 +16,9 @@ from sim.runs.folder import RunFolder, read_config
 from sim.runs.manifest import Manifest, digest
 from sim.runs.places import CONFIG, is_file_of_runs, is_run_folder
 from theory import InputError
-from theory.checked import checked
 from theory.reading import open_regular
 
-_SHOWN = 12
-"""Digits of a checksum in a message."""
 
-
-@checked
 def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
     """Make a run folder, or refuse one that exists unless asked to overwrite a run."""
     in_the_way = check_free(path, overwrite=overwrite)
@@ -58,8 +53,7 @@ def check_resumable(path: Path, member: MemberConfig) -> None:
     begun = read_config(path)
     if begun != member:
         if _tokenizer_of(begun) == _tokenizer_of(member):
-            # Other tokens can make another task: then their cause is named.
-            check_tokenizer(path, begun)
+            check_tokenizer(path, begun)  # Other tokens can make another task: then their cause is named.
         problem = f"holds a run with another configuration ({differences(begun, member)})"
         raise InputError("out", str(path), problem, "use its own, or another folder")
 
@@ -119,8 +113,10 @@ def _tokenizer_of(member: MemberConfig) -> str:
 
 def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
     """Return file and SHA-256 of a run's tokenizer as they are now, None if it has none."""
-    file = _tokenizer_of(member)
-    return {"file": file, "sha256": _digest_of(file)} if file else None
+    if not (file := _tokenizer_of(member)):
+        return None
+    with open_regular(Path(file)) as content:
+        return {"file": file, "sha256": digest(content.read())}
 
 
 def check_tokenizer(path: Path, member: MemberConfig) -> None:
@@ -130,12 +126,6 @@ def check_tokenizer(path: Path, member: MemberConfig) -> None:
         return
     begun = folder.read_provenance().get("tokenizer") or now  # The first versions recorded none.
     if now["sha256"] != begun["sha256"]:
-        short, before = now["sha256"][:_SHOWN], begun["sha256"][:_SHOWN]
-        problem = f"SHA-256 {short}..., and {path} was begun with {before}..."
+        problem = f"SHA-256 {now['sha256'][:12]}..., and {path} was begun with {begun['sha256'][:12]}..."
         remedy = "restore that file, or train into another folder"
         raise InputError("tokenizer", now["file"], problem, remedy)
-
-
-def _digest_of(file: str) -> str:
-    with open_regular(Path(file)) as content:
-        return digest(content.read())

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, and what is said where none can be written."""
 
 from __future__ import annotations
 
@@ -17,42 +17,31 @@ from uuid import uuid4
 from sim.errors import UnwritableError
 
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
-_WRONG_PATH = (
-    errno.EISDIR,
-    errno.ENOTDIR,
-    errno.EEXIST,
-    errno.ENOENT,
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-)
+_WRONG_PATH = {
+    *(errno.EISDIR, errno.ENOTDIR, errno.EEXIST),
+    *(errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP),
+}
 _REMEDIES = (
     dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room for it, or choose another place")
     | dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a place that you may write to")
     | dict.fromkeys(_WRONG_PATH, "name another path")
     | {errno.EFBIG: "raise the limit on the size of files (ulimit -f), or choose another place"}
 )
-"""What to do about the system's errors; about any other, choose another place."""
 
 
 @contextmanager
 def writing(path: Path, argument: str = "out", *, trains: bool = False) -> Iterator[None]:
-    """Turn what the system says of a full disk or a read-only folder into one clear sentence.
+    """Raise UnwritableError, with a remedy, for the system's errors inside the block.
 
-    Parameters
-    ----------
-    path : Path
-    argument : str, optional
-        Which argument named the path.
-    trains : bool, optional
-        Whether training writes there, so that --resume continues.
+    ``trains`` says whether runs are written there, which --resume continues.
     """
     try:
         yield
     except OSError as error:
-        problem = f"cannot be written ({error.strerror or error})"
         remedy = _REMEDIES.get(error.errno or 0, "choose another place")
         if trains and error.errno not in _WRONG_PATH:  # Where the path itself is wrong, no run is there.
             remedy += "; --resume continues the runs that are there"
+        problem = f"cannot be written ({error.strerror or error})"
         raise UnwritableError(argument, str(path), problem, remedy) from error
 
 

@@ -22,10 +22,17 @@ from shlex import quote
 from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.ending import has_ended
 from sim.runs.files import json_text, read_regular, writing
 from sim.runs.manifest import Manifest
-from sim.runs.places import CONFIG, check_place, checkpoint_name, numbers, snapshot_name
+from sim.runs.places import (
+    CONFIG,
+    STATISTICS,
+    check_place,
+    checkpoint_name,
+    has_ended,
+    numbers,
+    snapshot_name,
+)
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
@@ -83,13 +90,13 @@ class RunFolder:
 
     def write_statistics(self, arrays: Arrays, meta: dict[str, str]) -> None:
         """Keep statistics of the training data."""
-        self.write("statistics.safetensors", write_tensors(arrays, meta))
+        self.write(STATISTICS, write_tensors(arrays, meta))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
         self.write(checkpoint_name(state.step), write_tensors(arrays, {"state": state.model_dump_json()}))
-        keep = [step for step in self.checkpoint_steps() if step <= state.step][:2]
-        for step in set(self.checkpoint_steps()) - set(keep):
+        steps = self.checkpoint_steps()
+        for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
             with writing(self.path, trains=True):
                 try:
                     self.manifest.remove(checkpoint_name(step))
@@ -120,13 +127,7 @@ class RunFolder:
         return numbers(self.path / "snapshots", "epoch")
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
-        """Return a checkpoint's tensors and the rest of its state.
-
-        Raises
-        ------
-        DamagedError
-            If it is not as it was written, or not the checkpoint of this step.
-        """
+        """Return a checkpoint's tensors and the rest of its state; DamagedError if it is not as written."""
         arrays, meta = read_tensors(self._verified(checkpoint_name(step)))
         state = fitting(CheckpointState, read_object(meta.get("state", "").encode()))
         if state.step != step:
@@ -155,10 +156,13 @@ class RunFolder:
 
     def read_provenance(self) -> dict[str, Any]:
         """Return the content of provenance.json."""
-        record = self.read("provenance.json", read_object)
-        with self.reading("provenance.json"):
+
+        def parse(content: bytes) -> dict[str, Any]:
+            record = read_object(content)
             fitting(Provenance, record)
-        return record
+            return record
+
+        return self.read("provenance.json", parse)
 
     def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
         """Return the tensors and the metadata of one of its files."""
@@ -173,7 +177,7 @@ class RunFolder:
             If it is missing, was changed, or ``parse`` finds it damaged.
         """
         if not (self.path / name).exists():
-            raise _incomplete(self.path, name)
+            raise incomplete(self.path, name)
         with self.reading(name):
             return parse(self._verified(name))
 
@@ -189,29 +193,22 @@ class RunFolder:
         """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
-            raise _unfinished(self.path, provenance)
+            raise unfinished(self.path, provenance)
         metrics = self.read_metrics()
         if not has_ended(config.training, metrics):
-            raise _incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
+            raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
         self.check_written(config, int(metrics[-1]["epoch"]), ended=True)
         for name in self.manifest.listed():  # A complete run needs no checkpoints any more.
             if not name.startswith("checkpoints/") and not (self.path / name).exists():
-                raise _incomplete(self.path, name)
-        return provenance
-
-    def check_begun(self) -> dict[str, Any]:
-        """Return the provenance of a run that has been evaluated; refuse one that diverged."""
-        provenance = self.read_provenance()
-        if provenance["status"] == "diverged" or not self.read_metrics():
-            raise _unfinished(self.path, provenance)
+                raise incomplete(self.path, name)
         return provenance
 
     def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
         """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
         due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())
-        for name in ("statistics.safetensors", *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
+        for name in (STATISTICS, *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
             if not (self.path / name).exists():
-                raise _incomplete(self.path, name)
+                raise incomplete(self.path, name)
 
     def _verified(self, name: str) -> bytes:
         """Return a file's content if it is what the manifest lists."""
@@ -230,8 +227,8 @@ def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
     check_place(path)
     folder = RunFolder(path)
-    if (path / CONFIG).exists() and not folder.manifest.exists:
-        raise _incomplete(path, folder.manifest.name)
+    if (path / CONFIG).exists() and not (path / Manifest.name).is_file():
+        raise incomplete(path, Manifest.name)
     data = folder.read(CONFIG, read_object)
     version = data.pop("format_version", None)
     if version != FORMAT_VERSION or type(version) is not int:
@@ -246,12 +243,14 @@ def read_config(path: Path) -> MemberConfig:
         raise InputError(where, error.value, error.problem, remedy) from None
 
 
-def _incomplete(folder: Path, part: str) -> InputError:
+def incomplete(folder: Path, part: str) -> InputError:
+    """Return the refusal of a run that lacks a part."""
     remedy = "name a run folder, or move it away and train the run again"
     return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
 
 
-def _unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
+def unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
+    """Return the refusal of a run that is still in training, was stopped, or diverged."""
     if provenance["status"] == "diverged":
         remedy = "train it again with a smaller training.learning_rate and --overwrite"
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)

@@ -14,22 +14,10 @@ from sim.runs.files import writing
 
 @contextmanager
 def only_writer(path: Path, *, trains: bool = True, wait: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a run folder, or of a file, inside the block.
+    """Hold the lock of a run folder, or of a file, inside the block; raise BusyError if another has it.
 
-    The lock is a file beside it, because what it stands for may be replaced.
-
-    Parameters
-    ----------
-    path : Path
-    trains : bool, optional
-        Whether what is written there is a run, as for ``sim.runs.files.writing``.
-    wait : float, optional
-        Seconds to wait for another process that holds it.
-
-    Raises
-    ------
-    BusyError
-        If another process holds the lock.
+    The lock is a file beside it, because what it stands for may be replaced. ``wait`` is in seconds,
+    ``trains`` as in ``sim.runs.files.writing``.
     """
     file = _lock_file(path)
     lock = FileLock(file, timeout=wait, fallback_to_soft=False)

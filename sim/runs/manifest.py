@@ -26,31 +26,13 @@ Listed = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Manifest:
-    """The list of a folder's files.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str, optional
-        The list's own file in the folder.
-    """
+    """The list of a folder's files, itself the file ``name`` there."""
 
     folder: Path
     name: str = "manifest.json"
 
-    @property
-    def exists(self) -> bool:
-        """Whether the folder has a list."""
-        return (self.folder / self.name).is_file()
-
     def listed(self) -> Listed:
-        """Return what is listed, nothing where there is no list.
-
-        Raises
-        ------
-        InputError
-            If the list cannot be read.
-        """
+        """Return what is listed, nothing where there is no list; refuse one that cannot be read."""
         file = self.folder / self.name
         try:
             lines = _FORMAT.validate_json(read_regular(file))
@@ -75,13 +57,7 @@ class Manifest:
             self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> None:
-        """Write a file, or replace one that this program wrote and nobody changed since.
-
-        Raises
-        ------
-        InputError
-            If something else has that name.
-        """
+        """Write a file, or replace one that this program wrote and nobody changed since; else InputError."""
         data = content.encode() if isinstance(content, str) else content
         listed, new = self.listed(), digest(data)
         before = self._digest_before(name, listed, new)
@@ -110,8 +86,8 @@ class Manifest:
         listed = self.listed()
         own, foreign = list[Path](), list[Path]()
         for entry in entries(self.folder):
-            name, is_plain = entry.relative_to(self.folder).as_posix(), not entry.is_symlink()
-            is_own = is_plain and (
+            name = entry.relative_to(self.folder).as_posix()
+            is_own = not entry.is_symlink() and (
                 name == self.name
                 or is_leftover(entry)
                 or (entry.is_file() and digest(read_regular(entry)) in listed.get(name, ()))
@@ -120,11 +96,14 @@ class Manifest:
         return own, foreign
 
     def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
-        """Return the digest of a file of ours, None if there is none; refuse any other.
-
-        A file whose content has the ``new`` digest already counts as ours.
-        """
-        file = self._inside(name)
+        """Return the digest of a file of ours or with the ``new`` content, None without; refuse others."""
+        parts, file = PurePosixPath(name).parts, self.folder / name
+        if not parts or ".." in parts or PurePosixPath(name).is_absolute() or name == self.name:
+            raise _refused(file, f"is not a file name inside {self.folder}")
+        for depth in range(1, len(parts)):
+            inside = self.folder.joinpath(*parts[:depth])
+            if inside.is_symlink() or (inside.exists() and not inside.is_dir()):
+                raise _refused(inside, "is not a folder")
         if file.is_symlink() or (file.exists() and not file.is_file()):
             raise _refused(file, "is not a regular file")
         if not file.exists():
@@ -134,18 +113,6 @@ class Manifest:
             how = "was changed since this program wrote it"
             raise _refused(file, how if name in listed else "was not written by this program")
         return before
-
-    def _inside(self, name: str) -> Path:
-        """Return a file's path; refuse one outside the folder, or reached through a link inside it."""
-        parts = PurePosixPath(name).parts
-        if not parts or ".." in parts or PurePosixPath(name).is_absolute() or name == self.name:
-            raise _refused(self.folder / name, f"is not a file name inside {self.folder}")
-        inside = self.folder
-        for part in parts[:-1]:
-            inside /= part
-            if inside.is_symlink() or (inside.exists() and not inside.is_dir()):
-                raise _refused(inside, "is not a folder")
-        return inside / parts[-1]
 
     def _save(self, listed: Listed) -> None:
         file = self.folder / self.name
@@ -162,5 +129,6 @@ def digest(content: bytes) -> str:
 
 
 def _refused(path: Path, problem: str) -> InputError:
-    remedy = "move it away, or choose another folder"
-    return InputError("out", str(path), f"{problem}, so it stays as it is", remedy)
+    return InputError(
+        "out", str(path), f"{problem}, so it stays as it is", "move it away, or choose another folder"
+    )

@@ -39,26 +39,19 @@ class OutputFolder:
             _try_to_write(self.path)
             inside = [self.path / name for name in folders]
             files = [file for folder in inside if folder.is_dir() for file in entries(folder)]
-            manifest = Manifest(self.path)
-            manifest.check([*names, *(file.relative_to(self.path).as_posix() for file in files)])
+            found = [file.relative_to(self.path).as_posix() for file in files]
+            Manifest(self.path).check([*names, *found])
 
     def check_holds_no_runs(self) -> None:
         """Refuse a folder with run folders in it: what is written about runs stays apart from them."""
         with writing(self.path):
             run = next(filter(is_own_run, runs_inside(self.path, 1)), None)
         if run is not None:
-            raise InputError(
-                "out", str(self.path), f"holds runs, such as {run.name}", "choose another folder"
-            )
+            problem = f"holds runs, such as {run.name}"
+            raise InputError("out", str(self.path), problem, "choose another folder")
 
     def write(self, name: str, content: bytes | str) -> Path:
-        """Write a file, or replace one that was written before and not changed since.
-
-        Raises
-        ------
-        InputError
-            If something else has that name, or it cannot be written.
-        """
+        """Write a file, or replace one that was written before and not changed since; else InputError."""
         with writing(self.path):
             self._check_no_run()
             self.path.mkdir(parents=True, exist_ok=True)
@@ -77,14 +70,7 @@ class OutputFile:
     """A file that a command writes; one that is there stays, unless asked to overwrite it.
 
     A link stays, and the file that it leads to is written. A pipe or a device is written to as it is.
-
-    Parameters
-    ----------
-    path : Path
-    argument : str, optional
-        Which argument named it.
-    overwrite : bool, optional
-        Whether to replace a file that is there.
+    ``argument`` is the name of the argument that named the path.
     """
 
     path: Path
@@ -109,13 +95,7 @@ class OutputFile:
             _try_to_write(target.parent)
 
     def write(self, content: bytes | str) -> None:
-        """Write it whole, or leave the file that is there.
-
-        Raises
-        ------
-        InputError
-            If it is refused, or cannot be written.
-        """
+        """Write it whole, or leave the file that is there and raise InputError."""
         data = content.encode() if isinstance(content, str) else content
         self.check()
         with writing(self.path, self.argument):

@@ -1,21 +1,30 @@
-"""Where the files of runs are, which folders are runs, and what is said where one was expected."""
+"""Where the files of runs are, which folders are runs, and when a run is over."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from sim.config.run import TrainingConfig
 from theory import InputError
 from theory.paths import is_folder
 
 CONFIG = "config.json"
 """The resolved configuration."""
+STATISTICS = "statistics.safetensors"
+"""Statistics of the training data."""
 _IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
 """Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
 _OF_RUNS = re.compile(
     r"config\.json|provenance\.json|metrics\.jsonl|statistics\.safetensors"
     r"|snapshots/epoch_\d+\.safetensors|checkpoints/step_\d+\.safetensors"
 )
+HALF = 0.5
+"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
+HELD_OUT = "rsn_test"
+"""The data set that no step is taken on."""
 
 
 def is_file_of_runs(name: str) -> bool:
@@ -41,13 +50,7 @@ def numbers(folder: Path, prefix: str) -> list[int]:
 
 
 def is_run_folder(path: Path) -> bool:
-    """Return whether a folder has a file that makes it a run's, readable or not.
-
-    Raises
-    ------
-    OSError
-        If the folder may not be looked into.
-    """
+    """Return whether a folder has a file that makes it a run's, readable or not."""
     return any((path / name).exists() for name in _IDENTITY)
 
 
@@ -57,35 +60,45 @@ def is_own_run(path: Path) -> bool:
 
 
 def runs_inside(folder: Path, *levels: int) -> list[Path]:
-    """Return the run folders that lie some levels below a folder, sorted.
-
-    Parameters
-    ----------
-    folder : Path
-    *levels : int
-        How far down to look: 1 for the runs of a study, 2 for those of its variants.
-    """
+    """Return the run folders so many levels below a folder, sorted: 1 for a study's, 2 for its variants'."""
     patterns = ["*/" * level + name for level in levels for name in _IDENTITY]
     return sorted({file.parent for pattern in patterns for file in folder.glob(pattern)})
 
 
 def check_place(path: Path) -> None:
     """Refuse what is no folder, or a folder of runs, where one run's folder is expected."""
-    if not is_folder(path):
-        raise _no_folder(path)
-    inside = [] if is_run_folder(path) else runs_inside(path, 1, 2)
-    if inside:
-        remedy = f"name one of them, such as {inside[0]}; sim.find_runs lists those in a folder"
-        raise InputError("run", str(path), "holds runs and is none itself", remedy)
-
-
-def _no_folder(path: Path) -> InputError:
+    if is_folder(path):
+        inside = [] if is_run_folder(path) else runs_inside(path, 1, 2)
+        if inside:
+            remedy = f"name one of them, such as {inside[0]}; sim.find_runs lists those in a folder"
+            raise InputError("run", str(path), "holds runs and is none itself", remedy)
+        return
     try:
         is_there = path.exists()
     except (OSError, ValueError):
         is_there = False  # A name that no system allows.
     if not is_there:
-        return InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
+        raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
     run = next(filter(is_run_folder, path.parents), None)
     remedy = "name the folder of a run" if run is None else f"name the folder of its run, {run}"
-    return InputError("run", str(path), "is a file", remedy)
+    raise InputError("run", str(path), "is a file", remedy)
+
+
+def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a run with these evaluations takes no further step.
+
+    With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
+    2^patience times its value when a training set was last fitted. Before the first set is fitted, and
+    for sets that the initial weights fit, it does not count.
+    """
+    if not metrics or metrics[-1]["epoch"] % 1:
+        return False
+    if metrics[-1]["epoch"] == training.epochs:
+        return True
+    fitted = [
+        next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
+        for part in metrics[0]["accuracy"]
+        if part != HELD_OUT
+    ]
+    last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
+    return bool(training.patience) and last > 0 and now >= 2**training.patience * last

@@ -28,7 +28,12 @@ def software() -> dict[str, Any]:
     commit: dict[str, Any] = {"commit": None, "dirty": None, "diff": None}
     if (_ROOT / ".git").exists():  # This code runs from its own checkout and not from a wheel.
         commit = {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
-    versions = {package: _version(package) for package in _PACKAGES}
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
     return {**commit, "python": platform.python_version(), "versions": versions}
 
 
@@ -38,7 +43,12 @@ def machine(device: str = "cpu") -> dict[str, Any]:
         import torch
 
         device = f"{device}: {torch.cuda.get_device_name(device)}"
-    return {"device": device, "processor": _processor(), "system": platform.platform()}
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        processor = platform.processor() or platform.machine()
+    return {"device": device, "processor": processor, "system": platform.platform()}
 
 
 def model_file(section: object) -> str | None:
@@ -59,21 +69,9 @@ def peak_memory_mib() -> float:
 
 
 def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
-    """Return which code and machines trained the steps of a run before those that continue it.
+    """Return which code and machines trained a run before ``step``: a part for each change, the first first.
 
-    Parameters
-    ----------
-    earlier : mapping
-        The run's record so far, empty for a new run.
-    present : mapping
-        ``software`` and ``machine`` of now.
-    step : int
-        The step from which it continues.
-
-    Returns
-    -------
-    list of dict
-        A part for each change, the first one first, with "until_step"; none where nothing changed.
+    ``earlier`` is the run's record so far, empty for a new run; ``present`` is ``software`` and ``machine``.
     """
     parts = list(earlier.get("parts", []))
     before = {key: earlier.get(key) for key in _OF_A_PART}
@@ -93,13 +91,10 @@ def commit_text(provenance: Mapping[str, Any]) -> str:
 
 
 def uncommitted(checkout: Path) -> dict[str, Any]:
-    """Return whether the code that trains differs from its commit, and how.
+    """Return how the code that trains differs from its commit.
 
-    Returns
-    -------
-    dict
-        "dirty", a bool, or None if git does not say; and "diff", the differences and the names of files that
-        git does not track, cut at ``LARGEST_DIFF`` characters, or None if there are none.
+    "dirty" is None if git does not say; "diff" holds the differences and the names of files that git does not
+    track, cut at ``LARGEST_DIFF`` characters, or None.
     """
     status = _git(checkout, "status", "--porcelain", "--", *_TRAINING)
     if not status:
@@ -116,18 +111,3 @@ def _git(checkout: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()

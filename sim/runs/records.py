@@ -11,7 +11,7 @@ from sim.runs.tensors import DamagedError
 
 Count = Annotated[StrictInt, Field(ge=0)]
 Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Loss = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Loss = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class Record(BaseModel):
@@ -48,30 +48,24 @@ class MetricsLine(Record):
     epoch: Number
     step: Count
     sum_learning_rate: Number
-    loss: dict[str, Loss | None]
+    loss: dict[str, _Loss | None]
     accuracy: dict[str, Annotated[Number, Field(le=1)]]
 
 
-class Matmul(Record):
-    """Which matrix product a run takes, and its measured speed and error (``sim.fast.matmul``)."""
-
+class _Matmul(Record):  # sim.fast.matmul.RouteReport
     route: Literal["default", "bf16-named"]
     gflops: dict[str, Number]
     error: dict[str, Number]
 
 
-class Kernels(Record):
-    """Which kernels a run takes (``sim.training.kernels``)."""
-
+class _Kernels(Record):  # sim.training.kernels.KernelReport
     used: Literal["torch", "compiled"]
     reason: StrictStr
     seconds: Number | None
     difference: Number | None
 
 
-class Tokenizer(Record):
-    """The tokenizer's file that a run on text began with (``sim.runs.beginning``)."""
-
+class _Tokenizer(Record):
     file: StrictStr
     sha256: StrictStr
 
@@ -93,9 +87,9 @@ class Provenance(Record):
     device: StrictStr = ""
     processor: StrictStr = ""
     system: StrictStr = ""
-    matmul: Matmul | None = None
-    kernels: Kernels | None = None
-    tokenizer: Tokenizer | None = None
+    matmul: _Matmul | None = None
+    kernels: _Kernels | None = None
+    tokenizer: _Tokenizer | None = None
     model_file: StrictStr | None = None
     trained_with: list[StrictStr] = []
     parts: list[dict[str, Any]] = []
@@ -134,13 +128,7 @@ def fitting(schema: type[_Kind], value: dict[str, Any]) -> _Kind:
 
 
 def read_metrics(content: bytes) -> list[dict[str, Any]]:
-    """Return the evaluations of metrics.jsonl, in the order of their steps.
-
-    Raises
-    ------
-    DamagedError
-        Naming the first line that is not an evaluation, or is out of order.
-    """
+    """Return the evaluations of metrics.jsonl; DamagedError names the first bad line."""
     lines: list[dict[str, Any]] = []
     step, parts = -1, None
     for number, text in enumerate(content.splitlines(), start=1):

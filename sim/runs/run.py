@@ -16,16 +16,16 @@ from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.data.corpus import Corpus
 from sim.runs.folder import RunFolder, read_config
-from sim.runs.places import is_run_folder, runs_inside, snapshot_name
+from sim.runs.folder import unfinished as refusal_of_unfinished
+from sim.runs.places import STATISTICS, is_run_folder, runs_inside, snapshot_name
 from sim.runs.table import COLUMNS, frame, long_records, metric_records
-from sim.runs.tensors import Arrays, DamagedError, Spec, check_finite, check_tensors
+from sim.runs.tensors import Arrays, DamagedError, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
 from theory.labels.sample import matrix_of_counts
 from theory.paths import PathLike, as_path, is_folder, paths_of
 
-_STATISTICS = "statistics.safetensors"
 _SHOWN_FOLDERS = 8
 
 
@@ -69,9 +69,13 @@ class Run:
         """
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
-        provenance = folder.check_begun() if unfinished else folder.check_complete(config)
-        epochs = tuple(folder.snapshot_epochs())
-        return cls(folder.path, config, provenance, folder.read_metrics(), epochs)
+        if not unfinished:
+            provenance, metrics = folder.check_complete(config), folder.read_metrics()
+        else:
+            provenance, metrics = folder.read_provenance(), folder.read_metrics()
+            if provenance["status"] == "diverged" or not metrics:
+                raise refusal_of_unfinished(folder.path, provenance)
+        return cls(folder.path, config, provenance, metrics, tuple(folder.snapshot_epochs()))
 
     def __repr__(self) -> str:
         reached = ", ".join(f"{part} {value:.2f}" for part, value in self.metrics[-1]["accuracy"].items())
@@ -95,17 +99,9 @@ class Run:
         return metric_records(self.path, self.config, self.metrics)
 
     def to_frame(self, *, long: bool = False) -> Any:
-        """Return ``to_records`` as a pandas DataFrame.
+        """Return ``to_records`` as a pandas DataFrame, which the extra ``anchorflow[table]`` installs.
 
-        Parameters
-        ----------
-        long : bool, optional
-            One row for each statistic instead, as in ``sim.runs.table.long_records``.
-
-        Raises
-        ------
-        ImportError
-            Without pandas, which the extra ``anchorflow[table]`` installs.
+        With ``long``, one row for each statistic instead, as in ``sim.runs.table.long_records``.
         """
         if not long:
             return frame(self.to_records(), COLUMNS)
@@ -128,11 +124,16 @@ class Run:
         if epoch not in self.snapshot_epochs:
             remedy = f"choose one of {list(self.snapshot_epochs)}"
             raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
+        from sim.models.initial import tensor_specs
+
         folder, name = RunFolder(self.path), snapshot_name(epoch)
         arrays, meta = folder.read_tensors(name)
+        config, dtype = self.config, np.dtype(self.config.training.dtype)
+        every = epoch == 0 or config.training.snapshot_tensors == "all"
+        specs = tensor_specs(config, config.task.vocab_size)
         with folder.reading(name):
-            check_tensors(arrays, self._specs(epoch))
-            check_finite(arrays)
+            due = {n: s for n, s in specs.items() if every or n == config.model.embedding}
+            check_tensors(arrays, {n: (s.shape, dtype) for n, s in due.items()})
             if meta.get("epoch") != str(epoch):
                 raise DamagedError(f"is the snapshot of epoch {meta.get('epoch')}")
         return arrays
@@ -153,8 +154,8 @@ class Run:
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
         folder, d = RunFolder(self.path), self.task.vocab_size
-        arrays, meta = folder.read_tensors(_STATISTICS)
-        with folder.reading(_STATISTICS):
+        arrays, meta = folder.read_tensors(STATISTICS)
+        with folder.reading(STATISTICS):
             check_tensors(arrays, {"token_label_counts": ((d, d), np.dtype(np.int64))})
             counts, n_sequences = arrays["token_label_counts"], meta.get("n_sequences", "")
             if not re.fullmatch("[1-9][0-9]{0,17}", n_sequences) or counts.min() < 0:
@@ -162,20 +163,14 @@ class Run:
         return counts, int(n_sequences)
 
     def corpora(self) -> dict[str, Corpus]:
-        """Return the corpora that a language model trained on, by name, each sequence as a document.
-
-        Raises
-        ------
-        InputError
-            If the run is not a language model's.
-        """
+        """Return the corpora that a language model trained on, by name, each sequence as a document."""
         from sim.data.language import corpora_of
 
         if not isinstance(self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "trained on no corpus", "name a language model's run")
         folder = RunFolder(self.path)
-        with folder.reading(_STATISTICS):
-            return corpora_of(*folder.read_tensors(_STATISTICS))
+        with folder.reading(STATISTICS):
+            return corpora_of(*folder.read_tensors(STATISTICS))
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:
@@ -186,15 +181,6 @@ class Run:
     def frozen_direction(self) -> npt.NDArray[np.float64]:
         """dW_emb/dt by eq. 5 from an Emb-MLP's own initial weights and training data, shape (d, d_m)."""
         return frozen_direction(self.token_label_matrix, self.initial())
-
-    def _specs(self, epoch: int) -> dict[str, Spec]:
-        """Return the shapes and dtypes in a snapshot: of all tensors, or of the embedding alone."""
-        from sim.models.initial import tensor_specs
-
-        model, dtype = self.config.model, np.dtype(self.config.training.dtype)
-        every = epoch == 0 or self.config.training.snapshot_tensors == "all"
-        specs = tensor_specs(self.config, self.config.task.vocab_size)
-        return {name: (s.shape, dtype) for name, s in specs.items() if every or name == model.embedding}
 
 
 def is_complete(path: Path) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,22 +69,21 @@ def long_records(runs: Iterable[NamedRun], axes: Sequence[str] | None = None) ->
         The settings that get a column; by default those in which the runs differ. A run without such a
         setting has None there.
     """
-    listed = list(runs)
+    listed, rows = list(runs), []
     shown = axes_of(config for _, config, _ in listed) if axes is None else axes
-    return [row for run in listed for row in _long_rows(run, shown)]
-
-
-def _long_rows(run: NamedRun, axes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    name, config, metrics = run
-    settings = settings_of(config)
-    shared = {"run": name} | {axis: settings.get(axis) for axis in axes}
-    for line in metrics:
-        at = shared | {"epoch": line["epoch"], "step": line["step"]}
-        yield at | {"data_set": "", "statistic": "sum_learning_rate", "value": line["sum_learning_rate"]}
-        for part in line["accuracy"]:
-            for statistic in ("loss", "accuracy"):
-                value = line[statistic].get(part)
-                yield at | {"data_set": part, "statistic": statistic, "value": value}
+    for name, config, metrics in listed:
+        settings = settings_of(config)
+        shared = {"run": name} | {axis: settings.get(axis) for axis in shown}
+        for line in metrics:
+            at = (*shared.values(), line["epoch"], line["step"])
+            values = [("", "sum_learning_rate", line["sum_learning_rate"])]
+            values += [
+                (part, statistic, line[statistic].get(part))
+                for part in line["accuracy"]
+                for statistic in ("loss", "accuracy")
+            ]
+            rows += [dict(zip((*shared, *MEASURED), (*at, *value), strict=True)) for value in values]
+    return rows
 
 
 def axes_of(configs: Iterable[MemberConfig]) -> list[str]:
@@ -144,13 +143,7 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def frame(records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
-    """Return rows as a pandas DataFrame.
-
-    Raises
-    ------
-    ImportError
-        Without pandas, with the command that installs it; ``to_records`` gives the same rows as dicts.
-    """
+    """Return rows as a pandas DataFrame; without pandas an ImportError names what installs it."""
     try:
         import pandas as pd
     except ImportError:

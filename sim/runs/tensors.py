@@ -56,18 +56,15 @@ def read_metadata(content: bytes) -> dict[str, str]:
         raise DamagedError(f"cannot be read ({reason})") from None
 
 
-def check_tensors(arrays: Mapping[str, npt.NDArray[Any]], specs: Mapping[str, Spec]) -> None:
-    """Refuse the first tensor that is missing, unknown, of another shape or of another dtype."""
+def check_tensors(
+    arrays: Mapping[str, npt.NDArray[Any]], specs: Mapping[str, Spec], *, finite: bool = True
+) -> None:
+    """Refuse the first tensor that is missing, unknown, of another shape or dtype, or not ``finite``."""
     for name in sorted(specs.keys() ^ arrays.keys()):
         raise DamagedError(f"{name} is {'missing' if name in specs else 'not a tensor of this run'}")
     for name, (shape, dtype) in specs.items():
         array = arrays[name]
         if array.shape != shape or array.dtype != dtype:
             raise DamagedError(f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} {shape}")
-
-
-def check_finite(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse arrays with NaN or infinity, by name."""
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
+        if finite and not np.isfinite(array).all():
             raise DamagedError(f"{name} has entries that are not finite")

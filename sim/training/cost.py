@@ -36,21 +36,14 @@ _COSTS_NOTHING: Any = {"init_rate": True, "seed": True, "training": _FREE}
 
 @dataclass(frozen=True)
 class Cost:
-    """What some runs are expected to cost.
-
-    Attributes
-    ----------
-    seconds : float
-        Wall time.
-    memory_mib : float
-        Resident memory of one process, measured on throw-away state in this one; on a GPU, the device's.
-    processes : int
-        Processes side by side.
-    """
+    """What some runs are expected to cost."""
 
     seconds: float
+    """Wall time."""
     memory_mib: float
+    """Resident memory of one process, measured on throw-away state in this one; on a GPU, the device's."""
     processes: int
+    """Processes side by side."""
 
 
 @checked
@@ -71,15 +64,7 @@ def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Ker
 
 
 def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
-    """Return what training will cost; runs that differ only in what costs nothing are timed once.
-
-    Parameters
-    ----------
-    runs : sequence of (MemberConfig, int)
-        Each run with the epochs that it still needs.
-    execution : Execution
-        How they will be trained; on a GPU the members train together.
-    """
+    """Return what training will cost; runs that differ only in what costs nothing are timed once."""
     if execution.device != "cpu":
         return _cost_on_device(runs, execution.device)
     timed: dict[str, float] = {}

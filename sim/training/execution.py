@@ -73,11 +73,6 @@ class Options(TypedDict, total=False):
     engine_options: Mapping[str, Any]
 
 
-def execution_of(execution: Execution | None, options: Options) -> Execution:
-    """Return an execution, the default if there is none, with some of its fields replaced."""
-    return replace(execution or Execution(), **options)
-
-
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

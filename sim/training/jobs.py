@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from sim.config.run import MemberConfig
 from sim.errors import BusyError
 from sim.fast.memory import keep_freed_memory
-from sim.runs.ending import has_ended
 from sim.runs.folder import RunFolder
+from sim.runs.places import has_ended
 from sim.training.execution import Execution
 from sim.training.members import groups_of_members
 from sim.training.session import Progress, Report, train_together
@@ -39,21 +40,19 @@ class Ended:
     status: str
     error: BaseException | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel to another process with the error's traceback as a note."""
+        if self.status == "failed" and self.error and not hasattr(self.error, "__notes__"):
+            self.error.add_note("".join(traceback.format_exception(self.error)))
+        return vars(self)
+
 
 class WorkerDiedError(RuntimeError):
     """A process was killed, or failed to start, while it had a job."""
 
 
 def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job]:
-    """Return the jobs for runs: on a GPU those that may share a trainer, on a CPU each run by itself.
-
-    Parameters
-    ----------
-    pending : sequence of (MemberConfig, Path)
-    device : str
-    parts : int, optional
-        How many GPUs there are: runs that may share a trainer are dealt out to so many jobs.
-    """
+    """Return the jobs for runs: each run by itself on a CPU; on GPUs, ``parts`` in number, those alike."""
     if device == "cpu":
         return [[run] for run in pending]
     alike: dict[tuple[int, ...], list[Pending]] = {}
@@ -66,27 +65,24 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
 
 
 def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
-    """Train the runs of a job for another process, to which errors take their traceback along as a note."""
-    if stop():
-        return Ended("interrupted")
+    """Train the runs of a job, and return whatever goes wrong."""
     members, paths = zip(*job, strict=True)
-    with ending() as ended:
-        ended.status = train_together(members, paths, execution, report=report, stop=stop)
-    if ended.status == "failed" and ended.error:
-        ended.error.add_note("".join(traceback.format_exception(ended.error)))
+    with ending() as ended, one_thread(execution.device):
+        if not stop():
+            ended.status = train_together(members, paths, execution, report=report, stop=stop)
     return ended
 
 
 @contextmanager
 def ending() -> Iterator[Ended]:
     """Yield how a job ended, to be given its status inside the block; an error there is noted in it."""
-    ended = Ended("failed")
+    ended = Ended("interrupted")
     try:
         yield ended
     except BusyError as error:
         ended.status, ended.error = "busy", error
     except Exception as error:
-        ended.error = error
+        ended.status, ended.error = "failed", error
 
 
 @contextmanager
@@ -106,22 +102,20 @@ def one_thread(device: str) -> Iterator[None]:
 
 @contextmanager
 def watching(runs: Sequence[Pending], report: Report, every: float = 1.0) -> Iterator[None]:
-    """Report the epochs that runs' folders show inside the block, one call for each epoch.
+    """Report the epochs that runs' folders show inside the block, read every so many seconds.
 
-    A run shows an epoch when it has been evaluated after it; folders are read every so many seconds.
+    A run shows an epoch when it has been evaluated after it; each epoch gets a call of its own.
     """
     ended = threading.Event()
-    before = {path: epoch_of(_lines(path)) for _, path in runs}
+    before = {path: _metrics(path)[0] for _, path in runs}
 
     def look() -> None:
         for member, path in runs:
-            lines = _lines(path)
-            epoch = epoch_of(lines)
-            if epoch > before[path]:
-                is_over = has_ended(member.training, [json.loads(line) for line in lines])
-                for done in range(before[path] + 1, epoch + 1):
-                    report(Progress(member.name, done, member.training.epochs, is_over and done == epoch))
-                before[path] = epoch
+            epoch, metrics = _metrics(path)
+            for done in range(before[path] + 1, epoch + 1):
+                is_over = done == epoch and has_ended(member.training, metrics)
+                report(Progress(member.name, done, member.training.epochs, is_over))
+            before[path] = max(epoch, before[path])
 
     def watch() -> None:
         while not ended.wait(every):
@@ -137,17 +131,10 @@ def watching(runs: Sequence[Pending], report: Report, every: float = 1.0) -> Ite
         look()
 
 
-def epoch_of(lines: Sequence[str]) -> int:
-    """Return the whole epochs of the last evaluation, 0 if there is none."""
+def _metrics(path: Path) -> tuple[int, list[dict[str, Any]]]:
+    """Return the whole epochs of a run's last evaluation, 0 without one, and its evaluations."""
     try:
-        return int(json.loads(lines[-1])["epoch"])
-    except (IndexError, ValueError):
-        return 0
-
-
-def _lines(path: Path) -> list[str]:
-    """Return a run's evaluations as they are written, none if it shows none yet."""
-    try:
-        return (path / "metrics.jsonl").read_text().splitlines()
-    except (OSError, ValueError):
-        return []
+        metrics = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+        return int(metrics[-1]["epoch"]), metrics
+    except (OSError, ValueError, LookupError):
+        return 0, []

@@ -30,29 +30,21 @@ from sim.training.trainer import Trainer
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")
+_REMEDY = 'install a C++ compiler, or ask for "torch"'
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
 
 
 @dataclass(frozen=True)
 class KernelReport:
-    """Which kernels a run takes, and why.
-
-    Attributes
-    ----------
-    used : str
-        "torch" or "compiled".
-    reason : str
-    seconds : float or None
-        Time to compile.
-    difference : float or None
-        Largest difference between compiled and torch's gradients, over the largest entry of each.
-    """
+    """Which kernels a run takes, and why."""
 
     used: Literal["torch", "compiled"]
     reason: str
     seconds: float | None = None
+    """Time to compile."""
     difference: float | None = None
+    """Largest difference between compiled and torch's gradients, over the largest entry of each."""
 
 
 def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
@@ -60,11 +52,9 @@ def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
     if member.training.dtype == "float64" or device != "cpu":
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
-    rows = 1000 if batch == "full" else int(batch)
     model, task = model_of(member.model), member.task
-    return _route_of_sizes(
-        rows * model.rows(task.length), model.widths(task.vocab_size), torch.get_num_threads()
-    )
+    rows = (1000 if batch == "full" else int(batch)) * model.rows(task.length)
+    return _route_of_sizes(rows, model.widths(task.vocab_size), torch.get_num_threads())
 
 
 @cache
@@ -102,20 +92,9 @@ def choose_kernels(
 ) -> KernelReport:
     """Compile a trainer's gradients if that is wanted, pays and gives the same numbers.
 
-    Parameters
-    ----------
-    trainer : Trainer
-        Takes up the compiled gradients; no state of its training changes.
-    wanted : str, optional
-        "torch" or "compiled"; "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, and otherwise,
-        or where it fails, stays with torch's.
-    recorded : dict, optional
-        The provenance of a run that continues: "auto" is then what it had.
-
-    Raises
-    ------
-    InputError
-        If "compiled" is asked for and cannot be had.
+    "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, and otherwise, or where it fails, stays with
+    torch's; in a run that continues, whose provenance is ``recorded``, it is what that had. "compiled" is
+    refused where it cannot be had. No state of the training changes.
     """
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
@@ -128,7 +107,7 @@ def choose_kernels(
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
     report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":
-        raise InputError("kernels", wanted, report.reason, 'install a C++ compiler, or ask for "torch"')
+        raise InputError("kernels", wanted, report.reason, _REMEDY)
     return report
 
 
@@ -141,8 +120,7 @@ def check_kernels(kernels: Kernels, device: str) -> None:
     try:
         _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS.copy()), torch.ones(2))
     except Exception as error:
-        remedy = 'install a C++ compiler, or ask for "torch"'
-        raise InputError("kernels", kernels, _failure(error), remedy) from None
+        raise InputError("kernels", kernels, _failure(error), _REMEDY) from None
 
 
 _OPTIONS: dict[str, Any] = {
@@ -202,12 +180,10 @@ def _failure(error: Exception) -> str:
 
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:
-    """Return the largest difference of an entry over its tensor's largest.
-
-    Without the keys' biases: they have no gradient, and what is computed for it is rounding alone.
-    """
+    """Return the largest difference of an entry over its tensor's largest."""
     largest = 0.0
     for name, gradient in expected.items():
+        # The keys' biases have no gradient, and what is computed for it is rounding alone.
         if not name.endswith("b_K") and bool((gradient != 0).any()):
             difference = (found[name] - gradient).abs().max() / gradient.abs().max()
             largest = max(largest, float(difference)) if difference.isfinite() else float("inf")

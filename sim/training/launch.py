@@ -21,7 +21,7 @@ from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
 from sim.training.engines import check_engine, engine_of
 from sim.training.engines.local import SIGNALS
-from sim.training.execution import Execution, Options, check_device, execution_of
+from sim.training.execution import Execution, Options, check_device
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
 from sim.training.members import check_frozen, check_size
@@ -106,7 +106,7 @@ def train_members(
     InputError, UnfinishedRunsError, KeyboardInterrupt
         As in ``train``. A member that diverges raises nothing: its folder says so.
     """
-    how = execution_of(execution, options)
+    how = replace(execution or Execution(), **options)
     check_machine(how)
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
@@ -114,7 +114,12 @@ def train_members(
     left = pending_runs(members, paths_of(paths), how)
     if how.engine != "local":
         check_engine(jobs_of(left, how.device, how.workers), how)
-        how = _begun(left, how)
+        for member, path in [] if how.resume else left:
+            with only_writer(path):
+                create_folder(path, member, overwrite=how.overwrite)
+        # So that a second worker which is sent a job continues it; it waits for the lock of the first one,
+        # which may only have lost its scheduler.
+        how = replace(how, resume=True, overwrite=False, shared=True)
     statuses: list[str] = []
     with _signals_noted() as signals:
 
@@ -124,10 +129,8 @@ def train_members(
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
             statuses = _statuses(jobs, engine(jobs, how, stops, report), how)
-            busy = [
-                run for job, status in zip(jobs, statuses, strict=True) if status == "busy" for run in job
-            ]
-            left = _await_others(busy, stops)
+            busy = [job for job, status in zip(jobs, statuses, strict=True) if status == "busy"]
+            left = _await_others([run for job in busy for run in job], stops)
     if "interrupted" in statuses or left:
         raise KeyboardInterrupt(*signals[:1])
 
@@ -142,10 +145,17 @@ def check_machine(execution: Execution) -> None:
 def pending_runs(
     members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
 ) -> list[Pending]:
-    """Return what is left to train; refuse, before any work, whatever is in the way."""
+    """Return what is left to train; refuse, before any work, whatever is in the way or makes no sense."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    _check(members)
+    before: tuple[Any, ...] | None = None
+    for member in members:
+        sizes = (member.model, member.data, member.training, member.task)
+        if sizes != before:  # Neighbours alike are checked once.
+            check_size(member)
+            check_data(member)
+            check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
+        before = sizes
     left = []
     for member, path in zip(members, paths, strict=True):
         if execution.resume and is_begun(path):
@@ -159,32 +169,9 @@ def pending_runs(
     return left
 
 
-def _check(members: Sequence[MemberConfig]) -> None:
-    """Refuse runs that make no sense or do not fit into memory; neighbours alike are checked once."""
-    before: tuple[Any, ...] | None = None
-    for member in members:
-        sizes = (member.model, member.data, member.training, member.task)
-        if sizes != before:
-            check_size(member)
-            check_data(member)
-            check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
-        before = sizes
-
-
 def epochs_left(member: MemberConfig, path: Path) -> int:
     """Return the epochs that a run still needs if it continues from its newest checkpoint."""
     return max(member.training.epochs - RunFolder(path).epochs_done(), 0)
-
-
-def _begun(left: Sequence[Pending], execution: Execution) -> Execution:
-    """Begin runs, so that a second worker which is sent a job continues it; return how to train them then.
-
-    It waits for the first one's lock, which a worker that lost its scheduler may still hold.
-    """
-    for member, path in [] if execution.resume else left:
-        with only_writer(path):
-            create_folder(path, member, overwrite=execution.overwrite)
-    return replace(execution, resume=True, overwrite=False, shared=True)
 
 
 def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:

@@ -62,11 +62,22 @@ def check_frozen(names: Sequence[str], tensors: Collection[str]) -> None:
 
 def check_size(member: MemberConfig, n_members: int = 1) -> None:
     """Refuse members of a size that need more memory together than this machine has, by the largest part."""
-    model, training, task = model_of(member.model), member.training, member.task
-    width, d = (4 if training.dtype == "float32" else 8), task.vocab_size
+    model, training, task, d = model_of(member.model), member.training, member.task, member.task.vocab_size
+    parts: dict[str, tuple[object, int]]
+    if isinstance(task, LanguageTask):
+        n = task.n_sequences * len(task.corpora)
+        parts = {"task.n_sequences": (task.n_sequences, 8 * n * 3 * task.length)}
+    else:
+        drawn = member.data.source == "draw"
+        n = member.data.n_sequences if drawn else population_size(task)
+        parts = {
+            "data.n_sequences" if drawn else "task": (n, 8 * n * (3 * task.length + _INDICES)),
+            # Counts of every token with every label, kept with the run.
+            "task.vocab_size": (d, 2 * 8 * d**2),
+        }
+    width = 4 if training.dtype == "float32" else 8
     shapes = [spec.shape for spec in model.specs(d, task.length).values()]
     largest = max(shapes, key=math.prod)
-    n, parts = _data_size(member)
     batch = n if training.batch_size == "full" else min(training.batch_size, n)
     activations = batch * model.rows(task.length) * sum(model.widths(d))
     parts |= {
@@ -76,18 +87,3 @@ def check_size(member: MemberConfig, n_members: int = 1) -> None:
     argument, (value, _) = max(parts.items(), key=lambda part: part[1][1])
     needed = n_members * sum(n_bytes for _, n_bytes in parts.values())
     check_memory(argument, value, needed, "training", "give something smaller")
-
-
-def _data_size(member: MemberConfig) -> tuple[int, dict[str, tuple[object, int]]]:
-    """Return the number of sequences, and by setting its value and the bytes that follow from it."""
-    task = member.task
-    if isinstance(task, LanguageTask):
-        n = task.n_sequences * len(task.corpora)
-        return n, {"task.n_sequences": (task.n_sequences, 8 * n * 3 * task.length)}
-    drawn = member.data.source == "draw"
-    n = member.data.n_sequences if drawn else population_size(task)
-    return n, {
-        "data.n_sequences" if drawn else "task": (n, 8 * n * (3 * task.length + _INDICES)),
-        # Counts of every token with every label, kept with the run.
-        "task.vocab_size": (task.vocab_size, 2 * 8 * task.vocab_size**2),
-    }

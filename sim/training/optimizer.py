@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,15 +34,7 @@ def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
 
 
 class Optimizer:
-    """The moments of all members and the number of steps they have taken.
-
-    Parameters
-    ----------
-    parameters : dict of Tensor, each of shape (M, ...)
-        Changed in place.
-    trainings : sequence of TrainingConfig
-        One for each member; they share the optimiser.
-    """
+    """The moments of all members and the number of steps they have taken; ``parameters`` change in place."""
 
     def __init__(self, parameters: Parameters, trainings: Sequence[TrainingConfig]) -> None:
         self.trainings, self.step = trainings, 0
@@ -62,19 +55,8 @@ class Optimizer:
     ) -> None:
         """Take one member's step in place; on a GPU nothing is read from the device.
 
-        Parameters
-        ----------
-        member : int
-        gradients : list of Tensor
-            One for each parameter; changed in float64.
-        rate : float, or Tensor of float32, shape ()
-            The learning rate.
-        step : Tensor of float32, shape ()
-            The number of this step, counted from 1.
-        divisor : Tensor, shape (), or None
-            What the gradient is divided by (``clip_divisor``).
-        frozen : Tensor of float32, shape (), optional
-            1 for a member that keeps its weights.
+        ``step`` is counted from 1, ``divisor`` divides the gradients (``clip_divisor``), which change in
+        float64, and ``frozen`` is 1 for a member that keeps its weights; each of shape (), in float32.
         """
         weights, first, second = self._views[member]
         training = self.trainings[member]
@@ -82,36 +64,19 @@ class Optimizer:
             # torch's fused step divides in float32 alone.
             torch._foreach_div_(gradients, divisor)
             divisor = None
+        shared: Any = {"lr": rate, "weight_decay": training.weight_decay, "maximize": False}
+        shared |= {"grad_scale": divisor, "found_inf": frozen}
+        own: Any
         if training.optimizer == "sgd":
-            torch._fused_sgd_(
-                weights,
-                gradients,
-                first if training.momentum > 0 else [],
-                weight_decay=training.weight_decay,
-                momentum=training.momentum,
-                lr=rate,
-                dampening=0.0,
-                nesterov=False,
-                maximize=False,
-                is_first_step=False,
-                grad_scale=divisor,
-                found_inf=frozen,
-            )
+            momenta = first if training.momentum > 0 else []
+            own = {"momentum": training.momentum, "dampening": 0.0, "nesterov": False, "is_first_step": False}
+            torch._fused_sgd_(weights, gradients, momenta, **own, **shared)
         else:
-            torch._fused_adamw_(
-                weights,
-                gradients,
-                first,
-                second,
-                [],
-                [step] * len(gradients),
-                lr=rate,
-                beta1=training.beta1,
-                beta2=training.beta2,
-                weight_decay=training.weight_decay,
-                eps=training.epsilon,
-                amsgrad=False,
-                maximize=False,
-                grad_scale=divisor,
-                found_inf=frozen,
-            )
+            own = {
+                "beta1": training.beta1,
+                "beta2": training.beta2,
+                "eps": training.epsilon,
+                "amsgrad": False,
+            }
+            steps = [step] * len(gradients)
+            torch._fused_adamw_(weights, gradients, first, second, [], steps, **own, **shared)

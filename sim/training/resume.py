@@ -6,15 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
 from sim.runs.folder import RunFolder
 from sim.runs.places import checkpoint_name
 from sim.runs.records import CheckpointState
-from sim.runs.tensors import Arrays, DamagedError, check_finite, check_tensors
+from sim.runs.tensors import Arrays, DamagedError, check_tensors
 from sim.training.schedule import evaluation_steps
-from sim.training.trainer import STREAMS, Trainer
+from sim.training.trainer import Trainer
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")
@@ -24,12 +21,8 @@ Checkpoint = tuple[Arrays, CheckpointState]
 def newest_checkpoint(trainer: Trainer, folders: Sequence[RunFolder]) -> list[Checkpoint] | None:
     """Return the members' checkpoints of the newest step at which all are whole, None if there is none.
 
-    A damaged one is passed over, and named in a warning.
-
-    Raises
-    ------
-    InputError
-        If some have checkpoints and none in common: those would be lost.
+    A damaged one is passed over, and named in a warning. Runs that have checkpoints, but none in common, are
+    refused: their progress would be lost.
     """
     kept = [set(folder.checkpoint_steps()) for folder in folders]
     steps = set.intersection(*kept)
@@ -48,8 +41,11 @@ def _checked(trainer: Trainer, folder: RunFolder, step: int) -> Checkpoint | Non
     """Return a checkpoint; set a damaged one aside, say what is wrong with it, and return None."""
     try:
         arrays, state = folder.read_checkpoint(step)
-        _check_position(trainer, state)
-        _check_arrays(trainer, arrays, finite=state.failure is None)
+        per_epoch, epochs = trainer.steps_per_epoch, trainer.training.epochs
+        if step > epochs * per_epoch or divmod(step, per_epoch) != (state.epoch, state.position):
+            raise DamagedError(f"step: is {step}, which is not that of epoch {state.epoch} of {epochs}")
+        expected = {name: (array.shape, array.dtype) for name, array in trainer.checkpoint(0)[0].items()}
+        check_tensors(arrays, expected, finite=state.failure is None)
     except DamagedError as error:
         aside = folder.set_aside(step)
         _LOG.warning(
@@ -62,33 +58,8 @@ def _checked(trainer: Trainer, folder: RunFolder, step: int) -> Checkpoint | Non
     return arrays, state
 
 
-def _check_position(trainer: Trainer, state: CheckpointState) -> None:
-    per_epoch, epochs = trainer.steps_per_epoch, trainer.training.epochs
-    if state.epoch > epochs:
-        raise DamagedError(f"epoch: is {state.epoch}, the run has {epochs}")
-    if state.position >= per_epoch or (state.epoch == epochs and state.position):
-        raise DamagedError(f"position: is {state.position}, an epoch has {per_epoch} steps")
-    if state.step != state.epoch * per_epoch + state.position:
-        raise DamagedError(f"step: is {state.step}, which is not that of epoch and position")
-
-
-def _check_arrays(trainer: Trainer, arrays: Arrays, *, finite: bool) -> None:
-    expected, _ = trainer.checkpoint(0)
-    check_tensors(arrays, {name: (array.shape, array.dtype) for name, array in expected.items()})
-    if finite:
-        check_finite({name: array for name, array in arrays.items() if name not in STREAMS})
-    for name in STREAMS:
-        try:
-            torch.Generator().set_state(torch.from_numpy(np.ascontiguousarray(arrays[name])))
-        except RuntimeError as error:
-            raise DamagedError(f"{name}: {error}") from None
-
-
 def metrics_until(folder: RunFolder, trainer: Trainer) -> list[dict[str, Any]]:
-    """Return the evaluations up to the trainer's step, or refuse if one is missing.
-
-    Later ones will be written again.
-    """
+    """Return the evaluations up to the trainer's step, or refuse if one is missing; later ones are redone."""
     found = {line["step"]: line for line in folder.read_metrics()}
     steps = evaluation_steps(trainer.training, trainer.steps_per_epoch)
     expected = [step for step in steps if step <= trainer.optimizer.step]

@@ -5,23 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import torch
 
 from sim.config.run import MemberConfig, sources
-from sim.fast.matmul import RouteReport, matmul_route
+from sim.fast.matmul import matmul_route
 from sim.runs import provenance
 from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder, tokenizer_record
-from sim.runs.ending import has_ended
 from sim.runs.files import finite
 from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
+from sim.runs.places import has_ended
 from sim.runs.run import is_complete
-from sim.training.execution import Execution, Options, execution_of
-from sim.training.kernels import KernelReport, choose_kernels, route_for
+from sim.training.execution import Execution, Options
+from sim.training.kernels import choose_kernels, route_for
 from sim.training.resume import metrics_until, newest_checkpoint
 from sim.training.schedule import evaluation_marks
 from sim.training.trainer import Trainer
@@ -92,39 +92,28 @@ def train_together(
         configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
         had.
     """
-    how = execution_of(execution, options)
+    how = replace(execution or Execution(), **options)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    with ExitStack() as held:
-        session = _begin(members, paths, how, report, held)
-        if session is None:
-            return "complete"  # By another process, since this one looked.
-        while not session.is_over():
-            if not session.trainer.advance(session.next_mark(), stop):
-                break
-            session.record()
-        return session.end()
-
-
-def _begin(
-    members: Sequence[MemberConfig], paths: Sequence[Path], how: Execution, report: Report, held: ExitStack
-) -> _Session | None:
-    """Lock and open run folders, choose route and kernels, and restore the newest checkpoint."""
     # Before it is read: a file that is replaced meanwhile is refused when the run continues.
     tokenizer = tokenizer_record(members[0])
     trainer = Trainer(members, how.device)
-    for path in paths:
-        held.enter_context(only_writer(path))
-    folders = _open_folders(members, paths, how)
-    if how.shared and all(map(is_complete, paths)):
-        return None
-    recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
-    route = route_for(members[0], recorded[0], how.device)
-    held.enter_context(matmul_route(route.route))
-    kernels = choose_kernels(trainer, how.kernels, recorded[0])
-    session = _Session(trainer, folders, report, route, kernels, recorded, tokenizer)
-    session.start()
-    return session
+    with ExitStack() as held:
+        for path in paths:
+            held.enter_context(only_writer(path))
+        folders = _open_folders(members, paths, how)
+        if how.shared and all(map(is_complete, paths)):
+            return "complete"  # By another process, since this one looked.
+        recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
+        route = route_for(members[0], recorded[0], how.device)
+        held.enter_context(matmul_route(route.route))
+        kernels = choose_kernels(trainer, how.kernels, recorded[0])
+        constant = {"matmul": asdict(route), "kernels": asdict(kernels), "tokenizer": tokenizer}
+        session = _Session(trainer, folders, report, recorded, constant)
+        session.start()
+        while not session.is_over() and trainer.advance(session.next_mark(), stop):
+            session.record()
+        return session.end()
 
 
 def _open_folders(
@@ -145,41 +134,35 @@ def _open_folders(
 class _Session:
     """Members in training together, with the folders that receive them.
 
-    ``recorded`` is each member's provenance as it was before, empty for a new run.
+    ``recorded`` is each member's provenance as it was before, empty for a new run; ``constant`` are the parts
+    of the new one that stay as they are.
     """
 
     trainer: Trainer
     folders: list[RunFolder]
     report: Report
-    route: RouteReport
-    kernels: KernelReport
     recorded: list[dict[str, Any]]
-    tokenizer: dict[str, str] | None
+    constant: dict[str, Any]
     metrics: list[list[dict[str, Any]]] = field(init=False)
     seconds_before: float = 0.0
     started: float = field(default_factory=time.perf_counter)
     first_step: int = 0
     """The step from which this session continues."""
 
-    def __post_init__(self) -> None:
-        self.metrics = [[] for _ in self.folders]
-
     def start(self) -> None:
         """Go back to the members' newest common checkpoint; without one, write what a run begins with."""
-        trainer = self.trainer
-        checkpoints = newest_checkpoint(trainer, self.folders)
+        trainer, folders = self.trainer, self.folders
+        checkpoints = newest_checkpoint(trainer, folders)
         if checkpoints is not None:
             trainer.restore(checkpoints)
-            self.first_step = trainer.optimizer.step
-            self.seconds_before = checkpoints[0][1].seconds
+            self.first_step, self.seconds_before = trainer.optimizer.step, checkpoints[0][1].seconds
+        self.metrics = [metrics_until(folder, trainer) if self.first_step else [] for folder in folders]
         if self.first_step:
-            for m, (folder, member) in enumerate(zip(self.folders, trainer.members, strict=True)):
-                self.metrics[m] = metrics_until(folder, trainer)
-                ended = has_ended(member.training, self.metrics[m])
-                folder.check_written(member, trainer.epoch, ended=ended)
+            for folder, member, metrics in zip(folders, trainer.members, self.metrics, strict=True):
+                folder.check_written(member, trainer.epoch, ended=has_ended(member.training, metrics))
         self._write_provenance("running")
         if not self.first_step:
-            for m, (folder, data) in enumerate(zip(self.folders, trainer.datasets, strict=True)):
+            for m, (folder, data) in enumerate(zip(folders, trainer.datasets, strict=True)):
                 folder.write_statistics(*data.statistics())
                 folder.write_snapshot(0, trainer.arrays(m))
             self._evaluate()
@@ -195,10 +178,20 @@ class _Session:
 
     def record(self) -> None:
         """Evaluate within an epoch, or write whatever is due at its end."""
-        if self.trainer.position:
+        training, epoch = self.trainer.training, self.trainer.epoch
+        if self.trainer.position or epoch % training.evaluate_every == 0 or epoch == training.epochs:
             self._evaluate()
-        else:
-            self._after_epoch()
+        if self.trainer.position:
+            return
+        last = self.is_over()
+        if epoch in training.snapshot_epochs or last:
+            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
+            for m, folder in enumerate(self.folders):
+                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
+        if epoch % training.checkpoint_every == 0 and not last:
+            self._write_checkpoints()
+        for member in self.trainer.members:
+            self.report(Progress(member.name, epoch, training.epochs, last))
 
     def end(self) -> str:
         """Write checkpoints and provenance; return the status."""
@@ -210,20 +203,6 @@ class _Session:
         for folder in self.folders:
             folder.settle()
         return status
-
-    def _after_epoch(self) -> None:
-        training, epoch = self.trainer.training, self.trainer.epoch
-        if epoch % training.evaluate_every == 0 or epoch == training.epochs:
-            self._evaluate()
-        last = self.is_over()
-        if epoch in training.snapshot_epochs or last:
-            names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
-            for m, folder in enumerate(self.folders):
-                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
-        if epoch % training.checkpoint_every == 0 and not last:
-            self._write_checkpoints()
-        for member in self.trainer.members:
-            self.report(Progress(member.name, epoch, training.epochs, last))
 
     def _evaluate(self) -> None:
         trainer = self.trainer
@@ -262,9 +241,7 @@ class _Session:
                     **where,
                     "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
                     "threads": torch.get_num_threads(),
-                    "matmul": asdict(self.route),
-                    "kernels": asdict(self.kernels),
-                    "tokenizer": self.tokenizer,
+                    **self.constant,
                     "model_file": provenance.model_file(member.model),
                     "seed": member.seed,
                     "trained_with": names,

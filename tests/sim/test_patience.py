@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train
-from sim.runs.ending import has_ended
 from sim.runs.folder import RunFolder
-from sim.runs.places import snapshot_name
+from sim.runs.places import has_ended, snapshot_name
 from sim.runs.run import is_complete
 from sim.training.jobs import jobs_of, watching
 from sim.training.session import train_together

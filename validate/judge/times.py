@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sim.runs.ending import HALF as HALF
-from sim.runs.ending import HELD_OUT
+from sim.runs.places import HALF as HALF
+from sim.runs.places import HELD_OUT
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage

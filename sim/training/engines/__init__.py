@@ -6,6 +6,7 @@ An engine is a function from jobs to how each ended. Queueing, retry and transpo
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -32,15 +33,9 @@ class Engine(Protocol):
     def __call__(self, jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
         """Return how each job ended, in their order.
 
-        Parameters
-        ----------
-        jobs : sequence of Job
-        execution : Execution
-            Each worker trains as its ``in_worker()`` says, and at most ``workers`` do so at a time.
-        stop : callable
-            Asked often: True ends every job after a checkpoint, and those that have not begun at once.
-        report : callable
-            Called after epochs, as far as the engine learns of them.
+        At most ``execution.workers`` train at a time, each as ``execution.in_worker()`` says. ``stop`` is
+        asked often: True ends every job after a checkpoint, and those that have not begun at once. ``report``
+        is called after epochs, as far as the engine learns of them.
         """
 
 
@@ -48,9 +43,8 @@ def engine_of(name: str) -> Engine:
     """Return an engine by its name, or refuse one that is unknown or whose library is not installed."""
     if name not in ENGINES:
         raise unknown_name("engine", name, ENGINES)
-    module, _, function = ENGINES[name].partition(":")
     try:
-        return cast(Engine, getattr(importlib.import_module(module), function))
+        return cast(Engine, pkgutil.resolve_name(ENGINES[name]))
     except ImportError as error:
         remedy = "pip install 'anchorflow[sweep]', or take the engine local"
         raise InputError("engine", name, f"needs {error.name}", remedy) from None

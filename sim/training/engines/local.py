@@ -18,9 +18,6 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, resource_tracker
 from typing import Any
 
-import torch
-
-from sim.fast.memory import keep_freed_memory
 from sim.training.execution import Execution
 from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, ending, one_thread, train_job
 from sim.training.session import Progress, Report, train_together
@@ -32,25 +29,19 @@ _CONTEXT: Any = multiprocessing.get_context("spawn")
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
-    if execution.device == "cpu" and execution.workers > 1 and len(jobs) > 1:
-        return _in_processes(jobs, execution, stop, report)
-    results = []
-    with one_thread(execution.device):
+    n_workers = min(execution.workers, len(jobs)) if execution.device == "cpu" else 1
+    if n_workers < 2:
+        results = []
         for job in jobs:
             members, paths = zip(*job, strict=True)
-            with ending() as ended:
+            with ending() as own, one_thread(execution.device):
                 if not stop():
-                    ended.status = train_together(members, paths, execution, report=report, stop=stop)
-                else:
-                    ended.status = "interrupted"
-            results.append(ended)
-    return results
-
-
-def _in_processes(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
+                    own.status = train_together(members, paths, execution, report=report, stop=stop)
+            results.append(own)
+        return results
     ended: dict[int, Ended] = {}
     left = list(reversed(range(len(jobs))))
-    workers = [_Worker() for _ in range(min(execution.workers, len(jobs)))]
+    workers = [_Worker() for _ in range(n_workers)]
     try:
         while left or any(worker.job is not None for worker in workers):
             if stop():
@@ -164,8 +155,6 @@ def _begin(pipe: connection.Connection) -> None:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: _stop.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    keep_freed_memory()
-    torch.set_num_threads(1)
     pipe.send("begun")
     threading.Thread(target=_listen, daemon=True).start()
 

@@ -14,16 +14,18 @@ import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Any
 
+import dask
 from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker, rpc, wait
 from distributed.comm.addressing import resolve_address
 from distributed.security import Security
 
 from sim.errors import UnfinishedRunsError, UnwritableError
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, train_job, watching
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job, watching
 from sim.training.session import Report
 from theory import InputError
 
@@ -51,20 +53,23 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     given = execution.engine_options.get("scheduler")
     session = _Session(jobs, execution.in_worker())
     runs = [run for job in jobs for run in job]
-    with watching(runs, report), _scheduler(given, min(execution.workers, len(jobs))) as address:
+    with watching(runs, report), _scheduler(given, min(execution.workers, len(jobs))) as place:
         while session.left and not session.stopped:
-            with _client(address, session) as client:
+            with _client(*place, session) as client:
                 session.run(client, stop)
     return [session.ended.get(index, Ended("interrupted")) for index in range(len(jobs))]
 
 
 def check_engine(_: Sequence[Job], execution: Execution) -> None:
-    """Refuse an address at which no scheduler answers.
+    """Refuse an address at which no scheduler answers, or a cluster of our own without the means for TLS.
 
-    It is asked here what it is: a client would stay behind, trying again, where something else answers.
+    What answers is asked here what it is: a client would stay behind, trying again, at anything else.
     """
     address = execution.engine_options.get("scheduler")
     if address is None:
+        if find_spec("cryptography") is None:
+            remedy = "pip install 'anchorflow[sweep]', or take the engine local"
+            raise InputError("engine", "dask", "needs cryptography, to keep other users out", remedy)
         return
     try:
         resolve_address(address)
@@ -96,29 +101,41 @@ def _no_scheduler(address: str, problem: str) -> InputError:
 
 
 @contextmanager
-def _scheduler(address: str | None, n_workers: int) -> Iterator[str]:
-    """Yield the address of a scheduler: the given one, or that of a cluster of processes made here."""
+def _scheduler(address: str | None, n_workers: int) -> Iterator[tuple[str, Security | None]]:
+    """Yield the given scheduler, or that of a cluster of processes made here, with the secrets that it asks.
+
+    Any account of this machine can reach the cluster's ports: it takes clients with the certificate of this
+    process alone, and its HTTP servers, which Dask starts in any case, have nothing to show.
+    """
     if address is not None:
-        yield address
+        yield address, None
         return
+    security = Security.temporary()
+    no_pages: Any = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     # The cluster's thread is started here, and the workers by that thread: they inherit what is blocked.
     resource_tracker.ensure_running()  # Before signals are blocked, since it unblocks them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _TERMINAL)
     try:
-        cluster = LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
-        )
+        with dask.config.set(no_pages):
+            cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                security=security,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.ERROR,
+            )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     with cluster:
-        yield cluster.scheduler_address
+        yield cluster.scheduler_address, security
 
 
 @contextmanager
-def _client(address: str, session: _Session) -> Iterator[Client]:
+def _client(address: str, security: Security | None, session: _Session) -> Iterator[Client]:
     """Yield a client of the scheduler, which may just be starting again."""
+    patience = _PATIENCE if session.begun else _ANSWER
     try:
-        client = Client(address, timeout=_PATIENCE if session.begun else _ANSWER, set_as_default=False)
+        client = Client(address, timeout=patience, security=security, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise session.unreachable(address, error) from None
     session.begun = True
@@ -212,8 +229,7 @@ class _Session:
 
 def _train(job: Job, execution: Execution, token: str) -> tuple[Ended, str]:
     """Train a job in a worker; return how it ended and the worker's address."""
-    with one_thread(execution.device):
-        ended = train_job(job, execution, lambda _: None, lambda: token in _stopped)
+    ended = train_job(job, execution, lambda _: None, lambda: token in _stopped)
     return ended, str(get_worker().address)
 
 

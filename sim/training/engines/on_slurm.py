@@ -19,7 +19,7 @@ from typing import Any
 import submitit
 
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, train_job, watching
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job, watching
 from sim.training.session import Report
 from theory import InputError
 
@@ -70,8 +70,7 @@ class Training:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        with one_thread(self.execution.device):
-            return train_job(job, self.execution, lambda _: None, stop.is_set)
+        return train_job(job, self.execution, lambda _: None, stop.is_set)
 
     def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
         """Return the submission to queue after preemption or at the time limit: this one again."""

@@ -43,6 +43,7 @@ def table(toy: Path, out: Path) -> str:
 
 
 def test_a_killed_dask_worker_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
     killed: list[int] = []
 
     def kill() -> None:
@@ -61,6 +62,7 @@ def test_a_dask_worker_whose_disk_is_full_is_retired(
     toy: Path, serial: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The kernel refuses every further byte that one of the workers writes."""
+    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
 
     def fill() -> None:
         wait_for(lambda: holders(tmp_path))
@@ -98,6 +100,7 @@ def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_pat
 def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
     toy: Path, serial: str, tmp_path: Path
 ) -> None:
+    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
     line = ("sweep", str(toy), "--out", str(tmp_path), "--workers", "2", "--engine", "dask")
     process = command(*line)
     wait_for(lambda: holders(tmp_path))

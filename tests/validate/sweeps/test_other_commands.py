@@ -32,6 +32,7 @@ def table(folder: Path, paths: Iterable[Path]) -> str:
 
 def finish_with_a_killed_worker(out: Path, *arguments: str) -> None:
     """Run a command to its end; kill one of its workers as soon as that has begun a run below ``out``."""
+    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
     killed: list[int] = []
 
     def kill() -> None:
