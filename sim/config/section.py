@@ -23,10 +23,7 @@ Width = Annotated[int, Field(ge=1, le=10_000_000)]
 class Section(BaseModel):
     """A frozen table of settings that refuses unknown keys, other types than its own, NaN and infinity.
 
-    Raises
-    ------
-    InputError
-        Instead of pydantic's report: its first problem, in one sentence.
+    Instead of pydantic's report it raises an InputError: the first problem, in one sentence.
     """
 
     model_config = ConfigDict(

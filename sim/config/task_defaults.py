@@ -25,13 +25,8 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
 
     The Emb-MLP at both initial scales that the claims compare, with three seeds for an interval, ``STEPS``
     steps and ten snapshots on the way. A task with noise tokens gets the preset ``cpu``: a Transformer with
-    one seed, for the preset's epochs. Every key can be overridden.
-
-    Parameters
-    ----------
-    task : Task
-    epochs : int, optional
-        Another length, over which evaluations and snapshots are spread.
+    one seed, for the preset's epochs. Over another length, evaluations and snapshots are spread; every key
+    can be overridden.
     """
     if task.n_noise:
         preset = {key: value for key, value in load_preset(WITH_NOISE).items() if key != "task"}

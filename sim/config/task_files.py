@@ -94,12 +94,8 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
 def read_description(file: Path | str) -> dict[str, Any]:
     """Read a file that ``anchorflow train`` takes, and return the keys of a configuration.
 
-    Parameters
-    ----------
-    file : path
-        A configuration, whose keys are returned as they are, but that a task file named in it is found
-        beside it; a run's config.json; or a task, which is returned as ``{"task": table}``. A file that is
-        none of these, or two at once, is refused.
+    It is a configuration, and a task file that it names is found beside it; a run's config.json; or a task,
+    which is returned as ``{"task": table}``. A file that is none of these, or two at once, is refused.
     """
     path = Path(file)
     if path.suffix == ".json":

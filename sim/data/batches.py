@@ -13,19 +13,10 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Batches:
-    """Each member's training sequences, in the order of an epoch.
+    """Each member's training sequences, (M, n, L), and labels, (M, n), in the order of an epoch.
 
-    Parameters
-    ----------
-    tokens : Tensor of int64, shape (M, n, L)
-    labels : Tensor of int64, shape (M, n)
-    size : int
-        Sequences in a batch; the last of an epoch may hold fewer.
-
-    Attributes
-    ----------
-    order : Tensor of int64, shape (M, n)
-        The epoch's; renewed in place by ``renew``, since recorded steps hold its address.
+    ``size`` is the number of sequences in a batch; the last of an epoch may hold fewer. ``order``, (M, n), is
+    renewed in place, since recorded steps hold its address.
     """
 
     def __init__(self, tokens: Tensor, labels: Tensor, size: int) -> None:

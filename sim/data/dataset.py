@@ -25,17 +25,12 @@ from theory.task.population import assemble, check_population
 class TaskDataset(Dataset):
     """The labelled sequences of a task, split as the paper splits them.
 
-    Attributes
-    ----------
-    parts : dict of Tensor
-        Row numbers of "mem", "rsn_train", "rsn_test", those that are not empty; where there are several
-        mappings of a kind, of each mapping under its name too.
-    population : Population
-        Where each sequence came from.
-    task : Task
+    Its parts are "mem", "rsn_train", "rsn_test", those that are not empty; where there are several mappings
+    of a kind, each mapping under its name too.
     """
 
     population: Population
+    """Where each sequence came from."""
     task: Task
 
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
@@ -54,15 +49,11 @@ class TaskDataset(Dataset):
         def draw(high: int, *shape: int) -> IntArray:
             return torch.randint(high, shape, generator=generator).numpy()
 
-        drawn = assemble(
-            task,
-            population.mapping[rows],
-            population.combination[rows],
-            population.key[rows],
-            draw(task.length - task.n_anchors, len(rows)),
-            draw(len(task.keys), len(rows), task.n_noise),
-        )
-        return torch.from_numpy(drawn.sequences)
+        mapping, combination = population.mapping[rows], population.combination[rows]
+        position = draw(task.length - task.n_anchors, len(rows))
+        noise = draw(len(task.keys), len(rows), task.n_noise)
+        assembled = assemble(task, mapping, combination, population.key[rows], position, noise)
+        return torch.from_numpy(assembled.sequences)
 
 
 @checked
@@ -70,7 +61,19 @@ def build_dataset(member: MemberConfig) -> Dataset:
     """Return the member's data; equal configurations give equal data."""
     if isinstance(member.task, LanguageTask):
         return build_text_dataset(member.task, member.seed)
-    return _build_task_dataset(member, member.task)
+    task = member.task
+    check_data(member)
+    rng = numpy_stream(member.seed, "data/draw")
+    if member.data.source == "enumerate":
+        population = enumerate_population(task)
+    else:
+        population = draw_population(task, member.data.n_sequences, rng)
+    seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
+    tables = draw_tables(task, numpy_stream(seed, "data/table"))
+    labels = labels_of(task, population, tables)
+    if member.data.shuffle_labels:
+        labels = shuffled_within_combinations(population, labels, numpy_stream(member.seed, "data/labels"))
+    return split(task, population, labels)
 
 
 def check_data(member: MemberConfig) -> None:
@@ -86,29 +89,10 @@ def check_data(member: MemberConfig) -> None:
         check_population(task)
 
 
-def _build_task_dataset(member: MemberConfig, task: Task) -> TaskDataset:
-    check_data(member)
-    rng = numpy_stream(member.seed, "data/draw")
-    if member.data.source == "enumerate":
-        population = enumerate_population(task)
-    else:
-        population = draw_population(task, member.data.n_sequences, rng)
-    seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
-    tables = draw_tables(task, numpy_stream(seed, "data/table"))
-    labels = labels_of(task, population, tables)
-    if member.data.shuffle_labels:
-        labels = shuffled_within_combinations(population, labels, numpy_stream(member.seed, "data/labels"))
-    return split(task, population, labels)
-
-
 def shuffled_within_combinations(
     population: Population, labels: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Permute the labels among the sequences of each anchor combination.
-
-    Every combination keeps its labels, so that each anchor keeps its label distribution to the last
-    sequence; which label goes with which key is lost.
-    """
+    """Permute the labels among the sequences of each anchor combination: anchors keep their P^s exactly."""
     shuffled = labels.copy()
     groups = np.stack([population.mapping, population.combination], axis=1)
     _, group = np.unique(groups, axis=0, return_inverse=True)
@@ -123,12 +107,9 @@ def check_sample_size(task: Task, n_sequences: int) -> int:
     combinations = sum(task.n_combinations(m) for m in task.mappings)
     if n_sequences % combinations:
         below = n_sequences // combinations * combinations
-        raise InputError(
-            "n_sequences",
-            n_sequences,
-            f"not a multiple of the task's {combinations} anchor combinations",
-            f"give {below} or {below + combinations}" if below > 0 else f"give {combinations}",
-        )
+        problem = f"not a multiple of the task's {combinations} anchor combinations"
+        remedy = f"give {below} or {below + combinations}" if below > 0 else f"give {combinations}"
+        raise InputError("n_sequences", n_sequences, problem, remedy)
     return n_sequences // combinations
 
 

@@ -6,7 +6,6 @@ the labels of a memory mapping are (Section 2.1). A stand-in for demonstrations 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -36,18 +35,16 @@ def toy_facts(n: Size, *, seed: Annotated[int, Between(0)] = 0) -> list[str]:
     rng = numpy_stream(seed, "data/facts")
     words = iter(_words(PEOPLE + sum(_FACTS.values()), rng))
     people = [next(words).capitalize() for _ in range(PEOPLE)]
-    facts = {verb: _drawn([next(words) for _ in range(size)], rng) for verb, size in _FACTS.items()}
+    facts = {}
+    for verb, size in _FACTS.items():
+        known = [next(words) for _ in range(size)]
+        facts[verb] = [known[i] for i in rng.integers(size, size=PEOPLE)]
     verbs = list(facts)
     texts = []
     for _ in range(n):
         told = [(int(rng.integers(PEOPLE)), verbs[int(rng.integers(len(verbs)))]) for _ in range(_SENTENCES)]
         texts.append(" ".join(f"{people[who]} {verb} {facts[verb][who]}." for who, verb in told))
     return texts
-
-
-def _drawn(words: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Draw one of the words for each person."""
-    return [words[i] for i in rng.integers(len(words), size=PEOPLE)]
 
 
 def _words(n: int, rng: np.random.Generator) -> list[str]:

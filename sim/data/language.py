@@ -32,17 +32,10 @@ PADDING = -1
 
 @dataclass(frozen=True)
 class TextDataset(Dataset):
-    """Sequences of corpora.
-
-    Attributes
-    ----------
-    parts : dict of Tensor
-        Row numbers of each corpus.
-    words : tuple of str
-        The token of each number.
-    """
+    """Sequences of corpora, each of which is a part."""
 
     words: tuple[str, ...]
+    """The token of each number."""
 
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
         """Return the sequences themselves, from which everything that the theory asks of a corpus follows."""
@@ -169,8 +162,9 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
 
 def _documents(source: CorpusSource) -> Iterator[str]:
     for number, file in enumerate(source.files):
-        if source.sha256:
-            _check_digest(file, source.sha256[number])
+        if source.sha256 and digest_of(file) != source.sha256[number]:
+            problem = "not the file that the configuration names by its checksum"
+            raise InputError("file", file, problem, "restore it, or train under another configuration")
         yield from read_documents(file, fields=source.fields, unit=source.documents)
 
 
@@ -178,12 +172,6 @@ def digest_of(file: str) -> str:
     """Return a file's SHA-256, in hexadecimal digits."""
     with open_regular(Path(file)) as content:
         return hashlib.sha256(content.read()).hexdigest()
-
-
-def _check_digest(file: str, wanted: str) -> None:
-    if digest_of(file) != wanted:
-        problem = "not the file that the configuration names by its checksum"
-        raise InputError("file", file, problem, "restore it, or train under another configuration")
 
 
 def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:

@@ -161,16 +161,12 @@ class _Draw:
         """Return "Each X is a Y.", "Every X is a Y." or, as often as both together, "Xs are Ys."."""
         form, no = self.rng.integers(4), "not " * negated
         if form > 1:
-            return f"{_plural(concept).capitalize()} are {no}{_plural(of) if of in CONCEPTS else of}."
+            return f"{concept.capitalize()}es are {no}{of}{'es' if of in CONCEPTS else ''}."
         return f"{('Each', 'Every')[form]} {concept} is {no}{_article(of) if of in CONCEPTS else of}."
 
 
 def _article(concept: str) -> str:
     return f"{'an' if concept[0] in 'aeiou' else 'a'} {concept}"
-
-
-def _plural(concept: str) -> str:
-    return f"{concept}es"
 
 
 @checked

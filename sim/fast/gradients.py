@@ -6,7 +6,7 @@ package (``Model.twin``), with gradients written out (``sim.fast.layers``). The 
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Callable, Sequence
 
 import torch
@@ -27,8 +27,7 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
     model = model_of(section)
     if not model.twin:
         return model.losses_and_gradients
-    module, _, name = model.twin.partition(":")
-    twin = getattr(importlib.import_module(module), name)
+    twin = pkgutil.resolve_name(model.twin)
 
     @torch.no_grad()
     def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
@@ -41,22 +40,10 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
 def losses_and_gradients(
     parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelSection
 ) -> tuple[Tensor, Parameters]:
-    """Return each member's mean cross entropy and its gradients.
+    """Return each member's mean cross entropy (M,) in nats, and its gradients in the order of ``parameters``.
 
-    Parameters
-    ----------
-    parameters : dict of Tensor, each of shape (M, ...)
-    tokens : Tensor of int64, shape (M, B, L)
-    labels : Tensor of int64, shape (M, B)
-    model : ModelSection
-
-    Returns
-    -------
-    losses : Tensor, shape (M,)
-        In nats: of the labels, or with ``loss = "next-token"`` of every next token too, the label being what
-        comes after the last.
-    gradients : dict of Tensor
-        Of each member's loss in its own tensors, in the order of ``parameters``.
+    Tokens have shape (M, B, L), labels (M, B). With ``loss = "next-token"`` the loss is that of every next
+    token, the label being what comes after the last.
     """
     return gradients_of(model)(parameters, tokens, labels)
 

@@ -6,11 +6,10 @@ names it. Parameters have shape (n_members, ...), tokens (n_members, batch, L), 
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import torch
@@ -26,27 +25,18 @@ SectionT = TypeVar("SectionT", bound=ModelSection)
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """One tensor of a model.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Without the member axis.
-    fan_in : int or None
-        d_in, the dimension that γ acts on; None for a tensor that is not drawn from a Gaussian.
-    scale : float
-        What the standard deviation d_in^-γ is multiplied by.
-    start : float
-        Without a fan-in: the constant that it starts at,
-    half_width : float
-        or the centre of the uniform distribution that it is drawn from, and half the width of that.
-    """
+    """One tensor of a model."""
 
     shape: tuple[int, ...]
+    """Without the member axis."""
     fan_in: int | None = None
+    """d_in, the dimension that γ acts on; None for a tensor that is not drawn from a Gaussian."""
     scale: float = 1.0
+    """What the standard deviation d_in^-γ is multiplied by."""
     start: float = 0.0
+    """Without a fan-in: the constant that it starts at,"""
     half_width: float = 0.0
+    """or the centre of the uniform distribution that it is drawn from, and half the width of that."""
 
 
 class Scores(NamedTuple):
@@ -77,15 +67,10 @@ def layer_matrices(layer: int, d_m: int, d_heads: int, d_f: int) -> dict[str, Te
 
 
 class Model(ABC, Generic[SectionT]):
-    """A model without its parameters.
+    """A model without its parameters: its settings are in ``section``.
 
     A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients, unless it has a
     ``twin``.
-
-    Parameters
-    ----------
-    section : ModelSection
-        Its settings.
     """
 
     twin: ClassVar[str] = ""
@@ -154,12 +139,5 @@ def model_of(section: ModelSection) -> Model[ModelSection]:
     """Return the model of a section of a configuration: its tensors and its logits."""
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "no model's section", "give e.g. EmbMLPConfig()")
-    made: Model[ModelSection] = _class(section.implementation)(section)
+    made: Model[ModelSection] = pkgutil.resolve_name(section.implementation)(section)
     return made
-
-
-@cache
-def _class(implementation: str) -> type[Model[ModelSection]]:
-    module, _, name = implementation.partition(":")
-    found: type[Model[ModelSection]] = getattr(importlib.import_module(module), name)
-    return found

@@ -30,9 +30,8 @@ def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
     if "W_pos" in parameters:
         rows = table_shape(parameters, "W_pos")[1]
         if rows < length:
-            raise InputError(
-                "tokens", tuple(tokens.shape), f"longer than the {rows} rows of W_pos", "shorten them"
-            )
+            problem = f"longer than the {rows} rows of W_pos"
+            raise InputError("tokens", tuple(tokens.shape), problem, "shorten them")
         length = rows
     for name, spec in model_of(model).specs(vocab_size, length).items():
         found, wanted = parameters.get(name), (n_members, *spec.shape)
@@ -51,9 +50,8 @@ def table_shape(parameters: Parameters, name: str) -> tuple[int, int, int]:
     """Return the shape (M, rows, columns) of a matrix, or refuse parameters without it."""
     matrix = parameters.get(name)
     if not isinstance(matrix, Tensor) or matrix.ndim != 3:
-        raise InputError(
-            "parameters", list(parameters), f"no matrix {name} for each member", "give those of a run"
-        )
+        problem = f"no matrix {name} for each member"
+        raise InputError("parameters", list(parameters), problem, "give those of a run")
     return matrix.shape[0], matrix.shape[1], matrix.shape[2]
 
 

@@ -70,24 +70,10 @@ def attention(
 ) -> Tensor:
     r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
 
-    Parameters
-    ----------
-    p : mapping of Tensor
-        W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O where there are biases.
-    query_input : Tensor, shape (M, B, L, d_m)
-        What queries are made of.
-    x : Tensor, shape (M, B, L, d_m)
-        What keys and values are made of; mostly the same tensor.
-    n_heads : int
-        H.
-    last_only : bool
-        Whether there is a query at the last position alone.
-    keep : callable
-        Called with "attention_logits", −∞ where masked, and "attention", shape (M, B, H, L or 1, L).
-
-    Returns
-    -------
-    Tensor, shape (M, B, L or 1, d_m)
+    Queries are made of ``query_input``, with ``last_only`` at the last position alone, keys and values of
+    ``x``: both (M, B, L, d_m), mostly the same. ``p`` has W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m),
+    and b_Q, b_K, b_V, b_O where there are biases. ``keep`` is called with "attention_logits", −∞ where
+    masked, and "attention", shape (M, B, H, L or 1, L).
     """
     if last_only or query_input is not x:
         q = linear(query_input[:, :, -1:] if last_only else query_input, p["W_Q"], p.get("b_Q"))

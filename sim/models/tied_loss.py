@@ -16,18 +16,7 @@ _ENTRIES = 2**20
 
 
 def tied_cross_entropy(x: Tensor, table: Tensor, targets: Tensor) -> Tensor:
-    """Return the mean cross entropy in nats of the logits x tableᵀ.
-
-    Parameters
-    ----------
-    x : Tensor, shape (n, d_m)
-    table : Tensor, shape (V, d_m)
-    targets : Tensor of int64, shape (n,)
-
-    Returns
-    -------
-    Tensor, shape ()
-    """
+    """Return the mean cross entropy in nats of the logits x tableᵀ: (n, d_m), (V, d_m), (n,) → ()."""
     found: Tensor = _TiedCrossEntropy.apply(x, table, targets)  # type: ignore[no-untyped-call]
     return found
 

@@ -31,25 +31,11 @@ def transformer(
     every_position: bool = False,
     keep: Keep = lambda name, value: None,
 ) -> Tensor:
-    """Return the logits of the last position, or of every position.
+    """Return the logits of the last position (M, B, d), or of every position (M, B, L, d).
 
     For the last position alone, the last layer's queries, FFN, norms and the read-out see nothing else:
-    the same numbers, for less work.
-
-    Parameters
-    ----------
-    parameters : dict of Tensor
-        As ``Transformer.specs`` lists them, with the member axis first.
-    tokens : Tensor of int64, shape (M, B, L)
-    model : OneLayerConfig or TransformerConfig
-    every_position : bool, optional
-        Whether to return logits for every position.
-    keep : callable, optional
-        Called with the name and value of every intermediate; see ``forward_cache``.
-
-    Returns
-    -------
-    Tensor, shape (M, B, d) or (M, B, L, d)
+    the same numbers, for less work. Parameters are as ``Transformer.specs`` lists them, with the member axis
+    first; ``keep`` is called with the name and value of every intermediate (``forward_cache``).
     """
     x = look_up(parameters["W_E"], tokens)
     if "W_pos" in parameters:
@@ -57,9 +43,15 @@ def transformer(
     keep("0.input", x)
     for layer in range(model.n_layers):
         last_only = layer == model.n_layers - 1 and not every_position
-        x = _layer(of_layer(parameters, layer), x, model, last_only, _prefixed(keep, f"{layer}."))
+
+        def keep_own(name: str, value: Tensor, prefix: str = f"{layer}.") -> None:
+            keep(prefix + name, value)
+
+        x = _layer(of_layer(parameters, layer), x, model, last_only, keep_own)
         keep(f"{layer + 1}.input" if layer + 1 < model.n_layers else "output", x)
-    logits = _read_out(parameters, x, model)
+    if model.norm in PRE_NORMS:
+        x = _norm(parameters, "ln_final", x, model)
+    logits = linear(x, parameters["W_U"], parameters.get("b_U")) if "W_U" in parameters else x
     return logits if every_position else logits[:, :, -1]
 
 
@@ -104,10 +96,6 @@ def attention_pattern(parameters: Parameters, tokens: Tensor, model: AttentionMo
     return forward_cache(parameters, tokens, model, names)
 
 
-def _prefixed(keep: Keep, prefix: str) -> Keep:
-    return lambda name, value: keep(prefix + name, value)
-
-
 def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
     query_input = _norm(p, "ln1", x, model) if model.norm in PRE_NORMS else x
     seen = query_input if model.norm == "pre" else x
@@ -121,12 +109,6 @@ def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only:
     keep("hidden", hidden)
     out = h + linear(hidden, p["W_out"], p.get("b_out"))
     return _norm(p, "ln2", out, model) if model.norm == "post" else out
-
-
-def _read_out(parameters: Parameters, x: Tensor, model: AttentionModel) -> Tensor:
-    if model.norm in PRE_NORMS:
-        x = _norm(parameters, "ln_final", x, model)
-    return linear(x, parameters["W_U"], parameters.get("b_U")) if "W_U" in parameters else x
 
 
 def _norm(p: Mapping[str, Tensor], name: str, x: Tensor, model: AttentionModel) -> Tensor:

@@ -25,34 +25,22 @@ _LARGE = 400_000_000
 
 @dataclass(frozen=True)
 class Scale:
-    """The scales of the parameters that share role, shape and owner.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Their names; a tied parameter has several.
-    kind : str
-        "embedding", "matrix", "read-out", "unknown".
-    shape : tuple of int
-    fan_in : int or None
-    std : float or None
-        fan-in^−γ.
-    library : float or None
-        The standard deviation by the library: measured if the model has numbers, else by its rule.
-    source : str
-        The rule, or "measured".
-    mup : float or None
-        The standard deviation by muP with unit constants: 1, 1/√fan-in or 1/fan-in.
-    """
+    """The scales of the parameters that share role, shape and owner."""
 
     names: tuple[str, ...]
+    """Those of a tied parameter are one, joined by " = "."""
     kind: str
+    """embedding, matrix, read-out or unknown."""
     shape: tuple[int, ...]
     fan_in: int | None
     std: float | None
+    """fan-in^−γ."""
     library: float | None
+    """The standard deviation by the library: measured if the model has numbers, else by its rule."""
     source: str
+    """The rule, or "measured"."""
     mup: float | None
+    """The standard deviation by muP with unit constants: 1, 1/√fan-in or 1/fan-in."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,13 +99,11 @@ class Advice(Shown):
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         keys = "name", "epsilon", "lost", "epsilon_of_one_percent"
-        return {
-            "rate": self.rate,
-            "n_parameters": self.n_parameters,
-            "scales": [vars(scale) for scale in self.scales],
-            "norms": [dict(zip(keys, norm, strict=True)) for norm in self.norms],
+        norms = [dict(zip(keys, norm, strict=True)) for norm in self.norms]
+        return vars(self) | {
+            "scales": [vars(s) for s in self.scales],
+            "norms": norms,
             "notes": list(self.notes),
-            "code": self.code,
         }
 
     def __str__(self) -> str:
@@ -208,27 +194,16 @@ def import_module(name: str) -> nn.Module:
 
 
 def _scale(module: nn.Module, group: Sequence[Role], rate: float) -> Scale:
-    role = group[0]
-    kind = "read-out" if _is_readout(module, role) else str(role.kind)
-    mup = {"embedding": 0.0, "read-out": 1.0}.get(kind, 0.5)
-    fan_in = role.fan_in
-    library, source = _library(module, role)
-    return Scale(
-        tuple(" = ".join(r.names) for r in group),
-        kind,
-        role.shape,
-        fan_in,
-        None if fan_in is None else fan_in**-rate,
-        library,
-        source,
-        None if fan_in is None else fan_in**-mup,
-    )
-
-
-def _is_readout(module: nn.Module, role: Role) -> bool:
-    """Whether a matrix maps the width to the vocabulary: as many rows as the largest embedding."""
+    role, kind, fan_in = group[0], str(group[0].kind), group[0].fan_in
     rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
-    return role.kind == "matrix" and bool(rows) and role.shape[0] == max(rows)
+    if kind == "matrix" and rows and role.shape[0] == max(rows):  # It maps the width to the vocabulary.
+        kind = "read-out"
+    names = tuple(" = ".join(r.names) for r in group)
+    std, mup = None, None
+    if fan_in is not None:
+        std, mup = fan_in**-rate, fan_in ** -{"embedding": 0.0, "read-out": 1.0}.get(kind, 0.5)
+    library, source = _library(module, role)
+    return Scale(names, kind, role.shape, fan_in, std, library, source, mup)
 
 
 def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,32 +22,21 @@ _SIBLING_KEEPS = "c_proj.weight"
 
 @dataclass(frozen=True)
 class TensorInit:
-    """How a tensor was initialised.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Several if it is tied.
-    kind : str
-        As in ``Role``.
-    shape : tuple of int
-    fan_in : int or None
-        The number that γ is the exponent of.
-    how : str
-        "drawn", "uniform", "constant" or "kept".
-    std : float or None
-        The standard deviation that it was drawn with; None if it was kept.
-    measured : float
-        The standard deviation of its entries now.
-    """
+    """How a tensor was initialised."""
 
     names: tuple[str, ...]
+    """Several if it is tied."""
     kind: Kind
+    """As in ``Role``."""
     shape: tuple[int, ...]
     fan_in: int | None
+    """The number that γ is the exponent of."""
     how: str
+    """drawn, uniform, constant or kept."""
     std: float | None
+    """The standard deviation that it was drawn with; None if it was kept."""
     measured: float
+    """The standard deviation of its entries now."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,11 +76,8 @@ class InitReport(Shown):
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         kept = f"; {len(self.kept)} kept" if self.kept else ""
-        title = (
-            f"γ = {self.rate:g}, convention {self.convention}, seed {self.seed}: "
-            f"{len(self.tensors)} tensors{kept}"
-        )
-        return title, self.HEADER, self.rows()
+        title = f"γ = {self.rate:g}, convention {self.convention}, seed {self.seed}"
+        return f"{title}: {len(self.tensors)} tensors{kept}", self.HEADER, self.rows()
 
 
 @dataclass(frozen=True)
@@ -155,7 +141,8 @@ def initialise_(
         raise InputError("seed", seed, "out of range", "give 0 or more")
     roles = roles_of(module, fan_in)
     check_numbers(roles)
-    kept = _kept(roles, keep)
+    first = {name: role.name for role in roles for name in role.names}
+    kept = {first[name] for pattern in keep for name in matching("keep", pattern, first)}
     plans = [_plan(role, rate, convention, bias_scale, norms, role.name in kept) for role in roles]
     unknown = [plan.role.name for plan in plans if plan.how == "unknown"]
     if unknown:
@@ -166,21 +153,21 @@ def initialise_(
     return InitReport(rate, convention, seed, tensors)
 
 
-def _kept(roles: Iterable[Role], patterns: Sequence[str]) -> set[str]:
-    first = {name: role.name for role in roles for name in role.names}
-    return {first[name] for pattern in patterns for name in matching("keep", pattern, first)}
-
-
 def _plan(
     role: Role, rate: float, convention: Convention, bias_scale: float | None, norms: str, kept: bool
 ) -> _Plan:
-    if kept or not role.tensor.numel() or (convention == "sibling" and _sibling_keeps(role)):
+    of_sibling = role.kind == "embedding" or any(name.endswith(_SIBLING_KEEPS) for name in role.names)
+    if kept or not role.tensor.numel() or (convention == "sibling" and of_sibling):
         return _Plan(role, "kept", role.fan_in)
     if role.kind in ("gain", "norm bias"):
         value = 1.0 if role.kind == "gain" else 0.0
         return _Plan(role, "kept") if norms == "keep" else _Plan(role, "constant", std=0.0, value=value)
+    if role.kind == "bias" and bias_scale == 0:
+        return _Plan(role, "constant", role.fan_in, 0.0)
     if role.kind == "bias":
-        return _plan_bias(role, bias_scale)
+        if bias_scale is None or role.fan_in is None:
+            return _Plan(role, "kept", role.fan_in)
+        return _Plan(role, "uniform", role.fan_in, bias_scale / math.sqrt(3 * role.fan_in))
     if role.fan_in is None:
         # A vector of a kind of its own, as a gate, has no scale that γ speaks of.
         return _Plan(role, "unknown" if role.tensor.ndim > 1 else "kept")
@@ -189,34 +176,21 @@ def _plan(
     return _Plan(role, "drawn", fan_in, float(fan_in**-rate))
 
 
-def _plan_bias(role: Role, scale: float | None) -> _Plan:
-    if scale == 0:
-        return _Plan(role, "constant", role.fan_in, 0.0)
-    if scale is None or role.fan_in is None:
-        return _Plan(role, "kept", role.fan_in)
-    return _Plan(role, "uniform", role.fan_in, scale / math.sqrt(3 * role.fan_in))
-
-
-def _sibling_keeps(role: Role) -> bool:
-    return role.kind == "embedding" or any(name.endswith(_SIBLING_KEEPS) for name in role.names)
-
-
 def _fill(plan: _Plan, seed: int) -> TensorInit:
     role, tensor = plan.role, plan.role.tensor
     with torch.no_grad():
         if plan.how == "constant":
             tensor.fill_(plan.value)
         elif plan.std is not None:
-            tensor.copy_(_draw(plan, plan.std, torch_stream(seed, f"init/{role.name}")))
+            generator = torch_stream(seed, f"init/{role.name}")
+            draw = torch.rand if plan.how == "uniform" else torch.randn
+            drawn = draw(role.shape, generator=generator, dtype=torch.float64)
+            if plan.how == "uniform":
+                tensor.copy_(math.sqrt(3) * plan.std * (2 * drawn - 1))
+            else:
+                tensor.copy_(plan.std * drawn)
             padding = getattr(role.owner, "padding_idx", None)
             if padding is not None:
                 tensor[padding] = 0
         measured = float(tensor.detach().double().std(correction=0))
     return TensorInit(role.names, role.kind, role.shape, plan.fan_in, plan.how, plan.std, measured)
-
-
-def _draw(plan: _Plan, std: float, generator: torch.Generator) -> torch.Tensor:
-    shape = plan.role.shape
-    if plan.how == "uniform":
-        return math.sqrt(3) * std * (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1)
-    return std * torch.randn(shape, generator=generator, dtype=torch.float64)

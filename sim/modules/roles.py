@@ -22,29 +22,18 @@ _PREFERRED: tuple[Kind, ...] = ("embedding", "matrix", "bias", "gain", "norm bia
 
 @dataclass(frozen=True, eq=False)
 class Role:
-    """What one tensor of a module is.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Its names; several if it is tied.
-    kind : str
-        "embedding", "matrix", "bias", "gain" and "norm bias" of a norm, or "unknown".
-    tensor : Parameter
-    owner : Module
-        The module that it was found in.
-    fan_in : int or None
-        Of a matrix; of an embedding its width d_m; of a bias that of its matrix; None if it is not known.
-    parts : int
-        Matrices packed into it along its outputs: the queries, keys and values of attention.
-    """
+    """What one tensor of a module is."""
 
     names: tuple[str, ...]
+    """Several if it is tied."""
     kind: Kind
     tensor: nn.Parameter
     owner: nn.Module
+    """The module that it was found in."""
     fan_in: int | None = None
+    """Of a matrix; of an embedding its width d_m; of a bias that of its matrix; None if it is not known."""
     parts: int = 1
+    """Matrices packed into it along its outputs: the queries, keys and values of attention."""
 
     @property
     def name(self) -> str:
@@ -63,21 +52,20 @@ class Role:
 
 
 def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list[Role]:
-    """Return every tensor of a module once.
+    """Return every tensor of a module, which may lie on the meta device, once.
 
-    Parameters
-    ----------
-    module : Module
-        It may lie on the meta device; see ``check_numbers``.
-    fan_in : mapping from str to int, optional
-        Fan-ins of parameters whose module is not recognised, by name; ``*`` stands for any text.
+    ``fan_in`` has the fan-ins of parameters whose module is not recognised, by name with ``*`` for any text.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
     if not names:
         raise InputError("module", type(module).__name__, "without parameters", "give a module that has some")
-    given = fan_ins_by_name(fan_in or {}, (name for tied in names.values() for name in tied))
+    every, given = [name for tied in names.values() for name in tied], dict[str, int]()
+    for pattern, value in (fan_in or {}).items():
+        if as_integer("fan_in", value) < 1:
+            raise InputError("fan_in", value, "out of range", "give 1 or more")
+        given |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
     roles: dict[int, Role] = {}
     for prefix, owner in module.named_modules():
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
@@ -98,17 +86,6 @@ def check_numbers(roles: Iterable[Role]) -> None:
         if not role.tensor.dtype.is_floating_point:
             problem = f"of dtype {role.tensor.dtype}"
             raise InputError("module", role.name, problem, "give a module that is not quantised")
-
-
-def fan_ins_by_name(fan_in: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
-    """Return the fan-in of each name that a pattern fits."""
-    fan_ins: dict[str, int] = {}
-    every = list(names)
-    for pattern, value in fan_in.items():
-        if as_integer("fan_in", value) < 1:
-            raise InputError("fan_in", value, "out of range", "give 1 or more")
-        fan_ins |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
-    return fan_ins
 
 
 def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
@@ -147,20 +124,17 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
-    if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
-        return _fan_in_of_experts(local, weight, owner)
+    # Experts keep their maps in one tensor, one behind the other, either way up.
+    width: int = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", 0))
+    if (
+        "expert" in type(owner).__name__.lower()
+        and weight.ndim == 3
+        and width in (axes := [*weight.shape[1:]])
+    ):
+        axes.remove(width)
+        # The last map of an expert leads back to the width; all others start from it.
+        return axes[0] if "down" in local else width
     return None
-
-
-def _fan_in_of_experts(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
-    """Return the fan-in of the maps that experts keep in one tensor, one behind the other, either way up."""
-    width = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", None))
-    axes = list(weight.shape[1:])
-    if width not in axes:
-        return None
-    axes.remove(width)
-    # The last map of an expert leads back to the width; all others start from it.
-    return int(axes[0] if "down" in local else width)
 
 
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
