@@ -2,6 +2,9 @@
 
 NumPy and SciPy only, and SymPy once a derivation is asked for: this package never imports torch, ``sim``
 or ``validate``. Names are loaded at first use, so that a command that needs no flow does not wait for SciPy.
+
+Every function refuses what its parameters do not allow, wrong shapes and foreign tokens among them, by
+``InputError`` before it does anything; docstrings name the refusals that are not obvious.
 """
 
 from typing import TYPE_CHECKING
@@ -89,19 +92,19 @@ if TYPE_CHECKING:
     from theory.labels.finite_sample import FiniteSample as FiniteSample
     from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
     from theory.labels.finite_sample import finite_sample_spread as finite_sample_spread
+    from theory.labels.matrices import cooccurrence_matrix as cooccurrence_matrix
     from theory.labels.matrices import expected_cooccurrence as expected_cooccurrence
     from theory.labels.matrices import expected_token_label_matrix as expected_token_label_matrix
     from theory.labels.matrices import label_table as label_table
+    from theory.labels.matrices import token_label_counts as token_label_counts
+    from theory.labels.matrices import token_label_matrix as token_label_matrix
     from theory.labels.matrices import token_ratios as token_ratios
-    from theory.labels.sample import cooccurrence_matrix as cooccurrence_matrix
-    from theory.labels.sample import token_label_counts as token_label_counts
-    from theory.labels.sample import token_label_matrix as token_label_matrix
+    from theory.labels.sampled import LabelMoments as LabelMoments
     from theory.labels.sampled import SampledDistribution as SampledDistribution
+    from theory.labels.sampled import SampledLabels as SampledLabels
+    from theory.labels.sampled import SampledValue as SampledValue
     from theory.labels.sampled import sample_label_distribution as sample_label_distribution
-    from theory.labels.sampled_labels import LabelMoments as LabelMoments
-    from theory.labels.sampled_labels import SampledLabels as SampledLabels
-    from theory.labels.sampled_labels import SampledValue as SampledValue
-    from theory.labels.sampled_labels import sample_labels as sample_labels
+    from theory.labels.sampled import sample_labels as sample_labels
     from theory.shapes.cosines import PrincipalComponents as PrincipalComponents
     from theory.shapes.cosines import cosine_matrix as cosine_matrix
     from theory.shapes.cosines import off_diagonal as off_diagonal

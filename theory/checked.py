@@ -1,8 +1,8 @@
 """Arguments held against a function's annotations: types, ranges, and numbers that are finite.
 
 A public function is decorated with ``checked`` and says in its signature what it takes:
-``tokens: Integer[ArrayLike, " n"]``, ``tolerance: Positive``. Checks that involve two arguments, the axes of
-arrays among them, are in its body.
+``tokens: Integer[ArrayLike, " n"]``, ``tolerance: Positive``. Axes of one name have one length in all its
+arguments. Other checks that involve two arguments are in its body.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     Understood are classes, ``int``, ``float``, ``bool``, ``str``, ``Literal``, arrays, unions, iterables of
     these, and ``Annotated`` with checks. True is not a number, nor are NaN and infinity; an int can stand
-    for a float. Other annotations are not checked.
+    for a float. Other annotations are not checked. Arrays have the axes of their annotations, each name with
+    one length throughout the call; ``_``, ``...`` and ``{expressions}`` stand for any.
 
     Raises
     ------
@@ -100,20 +101,24 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     by_position = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
     @functools.cache
-    def checks() -> dict[str, Check]:
+    def checks() -> tuple[dict[str, Check], dict[str, list[str]]]:
         # Resolved at the first call: an annotation may name what its module defines further down.
         hints = typing.get_type_hints(function, include_extras=True)
-        return {p.name: _check_of(hints[p.name]) for p in parameters if p.name in hints}
+        taken = {p.name: hints[p.name] for p in parameters if p.name in hints}
+        axes = {name: axes for name, hint in taken.items() if (axes := _axes_of(hint)) is not None}
+        return {name: _check_of(hint) for name, hint in taken.items()}, axes
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        known = checks()
+        known, axes = checks()
         # ``Signature.bind`` would take longer than most checks; what it refuses, the function refuses too.
         positional: Any = list(args)
         for place, (name, value) in enumerate(zip(by_position, args, strict=False)):
             if name in known:
                 positional[place] = known[name](name, value)
         named: Any = {n: known[n](n, value) if n in known else value for n, value in kwargs.items()}
+        if axes:
+            _hold_to_axes(axes, dict(zip(by_position, positional, strict=False)) | named)
         return function(*positional, **named)
 
     return cast("Callable[P, R]", call)
@@ -150,15 +155,35 @@ def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.N
     return array.astype(np.int64)
 
 
-def check_shape(
-    argument: str, values: npt.ArrayLike, shape: tuple[int | None, ...]
-) -> npt.NDArray[np.float64]:
-    """Return values as float64, or refuse another shape than this; None stands for any length."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-        wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        raise InputError(argument, values, f"of shape {array.shape}", f"give shape ({wanted})")
-    return array
+def _axes_of(hint: Any) -> list[str] | None:
+    """Return the names of an array's axes; None for anything else."""
+    if inspect.isclass(hint) and issubclass(hint, AbstractArray):
+        return str(hint.dim_str).split()
+    if typing.get_origin(hint) in (Annotated, Union, types.UnionType):
+        return next(filter(None, map(_axes_of, typing.get_args(hint))), None)
+    return None
+
+
+def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
+    """Refuse an array whose axes do not fit its annotation, or those of the arguments before it."""
+    sizes: dict[str, int] = {}
+    for argument, names in axes.items():
+        value = given.get(argument)
+        if value is None or isinstance(value, numbers.Number):
+            continue
+        shape = np.shape(value)
+        open_end = next((k for k, name in enumerate(names) if name.startswith(("*", "..."))), None)
+        single = [name for k, name in enumerate(names) if k != open_end]
+        spare = len(shape) - len(single)
+        lengths = shape if open_end is None else shape[:open_end] + shape[open_end + max(spare, 0) :]
+        known = zip(single, lengths, strict=False)
+        named = [(name, n) for name, n in known if not name.startswith(("_", "{"))]
+        if (spare if open_end is None else spare < 0) or any(
+            (int(name) if name.isdigit() else sizes.setdefault(name, n)) != n for name, n in named
+        ):
+            wanted = ", ".join(str(sizes.get(name, name)) for name in names)
+            problem = f"of shape {shape}, which does not fit what else is given"
+            raise InputError(argument, value, problem, f"give shape ({wanted})")
 
 
 def _check_of(hint: Any) -> Check:

@@ -58,13 +58,7 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def open_regular(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; what goes wrong with it inside the block is refused by its name.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is not a regular file, or it cannot be read.
-    """
+    """Open a regular file for reading; what goes wrong with it inside the block is refused by its name."""
     try:
         # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -17,7 +17,7 @@ from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
 from theory.arrays import IntArray
 from theory.checked import checked
-from theory.labels.sample import token_label_counts
+from theory.labels.matrices import token_label_counts
 from theory.task.population import assemble, check_population
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from theory import InputError
 from theory.arrays import ArrayLike, Integer
-from theory.checked import Positive, Size, checked
-from theory.labels.sample import check_vocabulary
+from theory.checked import Positive, Size, check_tokens, checked
 
 
 @dataclass(frozen=True)
@@ -78,11 +76,11 @@ def train_associations(
     InputError
         If the sequences are not such an array, or a token is outside the vocabulary.
     """
-    array: npt.NDArray[np.int64] = np.asarray(sequences)
-    if array.ndim != 2 or not len(array) or array.shape[1] < 2:
-        raise InputError("sequences", array.shape, "not sequences of one length", "give (n, T + 1), T >= 1")
-    check_vocabulary("sequences", array, vocab_size)
-    tokens = torch.from_numpy(array.astype(np.int64))
+    array = np.asarray(sequences, np.int64)
+    array = check_tokens("sequences", array.ravel(), vocab_size).reshape(array.shape)
+    if array.shape[1] < 2:
+        raise InputError("sequences", array.shape, "no token has a next one", "give (n, T + 1), T >= 1")
+    tokens = torch.from_numpy(array)
     model = AssociationModel.zero(vocab_size, n_layers, array.shape[1] - 1)
     for _ in range(steps):
         gradients = torch.autograd.grad(model.loss(tokens), model.tensors())

@@ -23,7 +23,7 @@ from sim.runs.tensors import Arrays, DamagedError, check_tensors
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
-from theory.labels.sample import matrix_of_counts
+from theory.labels.matrices import matrix_of_counts
 from theory.paths import PathLike, as_path, is_folder, paths_of
 
 _SHOWN_FOLDERS = 8

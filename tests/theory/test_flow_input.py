@@ -79,7 +79,7 @@ def test_solvers_that_cannot_work(options):
     "shapes", [((3, 2), (3, 4), (4, 3)), ((3, 2), (2, 4), (4, 5)), ((3,), (2, 4), (4, 3))]
 )
 def test_matrices_that_do_not_chain(shapes):
-    with pytest.raises(InputError, match="do not chain"):
+    with pytest.raises(InputError, match="give shape"):
         EmbMLPParameters(*(np.zeros(s) for s in shapes))
 
 

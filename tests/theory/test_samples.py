@@ -91,8 +91,8 @@ def test_orders_of_a_bag_stay_apart_where_one_is_held_out() -> None:
 @pytest.mark.parametrize(
     ("sequences", "labels", "argument"),
     [
-        ([[1, 2]], [1, 2], "sequences, labels"),
-        ([1, 2], [1, 2], "sequences, labels"),
+        ([[1, 2]], [1, 2], "labels"),
+        ([1, 2], [1, 2], "sequences"),
         ([[1, 99]], [1], "sequences"),
         ([[1, 2]], [-1], "labels"),
         ([[0.5, 2.0]], [1], "sequences"),

@@ -133,7 +133,7 @@ SHIFTS = Task(
         (lambda: fit_width(Task.paper(), ANCHORS, np.eye(10), bounds=(2.0, 1.0)), "bounds"),
         (lambda: fit_width(Task.paper(), [11], np.eye(1)), "observed"),
         (lambda: gaussian_shape(task_of(RULES["modular"]), 1), "anchor"),
-        (lambda: fit_exponent([1, 2], [1, 2]), "x, y"),
+        (lambda: fit_exponent([1, 2], [1, 2]), "x"),
         (lambda: fit_exponent([1, 2, 3], [1, 0, 2]), "y"),
         (lambda: fit_exponent([2, 2, 2], [1, 2, 3]), "x"),
     ],

@@ -33,7 +33,7 @@ from theory.corpus.moments import Entries, InnerProducts, document_moments, inne
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens
 from theory.display import Shown, spread
 from theory.errors import InputError
-from theory.labels.sampled_labels import N_BLOCKS, SampledValue
+from theory.labels.sampled import N_BLOCKS, SampledValue
 from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
 

@@ -28,9 +28,25 @@ from typing import Annotated
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Between, check_shape, checked, checked_fields
+from theory.checked import Between, checked, checked_fields
 from theory.errors import InputError
-from theory.layer_norm import layer_norm, norm_slope
+
+
+def layer_norm(rows: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """Return normed rows and 1/√(v + ε) of each, shape (n, 1)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    variance = (centred**2).mean(axis=1, keepdims=True) + epsilon
+    if not variance.all():
+        raise InputError("epsilon", epsilon, "a row has no variance", "give an ε above 0")
+    return np.asarray(centred / np.sqrt(variance)), np.asarray(1 / np.sqrt(variance))
+
+
+def norm_slope(rows: FloatArray, normed: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return rows times the derivative of the norm at each: what reaches its input."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    along = (centred * normed).mean(axis=1, keepdims=True)
+    return np.asarray((centred - along * normed) * scale)
+
 
 Time = Annotated[float, Between(0)]
 _LARGEST = 300.0
@@ -64,12 +80,13 @@ class LanguageParameters:
         return self.W_U is None
 
     def matrices(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return W_E, W_Uᵀ, W_VO and I + W_f, and refuse shapes that disagree."""
-        W_E = check_shape("W_E", self.W_E, (None, None))
-        V, d = W_E.shape
-        readout = W_E if self.W_U is None else check_shape("W_U", self.W_U, (d, V)).T
-        W_VO = np.zeros((d, d)) if self.W_VO is None else check_shape("W_VO", self.W_VO, (d, d))
-        W_f = np.zeros((d, d)) if self.W_f is None else check_shape("W_f", self.W_f, (d, d))
+        """Return W_E, W_Uᵀ, W_VO and I + W_f."""
+        W_E = np.asarray(self.W_E, np.float64)
+        d = W_E.shape[1]
+        readout = W_E if self.W_U is None else np.asarray(self.W_U, np.float64).T
+        W_VO, W_f = (
+            np.zeros((d, d)) if m is None else np.asarray(m, np.float64) for m in (self.W_VO, self.W_f)
+        )
         return W_E, readout, W_VO, np.eye(d) + W_f
 
     def without_branches(self) -> tuple[FloatArray, FloatArray]:
@@ -98,7 +115,7 @@ def language_drive(
     parameters : LanguageParameters
     """
     W_E, readout, W_VO, forward = parameters.matrices()
-    bigrams, contexts = (check_shape(n, m, (len(W_E),) * 2) for n, m in (("C", C), ("context", context)))
+    bigrams, contexts = _bigrams(C, W_E), np.asarray(context, np.float64)
     back = readout @ forward.T
     drive = bigrams @ back + contexts.T @ back @ W_VO.T
     if parameters.tied:
@@ -133,7 +150,7 @@ def normed_drive(
         The ε under the root, beside the variance; above 0 if a row has no variance.
     """
     W_E, readout = parameters.without_branches()
-    bigrams = check_shape("C", C, (len(W_E),) * 2)
+    bigrams = _bigrams(C, W_E)
     normed, scale = layer_norm(W_E, epsilon)
     drive = norm_slope(bigrams @ readout, normed, scale)
     return drive + bigrams.T @ normed if parameters.tied else drive
@@ -154,7 +171,7 @@ def language_flow(
         The sum of the learning rates, early enough that the flow is still a float.
     """
     W_E, readout = initial.without_branches()
-    bigrams = check_shape("C", C, (len(W_E),) * 2)
+    bigrams = _bigrams(C, W_E)
     if initial.tied:
         rates, vectors = np.linalg.eigh(bigrams + bigrams.T)
         return np.asarray(vectors * _growth(np.exp, rates * time) @ (vectors.T @ W_E))
@@ -169,14 +186,18 @@ def language_gram(C: Real[ArrayLike, "V V"], time: Time, *, tied: bool = True) -
 
     Untied, embedding and read-out start with the same variance.
     """
-    bigrams = check_shape("C", C, (None, None))
-    if bigrams.shape[0] != bigrams.shape[1]:
-        raise InputError("C", bigrams, "not square", "give one row and one column per token")
+    bigrams = np.asarray(C, np.float64)
     if tied:
         rates, vectors = np.linalg.eigh(bigrams + bigrams.T)
         return np.asarray(vectors * _growth(np.exp, 2 * rates * time) @ vectors.T)
     left, rates, _ = np.linalg.svd(bigrams)
     return np.asarray(left * _growth(np.cosh, 2 * rates * time) @ left.T)
+
+
+def _bigrams(C: ArrayLike, W_E: FloatArray) -> FloatArray:
+    if len(np.asarray(C)) != len(W_E):
+        raise InputError("C", C, f"not of the {len(W_E)} tokens of W_E", "give both the same vocabulary")
+    return np.asarray(C, np.float64)
 
 
 def _growth(function: np.ufunc, exponents: FloatArray) -> FloatArray:

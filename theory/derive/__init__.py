@@ -5,8 +5,7 @@ steps from one another, the statement is typed as the paper has it, and the chec
 """
 
 from theory.derive.derivation import Check, Derivation, Step, derivations, find_derivation, titles
-from theory.derive.display import show
-from theory.derive.page import derivations_page
+from theory.derive.display import derivations_page, show
 
 __all__ = [
     "Check",

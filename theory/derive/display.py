@@ -1,10 +1,12 @@
-"""How a derivation is displayed: on a terminal, in a notebook, and as a section of the documentation."""
+"""How a derivation is displayed: on a terminal, in a notebook, and as a page of the documentation."""
 
 from __future__ import annotations
 
 import textwrap
 from html import escape
 from typing import TYPE_CHECKING
+
+from theory.derive.derivation import derivations
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -117,3 +119,20 @@ def escaped(text: str) -> str:
     for character in "\\_*|<>":
         text = text.replace(character, "\\" + character)
     return text
+
+
+def derivations_page() -> str:
+    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
+    made = list(derivations().values())
+    rows = [
+        f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
+        for d in made
+    ]
+    head = [
+        "# Derivations",
+        "SymPy derives every statement below, step by step, and compares it with the form in which it is "
+        "stated. [How to read them](symbolic.md) says what that covers. Indices of matrix entries start at "
+        "0; of a long matrix the first entry is shown.",
+        "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
+    ]
+    return "\n\n".join([*head, *(section(d) for d in made)])

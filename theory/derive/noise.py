@@ -13,7 +13,6 @@ from theory.derive.derivation import Check, Derivation, Step, derived
 N, B = sp.symbols("n b", integer=True, positive=True)
 VARIANCE, SQUARE = sp.symbols("V q", positive=True)
 MEAN = sp.Symbol("m")
-DECAY, EPOCH, NOISE, AGE = sp.symbols("lambda T nu tau", positive=True)
 
 
 @derived(
@@ -72,59 +71,6 @@ def _spread(values: Sequence[sp.Expr]) -> sp.Expr:
     """Return the variance of values that are equally likely."""
     count = sp.Integer(len(values))
     return sum(v**2 for v in values) / count - (sum(values) / count) ** 2
-
-
-@derived(
-    "reshuffled scatter",
-    "Beyond the paper: the scatter of weights under reshuffled batches",
-    "The scatter of the weights at the end of a reshuffled epoch",
-)
-def reshuffled_scatter() -> Derivation:
-    """Add up what is left of the noise of all batches of all epochs before."""
-    free = sp.integrate(sp.exp(-2 * DECAY * AGE), (AGE, 0, EPOCH))
-    epoch = NOISE * DECAY * (free - left_of_mean())
-    half = DECAY * EPOCH / 2
-    statement = NOISE / 2 * (1 - sp.tanh(half) / half)
-    return Derivation(
-        quantity="variance at the end of an epoch",
-        assumptions=(
-            "dy = −λ y dt + √(ν λ) dW: curvature and noise are the same matrix (information identity), "
-            "seen along one of its eigenvectors.",
-            "Within each epoch of length T, W is a Brownian motion minus its mean rate: it returns to zero.",
-            "Epochs are independent, and many have passed.",
-        ),
-        scope="Symbolic.",
-        steps=(
-            Step("What independent noise leaves of one epoch, at its end, over ν λ.", free),
-            Step("Minus what the mean rate, times the same decay, would have: one epoch's share.", epoch),
-            Step(
-                "The epochs before, each e^{−2λT} of the one after it.",
-                epoch / (1 - sp.exp(-2 * DECAY * EPOCH)),
-            ),
-        ),
-        statement=statement,
-        compare=lambda result, stated: symbolic(sp.simplify(result), sp.simplify(stated.rewrite(sp.exp))),
-        further_checks=lambda: (
-            Check(
-                "Long epochs: the variance ν/2 of independent batches.",
-                sp.simplify(sp.limit(statement, EPOCH, sp.oo) - NOISE / 2),
-            ),
-            Check(
-                "Short ones: their noise cancels, ν (λT)²/24 is left.",
-                sp.simplify(sp.series(statement, EPOCH, 0, 3).removeO() - NOISE * (DECAY * EPOCH) ** 2 / 24),
-            ),
-        ),
-        arguments={
-            DECAY: "λ, the rate at which the direction relaxes",
-            EPOCH: "T, the length of an epoch",
-            NOISE: "ν = ηs, the learning rate over the batch size, n/(n − 1) times",
-        },
-    )
-
-
-def left_of_mean() -> sp.Expr:
-    """Return what the mean rate, taken from every part of an epoch, takes from the variance."""
-    return sp.integrate(sp.exp(-DECAY * AGE), (AGE, 0, EPOCH)) ** 2 / EPOCH
 
 
 STEPS, STEPS_AGO = sp.symbols("k j", integer=True, nonnegative=True)

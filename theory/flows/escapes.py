@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.arrays import Float64, FloatArray
-from theory.checked import Positive, Size, check_shape, checked
+from theory.checked import Positive, Size, checked
 from theory.errors import InputError
 from theory.flows.ladder import blow_up_bound, coupled_flow
 from theory.flows.parameters import EmbMLPParameters
@@ -74,11 +74,9 @@ def escape_dose(
         The time for s = 1; 0 if the mode starts beyond the threshold, infinite if it does not reach it within
         fifty times ``blow_up_bound``.
     """
-    d = (len(initial.W_emb),)
-    alpha, beta = (
-        (check_shape("u", u, d) @ initial.W_emb)[None],
-        (initial.W2 @ check_shape("w", w, d))[:, None],
-    )
+    if len(u) != len(initial.W_emb):
+        raise InputError("u, w", u, "not of the embedding's tokens", f"give {len(initial.W_emb)} entries")
+    alpha, beta = (np.asarray(u) @ initial.W_emb)[None], (initial.W2 @ np.asarray(w))[:, None]
     # dW1 = αᵀβᵀ and dβ = W1ᵀαᵀ keep the hidden layer in the span of W1's rows and β, whatever d_f is.
     basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
     mode = EmbMLPParameters(alpha, initial.W1 @ basis, basis.T @ beta)

@@ -76,11 +76,6 @@ class GradientNoise:
     ----------
     population : CountPopulation
         Its keys' and anchors' counts have no token in common, or squares of sums would not separate.
-
-    Raises
-    ------
-    InputError
-        If they have.
     """
 
     def __init__(self, population: CountPopulation) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 
 from theory.arrays import ArrayLike, BoolArray, Float64, FloatArray, IntArray, Real
-from theory.checked import check_shape, checked
+from theory.checked import checked
 from theory.errors import InputError
 from theory.labels.counts import CountPopulation
 
@@ -64,7 +64,9 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
         By the names of the population's data sets; ties count as the first of the labels.
     """
     d = population.vocab_size
-    matrix = np.asarray(check_shape("B", B, (d, d)), np.float64)
+    matrix = np.asarray(B, np.float64)
+    if len(matrix) != d:
+        raise InputError("B", matrix, f"not of the population's {d} tokens", f"give shape ({d}, {d})")
     logits = (population.left @ matrix)[:, None] + population.right @ matrix
     return _accuracy(population, logits.argmax(axis=2))
 
@@ -88,15 +90,8 @@ def extended_logits(
     -------
     ndarray, shape (m, k)
         NaN where the counts are no combination of the known ones, so that nothing follows.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree.
     """
-    known = check_shape("counts", counts, (None, None))
-    given = check_shape("logits", logits, (len(known), None))
-    other = check_shape("others", others, (None, known.shape[1]))
+    known, given, other = (np.asarray(rows, np.float64) for rows in (counts, logits, others))
     weights, in_span = _combined(known, other)
     return np.where(in_span[:, None], weights @ given, np.nan)
 

@@ -76,11 +76,6 @@ def frozen_flow(
         Measure the true losses of its data sets along the way.
     activation : Activation or str, optional
         σ of the network whose losses are measured; the flow itself does not depend on it.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree or the times are negative or unsorted.
     """
     checked_times, drive = check_times(times), frozen_direction(C, initial)
     recorder = Recorder(keep, loss_function(population, initial, activation), ())
@@ -131,13 +126,6 @@ def coupled_flow(
     Trajectory
         If the flow blows up before the last time, it ends there: ``blow_up`` holds that time, and later
         times are dropped.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree or the times are negative or unsorted.
-    IntegrationError
-        If the integrator fails.
     """
     matrix, checked_times = check_statistic("C", C, initial), check_times(times)
     recorder = Recorder(keep, loss_function(population, initial, activation), BOTH, weight_decay)
@@ -220,13 +208,6 @@ def linearised_flow(
     S : array_like, shape (d, d)
         E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample or that of a
         ``CountPopulation``; from the same distribution as C.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree, S is not symmetric, or the times are negative or unsorted.
-    IntegrationError
-        If the integrator fails.
     """
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     checked_times = check_times(times)
@@ -275,13 +256,6 @@ def population_flow(
     Trajectory
         With the losses of all the population's data sets. W_embᵀW_emb − W1W1ᵀ is conserved for every σ,
         W1ᵀW1 − W2W2ᵀ for the identity only and reported only then.
-
-    Raises
-    ------
-    InputError
-        If the vocabularies disagree or the times are negative or unsorted.
-    IntegrationError
-        If the integrator fails.
     """
     checked_times, sigma = check_times(times), as_activation(activation)
     losses = loss_function(population, initial, sigma)

@@ -35,12 +35,6 @@ class EmbMLPParameters(Shown):
     def __post_init__(self) -> None:
         for name in Matrices._fields:
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
-        shapes = self.W_emb.shape, self.W1.shape, self.W2.shape
-        if any(len(shape) != 2 for shape in shapes) or not (
-            shapes[0][1] == shapes[1][0] and shapes[1][1] == shapes[2][0] and shapes[2][1] == shapes[0][0]
-        ):
-            problem, remedy = "shapes do not chain", "give (d, d_m), (d_m, d_f), (d_f, d)"
-            raise InputError("W_emb, W1, W2", shapes, problem, remedy)
 
     @classmethod
     @checked

@@ -21,7 +21,7 @@ from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integ
 from theory.checked import Size, checked
 from theory.display import Shown
 from theory.errors import InputError
-from theory.labels.sample import check_sample
+from theory.labels.matrices import check_sample
 from theory.task.domain import Selection
 from theory.task.population import check_tables, population_size
 from theory.task.rule import one_hot
@@ -145,11 +145,6 @@ def count_sample(
     """Return a data set reduced to its distinct token counts.
 
     Parameters are those of ``token_label_counts``.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree, a token lies outside the vocabulary, or there are too many distinct counts.
     """
     tokens, targets = check_sample(sequences, labels, vocab_size)
     distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)

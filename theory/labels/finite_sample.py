@@ -65,11 +65,6 @@ def finite_sample_cosine(
         combination equally often, as in the enumerated Emb-MLP setting (k → ∞).
     held_out : bool, optional
         True: a training set, without the held-out combinations. The sums above then run over the others.
-
-    Raises
-    ------
-    InputError
-        If a token is not an anchor or there is less than one sequence to a combination.
     """
     k = _per_combination(task, n_sequences, held_out)
     distributions = [

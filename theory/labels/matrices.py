@@ -1,4 +1,4 @@
-r"""C and S in the limit of infinite data: what the leading order and the linearised flow need of a task.
+r"""C and S: in the limit of infinite data, and counted from the sequences and labels of a sample.
 
 Row s of C is :math:`r_s (P^s - u)` (eq. 5); S = E[c(X)ᵀ c(X)] says how often two tokens stand in one
 sequence, c being the token counts.
@@ -7,12 +7,13 @@ sequence, c being the token counts.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import checked
+from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
+from theory.checked import Size, check_tokens, checked
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task
 
@@ -92,3 +93,72 @@ def _anchor_pairs(mapping: Mapping, q: int, held_out: bool) -> npt.NDArray[np.ob
         counts = np.array([combination.count(a) for a in mapping.anchors], dtype=object)
         pairs -= np.outer(counts, counts)
     return pairs
+
+
+@checked
+def token_label_counts(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> Int64[IntArray, "{vocab_size} {vocab_size}"]:
+    """Return N, shape (vocab_size, vocab_size): how often token s stood in a sequence with label i.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, L)
+        Tokens.
+    labels : array_like of int, shape (n,)
+        One label per sequence.
+    vocab_size : int
+        d; tokens and labels lie in 0..d−1.
+    """
+    tokens, targets = check_sample(sequences, labels, vocab_size)
+    pairs = tokens * vocab_size + targets[:, None]
+    counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
+    return counts.reshape(vocab_size, vocab_size)
+
+
+@checked
+def token_label_matrix(
+    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
+    r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (eq. 5; eq. 4 for finite data).
+
+    Every sequence counts as often as it holds s. Parameters and errors are those of
+    ``token_label_counts``; the result has shape (vocab_size, vocab_size), float64, and its rows sum
+    to zero.
+    """
+    return matrix_of_counts(token_label_counts(sequences, labels, vocab_size), len(np.asarray(labels)))
+
+
+@checked
+def cooccurrence_matrix(
+    sequences: Integer[ArrayLike, "n L"], vocab_size: Size
+) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
+    r"""Return S of a finite sample, the mean of cᵀc over its sequences.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, L)
+        Tokens, each in 0..vocab_size−1.
+    vocab_size : int
+        d.
+    """
+    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+    counts = np.zeros(vocab_size**2, np.int64)
+    for left in tokens.T:
+        for right in tokens.T:
+            counts += np.bincount(left * vocab_size + right, minlength=vocab_size**2)
+    return np.asarray(counts.reshape(vocab_size, vocab_size) / len(tokens), np.float64)
+
+
+def matrix_of_counts(counts: npt.NDArray[np.int64], n_sequences: int) -> FloatArray:
+    """Return C from the counts that ``token_label_counts`` gives and the number of sequences."""
+    per_token = counts.sum(axis=1, keepdims=True)
+    return np.asarray((counts - per_token / len(counts)) / n_sequences, np.float64)
+
+
+def check_sample(
+    sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return sequences and labels as arrays, or refuse none at all and foreign tokens."""
+    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+    return tokens, check_tokens("labels", labels, vocab_size)

@@ -31,18 +31,14 @@ def cosine_matrix(
     ndarray of float64, shape (n, m)
         In [−1, 1]. A zero vector has no direction: its cosines are NaN.
     """
-    a = unit_rows("rows", rows)
-    b = a if other is None else unit_rows("other", other)
-    if a.shape[1] != b.shape[1]:
-        raise InputError("other", b.shape, f"not as wide as rows {a.shape}", "give equal widths")
+    a = unit_rows(rows)
+    b = a if other is None else unit_rows(other)
     return np.clip(a @ b.T, -1.0, 1.0)
 
 
-def unit_rows(argument: str, rows: npt.ArrayLike) -> FloatArray:
-    """Return the rows of a matrix at length 1, a zero row as NaN; ``argument`` is what a refusal names."""
+def unit_rows(rows: npt.ArrayLike) -> FloatArray:
+    """Return the rows of a matrix at length 1, a zero row as NaN."""
     matrix = np.asarray(rows, dtype=np.float64)
-    if matrix.ndim != 2:
-        raise InputError(argument, matrix.shape, "not a matrix", "give one vector per row")
     # Scaled by the largest entry first, so that tiny vectors do not underflow when squared.
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
     scaled = matrix / np.where(largest > 0, largest, np.nan)
@@ -59,14 +55,8 @@ def off_diagonal(
     ----------
     matrix : array_like, shape (n, n)
         NaN where a cosine is undefined.
-
-    Returns
-    -------
-    ndarray of float64, shape (n(n − 1)/2,)
     """
     square = np.asarray(matrix, dtype=np.float64)
-    if square.ndim != 2 or square.shape[0] != square.shape[1]:
-        raise InputError("matrix", square.shape, "not square", "give a cosine matrix of one group")
     return square[np.triu_indices(len(square), 1)]
 
 
@@ -98,12 +88,11 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
         How many directions to keep, at most min(n, k).
     """
     matrix = np.asarray(rows, dtype=np.float64)
-    if matrix.ndim != 2 or len(matrix) < 2:
-        raise InputError("rows", matrix.shape, "not a matrix of two rows or more", "give one vector per row")
-    if not 1 <= n_components <= min(matrix.shape):
-        raise InputError(
-            "n_components", n_components, f"rows of shape {matrix.shape}", f"give 1 to {min(matrix.shape)}"
-        )
+    if len(matrix) < 2:
+        raise InputError("rows", matrix.shape, "fewer than two rows", "give one vector per row")
+    if n_components > min(matrix.shape):
+        problem, remedy = f"rows of shape {matrix.shape}", f"give 1 to {min(matrix.shape)}"
+        raise InputError("n_components", n_components, problem, remedy)
     left, sizes, _ = np.linalg.svd(matrix - matrix.mean(axis=0), full_matrices=False)
     coordinates = (left * sizes)[:, :n_components]
     largest = np.abs(coordinates).argmax(axis=0)

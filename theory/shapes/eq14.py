@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Positive, Size, check_shape, check_tokens, checked
+from theory.checked import Positive, Size, check_tokens, checked
 from theory.errors import InputError
 from theory.shapes.cosines import unit_rows
 from theory.task.rules.additive import Sum
@@ -36,10 +36,6 @@ def eq14_embedding(
         12 in the paper; a label distribution of variance σ² would have 2σ².
     d_m : int, optional
         The embedding width in the constant; the vocabulary size by default.
-
-    Returns
-    -------
-    ndarray of float64, shape (len(tokens), vocab_size)
 
     Raises
     ------
@@ -93,8 +89,7 @@ def fit_width(
     """
     s = check_tokens("tokens", tokens, task.vocab_size)
     n = len(s)
-    matrices = np.asarray(observed, dtype=np.float64)
-    matrices = check_shape("observed", matrices[None] if matrices.ndim == 2 else matrices, (None, n, n))
+    matrices = np.asarray(observed, dtype=np.float64).reshape(-1, n, n)
     if n < 2 or len(matrices) == 0:
         raise InputError("observed", matrices.shape, "no pair of tokens", "give two tokens or more")
     if bounds[0] >= bounds[1]:
@@ -105,7 +100,7 @@ def fit_width(
 
     def misfit(log_width: float) -> float:
         # Some seventy times a fit, so without the checks of the public functions.
-        rows = unit_rows("tokens", _shape(distances, constant, float(np.exp(log_width))))
+        rows = unit_rows(_shape(distances, constant, float(np.exp(log_width))))
         return float(np.mean((target - np.clip(rows @ rows.T, -1.0, 1.0)[pairs]) ** 2))
 
     # A grid first: the misfit may have more than one minimum, which a bracket alone would not see.

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Rate, Share, check_shape, check_tokens, checked
+from theory.checked import Rate, Share, check_tokens, checked
 from theory.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.shapes.summand import Summand, total
@@ -168,10 +168,6 @@ def gaussian_embedding(
     rng : numpy.random.Generator, optional
         Draws ε; needed with ``init_rate``.
 
-    Returns
-    -------
-    ndarray of float64, shape (n, vocab_size)
-
     Raises
     ------
     InputError
@@ -206,7 +202,12 @@ def label_distribution_embedding(
     ratios = np.array([token_ratio(task, s) for s in tokens.tolist()])
     drives = ratios[:, None] * (label_distribution(task, tokens) - 1 / task.vocab_size)
     rows = learning_rate / task.length * drives
-    return rows if W is None else rows @ check_shape("W", W, (task.vocab_size, None))
+    if W is None:
+        return rows
+    matrix = np.asarray(W, dtype=np.float64)
+    if len(matrix) != task.vocab_size:
+        raise InputError("W", matrix, "not a row for each label", f"give shape ({task.vocab_size}, k)")
+    return np.asarray(rows @ matrix)
 
 
 @checked
@@ -221,14 +222,8 @@ def inner_product_difference(
     ----------
     approximate, exact : array_like, shape (n, d_m)
         The embeddings of the same n tokens, with whatever noise they have.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, n)
     """
     a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
-    if a.ndim != 2 or a.shape != b.shape:
-        raise InputError("approximate, exact", (a.shape, b.shape), "shapes differ", "give (n, d_m) twice")
     return np.asarray(a @ a.T - b @ b.T, dtype=np.float64)
 
 

@@ -47,8 +47,8 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
         If there are fewer than three points, one is not positive, or all x are equal.
     """
     log_x, log_y = _logs("x", x), _logs("y", y)
-    if log_x.shape != log_y.shape or log_x.ndim != 1 or len(log_x) < 3:
-        raise InputError("x, y", (log_x.shape, log_y.shape), "no fit", "give n >= 3 points of each")
+    if len(log_x) < 3:
+        raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
     centred = log_x - log_x.mean()
     spread = float(centred @ centred)
     if spread == 0:

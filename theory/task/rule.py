@@ -97,13 +97,7 @@ class Deterministic(Rule):
     is_table: ClassVar[bool] = False
 
     def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
-        """Return the label of every key and combination, shape (N_Z, N_A^q); read-only.
-
-        Raises
-        ------
-        InputError
-            If there are more than ten million of them, or a label does not lie in 0..d−1.
-        """
+        """Return the label of every key and combination, shape (N_Z, N_A^q); read-only."""
         return _labels(self, domain)
 
     def label_range(self, domain: Domain) -> range:

@@ -152,11 +152,6 @@ def smallest_init_rate(
     float
         :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 after a layer norm:
         however small ε is, every γ above that constant will do once the model is wide enough.
-
-    Raises
-    ------
-    InputError
-        If the tolerance is 1 or more: 1 − ε is a probability.
     """
     if tolerance >= 1:
         raise InputError("tolerance", tolerance, "not a probability 1 − ε", "give a value below 1")
@@ -196,11 +191,6 @@ def sample_attention_rows(
     n_samples : int
         How many models are drawn.
     rng : numpy.random.Generator
-
-    Raises
-    ------
-    InputError
-        If the sample would not fit into memory.
     """
     numbers = row * (n_samples + 2 * d_m) + 2 * d_m * d_k
     check_memory("n_samples", n_samples, 8 * numbers, "the sample", "draw fewer rows of a narrower model")

@@ -47,8 +47,6 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
         L and q, L at least q + 1.
     """
     _check_window(length, 1, q)
-    if not 0 < mass < 1:
-        raise InputError("mass", mass, "not a share of the softmax", "give a value between 0 and 1")
     outside = length - q - 1
     return max(0.0, math.log(outside / ((q + 1) * mass))) if outside else 0.0
 
@@ -80,8 +78,6 @@ def is_cliff(
         How far rounding may take a logit from where it should be.
     """
     values = np.asarray(sequence, dtype=np.float64)
-    if values.ndim != 1:
-        raise InputError("sequence", values.shape, "not one row of logits", "give shape (L,)")
     _check_window(len(values), p, q)
     top, slack = values[p - 1], plateau_tolerance
     window, after, rises = values[p : p + q], values[p + q :], np.diff(values[:p])
@@ -107,17 +103,12 @@ def mass_outside(
         The key's position in every row, from 1.
     q : int
         The number of anchors.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
     """
     values = np.asarray(logits, dtype=np.float64)
     first = np.asarray(p)
-    if values.ndim == 0 or first.size == 0 or first.shape != values.shape[:-1]:
-        raise InputError(
-            "p", first.shape, f"not one position for each row of {values.shape}", "give one for each row"
-        )
+    if first.size == 0 or first.shape != values.shape[:-1]:
+        problem = f"not one position for each row of {values.shape}"
+        raise InputError("p", first.shape, problem, "give one for each row")
     for position in (first.min(), first.max()):
         _check_window(values.shape[-1], int(position), q)
     position = np.arange(1, values.shape[-1] + 1)

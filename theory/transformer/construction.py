@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.checked import Positive, Share, checked
+from theory.checked import Positive, Share, check_tokens, checked
 from theory.errors import InputError
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
@@ -99,16 +99,9 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive
         step by ``cliff_step``.
     tag_strength : float, optional
         μ, the singular value of the first attention's W_V; any positive number does.
-
-    Raises
-    ------
-    InputError
-        If the task has no reasoning anchors, ``mass`` is not in (0, 1) or μ is not positive.
     """
     if not task.reasoning_anchors:
         raise InputError("task", [m.name for m in task.mappings], "no reasoning anchors", "give some")
-    if not (np.isfinite(tag_strength) and tag_strength > 0):
-        raise InputError("tag_strength", tag_strength, "not positive", "give e.g. 1.0")
     d, length, q = task.vocab_size, task.length, task.n_anchors
     # A window that is the whole sequence needs no step, but Definition 3 wants a rise all the same.
     step = max(cliff_step(mass, length, q), 1.0)
@@ -187,13 +180,7 @@ def assumption_errors(construction: Construction) -> AssumptionErrors:
 
 
 def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:
-    tokens = np.asarray(sequences)
-    if tokens.ndim != 2 or tokens.shape[1] != task.length or not np.issubdtype(tokens.dtype, np.integer):
-        raise InputError(
-            "sequences", tokens.shape, "not sequences of the task", f"give integers, shape (n, {task.length})"
-        )
-    if tokens.size and not 0 <= tokens.min() <= tokens.max() < task.vocab_size:
-        span = int(tokens.min()), int(tokens.max())
-        outside = f"outside the vocabulary 0..{task.vocab_size - 1}"
-        raise InputError("sequences", span, outside, "give tokens of the task")
-    return tokens.astype(np.int64)
+    shape = np.shape(sequences)
+    if len(shape) != 2 or shape[1] != task.length:
+        raise InputError("sequences", shape, "not sequences of the task", f"give shape (n, {task.length})")
+    return check_tokens("sequences", np.ravel(sequences), task.vocab_size).reshape(shape)

@@ -16,13 +16,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Size, checked
-from theory.errors import InputError
 from theory.labels.distribution import marginal_distribution, token_ratio
-from theory.labels.sample import token_label_matrix
+from theory.labels.matrices import token_label_matrix
 from theory.task.domain import Selection
 from theory.task.task import Task
 
@@ -113,10 +111,7 @@ def sample_last_position_matrix(
 
     Parameters and errors (Raises) are those of ``token_label_matrix``.
     """
-    tokens = np.asarray(sequences)
-    if tokens.ndim != 2 or tokens.shape[1] == 0:
-        raise InputError("sequences", tokens.shape, "not a table of tokens", "give shape (n, L)")
-    return token_label_matrix(tokens[:, -1:], labels, vocab_size)
+    return token_label_matrix(np.asarray(sequences)[:, -1:], labels, vocab_size)
 
 
 @checked
@@ -146,10 +141,9 @@ def transformer_drive(
         :math:`C (W_f^\top + I) W_{VO}^\top / L + C_L (W_f^\top + I)`. As the matrices shrink only C_L is
         left: the embedding first learns what the last position says.
     """
-    every, last, forward, value = _square(C=C, C_last=C_last, W_f=W_f, W_VO=W_VO)
-    return (every @ (forward.T + np.eye(len(forward))) @ value.T) / length + last @ (
-        forward.T + np.eye(len(forward))
-    )
+    every, last, forward, value = (np.asarray(m, dtype=np.float64) for m in (C, C_last, W_f, W_VO))
+    onward = forward.T + np.eye(len(forward))
+    return (every @ onward @ value.T) / length + last @ onward
 
 
 @checked
@@ -161,16 +155,6 @@ def paper_transformer_drive(
     Equal to ``transformer_drive`` when every token stands in every position alike, so that C_L = C/L.
     Parameters are those of ``transformer_drive``.
     """
-    every, forward, value = _square(C=C, W_f=W_f, W_VO=W_VO)
+    every, forward, value = (np.asarray(m, dtype=np.float64) for m in (C, W_f, W_VO))
     identity = np.eye(len(forward))
     return np.asarray(every @ (forward.T + identity) @ (value.T + identity) / length, dtype=np.float64)
-
-
-def _square(**matrices: npt.ArrayLike) -> list[FloatArray]:
-    """Return the matrices as float64, or refuse them unless all are (d, d) with one d."""
-    arrays = {name: np.asarray(m, dtype=np.float64) for name, m in matrices.items()}
-    d = next(iter(arrays.values())).shape[:1]
-    for name, array in arrays.items():
-        if array.shape != d + d:
-            raise InputError(name, array.shape, "not square like the others", "give (d, d), one d for all")
-    return list(arrays.values())

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
-from theory.checked import Rate, Size, checked, checked_fields
+from theory.checked import Rate, Size, check_tokens, checked, checked_fields
 from theory.errors import InputError
 from theory.flows.activation import TANH, ActivationLike, as_activation
 from theory.memory import check_memory
@@ -54,20 +54,8 @@ class OneLayerParameters:
     W_f2: Float64[FloatArray, "d_f d"]
 
     def __post_init__(self) -> None:
-        sizes: dict[str, int] = {}
-        for name, letters in _SHAPES.items():
-            matrix = np.asarray(getattr(self, name), dtype=np.float64)
-            object.__setattr__(self, name, matrix)
-            fits = matrix.ndim == 2 and all(
-                sizes.setdefault(letter, n) == n for letter, n in zip(letters, matrix.shape, strict=True)
-            )
-            if not fits:
-                raise InputError(
-                    name,
-                    matrix.shape,
-                    "does not fit the other matrices",
-                    f"give ({letters[0]}, {letters[1]}) with one value for each of d, k and f",
-                )
+        for name in _SHAPES:
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
 
     @classmethod
     @checked
@@ -121,10 +109,6 @@ def one_layer_logits(
         Tokens.
     activation : Activation or {"tanh", "identity"}, optional
         σ.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
     """
     return _forward(parameters, _tokens(parameters, sequences), activation).logits
 
@@ -149,15 +133,10 @@ def lemma3_flow(
         As in ``one_layer_logits``.
     targets : array_like, shape (n, d)
         Label distributions, one row per sequence: one-hot rows for drawn labels.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree or a token lies outside the vocabulary.
     """
     tokens = _tokens(parameters, sequences)
     state = _forward(parameters, tokens, activation)
-    delta = _delta(parameters, state, _targets(parameters, tokens, targets), activation)
+    delta = _delta(parameters, state, targets, activation)
     at_position = _through_attention(parameters, state, delta)
     at_position[:, -1] += delta
     flow = np.zeros_like(parameters.W_emb)
@@ -180,7 +159,7 @@ def lemma4_flow(
     """
     tokens = _tokens(parameters, sequences)
     state = _forward(parameters, tokens, activation)
-    delta = _delta(parameters, state, _targets(parameters, tokens, targets), activation)
+    delta = _delta(parameters, state, targets, activation)
     return state.mixed.T @ delta @ parameters.W_O.T / len(tokens)
 
 
@@ -195,10 +174,13 @@ def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: Activ
 
 
 def _delta(
-    parameters: OneLayerParameters, state: _Pass, targets: FloatArray, activation: ActivationLike
+    parameters: OneLayerParameters, state: _Pass, targets: npt.ArrayLike, activation: ActivationLike
 ) -> FloatArray:
     """Return δ, what reaches h, shape (n, d)."""
-    g = targets - softmax(state.logits, axis=-1)
+    distributions, shape = np.asarray(targets, dtype=np.float64), state.logits.shape
+    if distributions.shape != shape:
+        raise InputError("targets", distributions.shape, "not of the vocabulary", f"give shape {shape}")
+    g = distributions - softmax(state.logits, axis=-1)
     through_f = (g @ parameters.W_f2.T) * as_activation(activation).derivative(state.z)
     return np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
 
@@ -216,22 +198,4 @@ def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: Floa
 
 
 def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArray:
-    tokens, d = np.asarray(sequences), len(parameters.W_emb)
-    if tokens.ndim != 2 or not tokens.size or not np.issubdtype(tokens.dtype, np.integer):
-        raise InputError("sequences", tokens.shape, "not a table of tokens", "give integers, shape (n, L)")
-    if tokens.min() < 0 or tokens.max() >= d:
-        wrong = tokens.max() if tokens.max() >= d else tokens.min()
-        raise InputError("sequences", int(wrong), f"outside the vocabulary 0..{d - 1}", "widen W_emb")
-    return tokens.astype(np.int64)
-
-
-def _targets(parameters: OneLayerParameters, tokens: IntArray, targets: npt.ArrayLike) -> FloatArray:
-    distributions, shape = np.asarray(targets, dtype=np.float64), (len(tokens), len(parameters.W_emb))
-    if distributions.shape != shape:
-        raise InputError(
-            "targets",
-            distributions.shape,
-            "not one label distribution for each sequence",
-            f"give shape {shape}",
-        )
-    return distributions
+    return check_tokens("sequences", np.ravel(sequences), len(parameters.W_emb)).reshape(np.shape(sequences))

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Size, check_shape, check_tokens, checked
+from theory.checked import Size, check_tokens, checked
 from theory.errors import InputError
 from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import label_table, token_ratios
@@ -89,23 +89,8 @@ def value_drive(
         L.
     W_O : array_like, shape (d_k, d)
         The output projection.
-
-    Returns
-    -------
-    ndarray of float64, shape (d, d_k)
-
-    Raises
-    ------
-    InputError
-        If the shapes do not chain.
     """
     embedding, matrix, forward, out = (np.asarray(m, dtype=np.float64) for m in (W_emb, C, W_f, W_O))
-    square = matrix.shape
-    if embedding.shape != square or forward.shape != square or out.ndim != 2 or out.shape[1:] != square[1:]:
-        shapes = embedding.shape, square, forward.shape, out.shape
-        raise InputError(
-            "W_emb, C, W_f, W_O", shapes, "shapes do not chain", "give (d, d) three times and (d_k, d)"
-        )
     return np.asarray(embedding.T @ matrix @ (forward + np.eye(len(forward))).T @ out.T / length)
 
 
@@ -131,12 +116,9 @@ def predict_value_growth(
         which a model fits first. The second replaces u by P̄ in D and in C.
     held_out : bool, optional
         True: of the training distribution.
-
-    Returns
-    -------
-    ValueGrowth
     """
-    _check_choices(task, form, reference)
+    if not (task.reasoning_anchors and task.memory_anchors):
+        raise InputError("task", [m.name for m in task.mappings], "one kind of anchor", "give both kinds")
     distribution = (
         marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
     )
@@ -150,17 +132,6 @@ def predict_value_growth(
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
     sign = np.sign(alignment[list(task.reasoning_anchors)].sum()) or 1.0
     return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
-
-
-def _check_choices(task: Task, form: str, reference: str) -> None:
-    if not (task.reasoning_anchors and task.memory_anchors):
-        raise InputError(
-            "task", [m.name for m in task.mappings], "one kind of anchor only", "give both kinds"
-        )
-    if form not in ("paper", "exact"):
-        raise InputError("form", form, "unknown", "choose paper or exact")
-    if reference not in ("uniform", "marginal"):
-        raise InputError("reference", reference, "unknown", "choose uniform or marginal")
 
 
 def _last_position_drive(task: Task, distribution: FloatArray | float, held_out: bool) -> FloatArray:
@@ -228,18 +199,17 @@ def theorem_2_terms(
     Raises
     ------
     InputError
-        If a row of the table or the shares are no distribution, the shapes do not fit, or a group is empty
-        or names a row that is not there.
+        If a row of the table or the shares are no distribution, or a group is empty or names a row that is not
+        there.
     """
-    rows = check_shape("table", table, (None, None))
+    rows, weights = np.asarray(table, np.float64), np.asarray(shares, np.float64)
     n, d_m = rows.shape
-    weights = check_shape("shares", shares, (n,))
     if not np.allclose(rows.sum(axis=1), 1) or not (rows >= 0).all():
         raise InputError("table", table, "not a label distribution a row", "give P^s of every token")
     if not np.isclose(weights.sum(), 1) or not (weights >= 0).all():
         raise InputError("shares", shares, "not shares of all tokens", "give r_s/L, summing to 1")
     drive = rows - 1 / d_m
-    w = drive if embedding is None else check_shape("embedding", embedding, (n, d_m))
+    w = drive if embedding is None else np.asarray(embedding, np.float64)
     reasoning, memory = check_tokens("reasoning", reasoning, n), check_tokens("memory", memory, n)
     labels = weights @ drive
     return TheoremTwo(

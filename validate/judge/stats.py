@@ -21,8 +21,8 @@ from scipy.optimize import brentq
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from sim.runs.files import finite
-from theory.arrays import FloatArray
-from theory.checked import Entries, Share, check_shape, checked
+from theory.arrays import ArrayLike, FloatArray, Real
+from theory.checked import Entries, Share, checked
 
 LEVEL = 0.05
 Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
@@ -67,7 +67,12 @@ class Estimate:
 
 
 @checked
-def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, step: float = 0.0) -> Estimate:
+def over_seeds(
+    values: Annotated[Real[ArrayLike, " n_seeds"], Entries(undefined=True)],
+    within: Annotated[Real[ArrayLike, " 2"], Entries(undefined=True)] = ANY,
+    level: Share = 0.95,
+    step: float = 0.0,
+) -> Estimate:
     """Return the mean of one value per seed with its interval, leaving undefined values out.
 
     Parameters
@@ -87,8 +92,8 @@ def over_seeds(values: Measured, within: Measured = ANY, level: Share = 0.95, st
     InputError
         If the values are not numbers, or the level is not between 0 and 1.
     """
-    numbers = check_shape("values", values, (None,))
-    low, high = check_shape("within", within, (2,))
+    numbers = np.asarray(values, np.float64)
+    low, high = np.asarray(within, np.float64)
     found = _estimate(numbers, (float(low), float(high)), level, step)
     unknown = found.n > 1 and spread(numbers[np.isfinite(numbers)], step) == 0
     return replace(found, low=None, high=None) if unknown else found

@@ -16,7 +16,7 @@ from theory import InputError, Task, TooManyEntriesError
 from theory.arrays import FloatArray
 from theory.checked import checked
 from theory.display import Shown, ranges
-from theory.labels.sampled_labels import Draws
+from theory.labels.sampled import Draws
 from theory.paths import PathLike, as_path
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict

@@ -36,11 +36,6 @@ class Expression(Deterministic):
     table : mapping of int to int, optional
         g, for ``g(x)`` in the expression.
 
-    Raises
-    ------
-    InputError
-        With the column, if the text is outside the grammar.
-
     Examples
     --------
     >>> from theory import Mapping, Task
