@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, small_example
-from theory import IDENTITY, TANH, AdamSettings, InputError, OutsideValidityWarning, adam_steps
+from theory import IDENTITY, TANH, AdamSettings, OutsideValidityWarning, adam_steps
 from theory.flows.batches import Batching
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field
@@ -166,24 +166,3 @@ def test_batches_too_small_for_the_rate_are_warned_of(rate, size, warned):
         warnings.simplefilter("always")
         adam_steps(small_example().population, parameters(), [1], AdamSettings(rate), batch_size=size)
     assert [w.category for w in found] == [OutsideValidityWarning] * warned
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"batch_size": 11, "n_sequences": 10}, "batch_size"),
-        ({"steps": [5, 3]}, "steps"),
-        ({"steps": []}, "steps"),
-    ],
-)
-def test_what_is_refused(changes, named):
-    good = {"population": small_example().population, "initial": parameters(), "steps": [1]}
-    with pytest.raises(InputError) as caught:
-        adam_steps(**(good | {"settings": SETTINGS} | changes))
-    assert caught.value.argument == named
-
-
-def test_keys_and_anchors_that_share_a_token_are_refused():
-    population = small_example().population
-    with pytest.raises(InputError, match="token 3"):
-        GradientNoise(replace(population, left=population.left + np.eye(20)[3]))

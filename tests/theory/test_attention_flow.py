@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from theory import (
-    InputError,
     OneLayerParameters,
     Task,
     draw_tables,
@@ -14,7 +13,6 @@ from theory import (
     fit_exponent,
     labels_of,
     last_position_matrix,
-    last_position_ratio,
     lemma3_flow,
     lemma4_flow,
     one_layer_logits,
@@ -146,21 +144,6 @@ def test_exact_form_is_the_limit_and_the_printed_form_is_not(kind, record_error)
     record_error(f"{equation}, printed form", printed[0])
 
 
-@pytest.mark.parametrize("held_out", [(), ((3, 4),), ((3, 4), (5, 4), (4, 4)), ((3, 5), (4, 3))])
-@pytest.mark.parametrize("length", [3, 5])
-def test_last_place_statistics_equal_enumeration(length, held_out):
-    task = small_task(length, held_out)
-    sequences, distributions = population_and_labels(task)
-    counted = np.zeros((22, 22))
-    np.add.at(counted, sequences[:, -1], distributions / len(sequences))
-    ratios = np.array([last_position_ratio(task, s, held_out=True) for s in range(22)])
-    assert ratios.sum() == pytest.approx(1, abs=1e-14)
-    np.testing.assert_allclose(counted.sum(axis=1), ratios, atol=1e-14)
-    np.testing.assert_allclose(
-        counted - ratios[:, None] / 22, last_position_matrix(task, held_out=True), atol=1e-14
-    )
-
-
 def test_value_drive_is_the_limit_of_lemma_4(record_error):
     task = small_task()
     sequences, distributions = population_and_labels(task)
@@ -173,36 +156,3 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
     assert fit_exponent(scales, errors).value == pytest.approx(1, abs=0.02)
     assert errors[0] < 1e-3
     record_error("eq. 38", errors[0])
-
-
-def test_parameters_that_do_not_fit_are_refused():
-    good = random_parameters(6, np.random.default_rng(0))
-    matrices = {n: getattr(good, n) for n in NAMES}
-    with pytest.raises(InputError, match="W_O"):
-        OneLayerParameters(**{**matrices, "W_O": np.zeros((4, 6))})
-    with pytest.raises(InputError, match="W_emb"):
-        OneLayerParameters(**{**matrices, "W_emb": np.zeros((6, 5))})
-    for token in (6, -1):
-        with pytest.raises(InputError, match=f"sequences = {token}: outside"):
-            one_layer_logits(good, np.array([[0, 5, token]]))
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda p, s, y: one_layer_logits(p, s + 6), "sequences"),
-        (lambda p, s, y: one_layer_logits(p, s[0]), "sequences"),
-        (lambda p, s, y: lemma3_flow(p, s, y[:, :5]), "targets"),
-        (lambda p, s, y: lemma4_flow(p, s * 1.0, y), "sequences"),
-        (lambda p, s, y: sample_last_position_matrix(s[0], [0], 6), "sequences"),
-        (lambda p, s, y: transformer_drive(y, y, 3, p.W_emb, p.W_emb), "C"),
-        (lambda p, s, y: paper_transformer_drive(p.W_emb, 3, p.W_emb, p.W_O), "W_VO"),
-        (lambda p, s, y: last_position_ratio(small_task(), 22), "token"),
-        (lambda p, s, y: value_drive(p.W_emb, p.W_emb, 3, p.W_O, p.W_O), "W_f"),
-    ],
-)
-def test_bad_input_is_refused(call, argument):
-    p = random_parameters(6, np.random.default_rng(0))
-    with pytest.raises(InputError) as refusal:
-        call(p, np.zeros((2, 3), int), np.full((2, 6), 1 / 6))
-    assert refusal.value.argument == argument

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import binomtest
 
 from theory import (
-    InputError,
     attention_logit_std,
     average_attention_bound,
     average_attention_probability,
@@ -116,22 +115,3 @@ def test_any_rate_above_the_constant_does_for_a_wide_model(source, limit):
     assert excess[0] > 0
     assert excess[1] / excess[0] == pytest.approx(0.5, rel=1e-3)
     assert excess[2] / excess[1] == pytest.approx(0.5, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: attention_logit_std(1, 0.8), "d_m"),
-        (lambda: attention_logit_std(200, math.inf), "init_rate"),
-        (lambda: attention_logit_std(200, 0.8, source="norm"), "source"),
-        (lambda: average_attention_probability(0, 200, 0.8, 2), "tolerance"),
-        (lambda: average_attention_probability(0.1, 200, 0.8, 0), "row"),
-        (lambda: average_attention_bound(0.1, 200, 0.8, 1), "length"),
-        (lambda: smallest_init_rate(1.0, 200, 9), "tolerance"),
-        (lambda: sample_attention_rows(1, 4, 0.8, 3, 1, np.random.default_rng(0)), "d_m"),
-    ],
-)
-def test_bad_input_is_refused(call, argument):
-    with pytest.raises(InputError) as refusal:
-        call()
-    assert refusal.value.argument == argument

@@ -96,19 +96,6 @@ def test_the_frozen_flow_solves_its_equation(decay):
     assert (W[0] == initial.W_emb).all()
 
 
-def test_decay_changes_the_clock_of_the_coupled_flow_and_nothing_else(record_error):
-    initial, C = parameters(), small_example().population.token_label_matrix()
-    end = blow_up_bound(C, initial)
-    flow = coupled_flow(C, initial, [end], weight_decay=DECAY, keep=ALL)
-    T = (1 - np.exp(-DECAY * end)) / DECAY
-    plain = coupled_flow(C, initial, [T], keep=ALL)
-    for name in ALL:
-        error = relative(flow[name][0], np.exp(-DECAY * end) * plain[name][0])
-        record_error("clock under decay", error)
-        # Local tolerance 1e-9 over some hundred steps.
-        assert error < 1e-7
-
-
 def test_the_blow_up_comes_later_and_from_some_decay_on_never(record_error):
     rng, example = np.random.default_rng(1), small_example()
     C = example.population.token_label_matrix()

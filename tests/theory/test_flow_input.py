@@ -10,7 +10,6 @@ from theory import (
     Activation,
     EmbMLPParameters,
     InputError,
-    Solver,
     coupled_flow,
     frozen_flow,
     linearised_flow,
@@ -43,51 +42,6 @@ def test_a_request_that_makes_no_sense(flow, times, options, named):
     with pytest.raises(InputError) as caught:
         flow(parameters(), times, **options)
     assert caught.value.argument == named
-
-
-@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
-def test_a_vocabulary_that_does_not_fit_and_what_was_not_kept(flow):
-    with pytest.raises(InputError, match="21 tokens"):
-        flow(parameters(vocab_size=21), [1.0])
-    with pytest.raises(InputError, match="was not kept"):
-        _ = flow(parameters(), [0.0], keep=("W1",)).W_emb
-
-
-def test_statistics_that_are_none():
-    with pytest.raises(InputError, match="population"):
-        frozen_flow(np.zeros((21, 21)), parameters(vocab_size=21), [1.0], population=POPULATION)
-    for matrices in ((np.full_like(C, np.nan), S), (C, np.full_like(S, np.inf))):
-        with pytest.raises(InputError, match="NaN or infinity"):
-            linearised_flow(*matrices, parameters(), [1.0])
-    with pytest.raises(InputError, match="not symmetric"):
-        linearised_flow(C, S + np.triu(np.ones_like(S), 1), parameters(), [1.0])
-    with pytest.raises(InputError, match="NaN or infinity"):
-        EmbMLPParameters(np.zeros((3, 2)), np.full((2, 2), np.nan), np.zeros((2, 3)))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"rtol": 1e-15}, {"atol": 0.0}, {"rtol": np.nan}, {"rtol": 1.0}, {"method": "Euler"}, {"max_steps": 0}],
-)
-def test_solvers_that_cannot_work(options):
-    with pytest.raises(InputError) as caught:
-        Solver(**options)
-    assert caught.value.argument in options
-
-
-@pytest.mark.parametrize(
-    "shapes", [((3, 2), (3, 4), (4, 3)), ((3, 2), (2, 4), (4, 5)), ((3,), (2, 4), (4, 3))]
-)
-def test_matrices_that_do_not_chain(shapes):
-    with pytest.raises(InputError, match="give shape"):
-        EmbMLPParameters(*(np.zeros(s) for s in shapes))
-
-
-@pytest.mark.parametrize("bad", [{"d_m": 0}, {"d_f": -1}, {"init_rate": np.nan}, {"vocab_size": 0}])
-def test_sizes_that_nothing_can_be_drawn_for(bad):
-    request = {"vocab_size": 5, "d_m": 3, "d_f": 4, "init_rate": 0.8, **bad}
-    with pytest.raises(InputError, match=next(iter(bad))):
-        EmbMLPParameters.draw(**request, rng=np.random.default_rng(0))
 
 
 def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):

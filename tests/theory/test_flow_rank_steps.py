@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.theory.flow_reference import parameters
-from theory import EmbMLPParameters, InputError, Trajectory, coupled_flow, escape_dose, measured_rank_steps
+from theory import EmbMLPParameters, Trajectory, coupled_flow, escape_dose, measured_rank_steps
 
 
 def test_one_mode_of_a_drive_of_rank_one_is_predicted_exactly():
@@ -38,9 +38,3 @@ def test_measured_steps_are_read_between_the_times():
     steps = measured_rank_steps(Trajectory(np.array([0.0, 10.0, 20.0]), {"W_emb": W}), np.exp(1.5), 2)
     assert steps.tolist() == [pytest.approx(15.0), np.inf]
     assert measured_rank_steps(Trajectory(np.zeros(3), {"W_emb": W}), 0.5, 1)[0] == 0.0
-
-
-@pytest.mark.parametrize(("n_modes", "threshold"), [(0, 1.0), (3, 1.0), (1, 0.0), (1, float("nan"))])
-def test_impossible_requests_are_refused(n_modes, threshold):
-    with pytest.raises(InputError):
-        measured_rank_steps(Trajectory(np.zeros(1), {"W_emb": np.ones((1, 2, 2))}), threshold, n_modes)

@@ -10,8 +10,6 @@ from theory import (
     EXACT,
     IDENTITY,
     EmbMLPParameters,
-    InputError,
-    Trajectory,
     cosine_errors,
     cosine_matrix,
     coupled_flow,
@@ -19,7 +17,7 @@ from theory import (
     population_flow,
     validity_horizon,
 )
-from theory.flows.validity import RUNGS, _end_of_validity
+from theory.flows.validity import RUNGS
 
 POPULATION = small_example().population
 ANCHORS = (1, 2, 3, 4)
@@ -40,12 +38,6 @@ def test_one_row_for_each_rate_rung_and_bound():
         assert row.span == pytest.approx(3 * row.clock)
 
 
-def test_a_looser_bound_is_passed_later():
-    rows = table()
-    for tight, loose in zip(rows[::2], rows[1::2], strict=True):
-        assert tight.time <= loose.time
-
-
 def test_the_softmax_rungs_outlive_the_uniform_one_at_a_small_scale():
     horizon = {(r.init_rate, r.rung): r.time for r in table() if r.bound == 0.05}
     assert horizon[1.2, "frozen"] < horizon[1.2, "coupled"]
@@ -56,11 +48,6 @@ def test_a_rung_is_valid_for_ever_against_itself():
     rows = table(activation=IDENTITY)
     assert all(np.isinf(r.time) for r in rows if r.rung == "population")
     assert not any(np.isinf(r.time) for r in rows if r.rung == "frozen")
-
-
-def test_a_smaller_start_keeps_the_coupled_rung_valid_longer_on_its_own_clock():
-    horizon = {r.init_rate: r.time / r.clock for r in table() if r.rung == "coupled" and r.bound == 0.05}
-    assert horizon[0.6] < horizon[1.2]
 
 
 def test_the_cosine_error_is_the_largest_over_pairs():
@@ -78,31 +65,6 @@ def test_the_cosine_error_is_the_largest_over_pairs():
     assert errors[2] == pytest.approx(by_hand, abs=1e-15)
 
 
-def test_unlike_times_and_single_tokens_are_refused():
-    one = frozen_flow(POPULATION.token_label_matrix(), parameters(), [0.0, 1.0])
-    other = frozen_flow(POPULATION.token_label_matrix(), parameters(), [0.0, 2.0])
-    with pytest.raises(InputError, match="same times"):
-        cosine_errors(one, other, ANCHORS)
-    with pytest.raises(InputError, match="at least two"):
-        cosine_errors(one, one, [1])
-    longer = Trajectory(np.arange(3.0), {"W_emb": np.zeros((3, 20, 2))})
-    with pytest.raises(InputError, match="same times"):
-        cosine_errors(one, longer, ANCHORS)
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("clocks", 0.0), ("clocks", np.inf), ("n_times", 1), ("d_m", 0)]
-)
-def test_impossible_spans_are_refused(option, value):
-    with pytest.raises(InputError, match=option):
-        table(**{option: value})
-
-
-def test_bounds_have_to_be_positive():
-    with pytest.raises(InputError, match="bounds"):
-        validity_horizon(POPULATION, ANCHORS, [0.8], [], d_m=4, d_f=4, rng=np.random.default_rng(0))
-
-
 def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_passes():
     """No cosine error exceeds 2: only the blow-up ends the coupled rung, and nothing ends the others."""
     rows = validity_horizon(
@@ -116,11 +78,6 @@ def test_a_rung_that_blows_up_is_not_valid_beyond_even_for_a_bound_it_never_pass
     end = coupled_flow(POPULATION.token_label_matrix(), initial, [coupled.span], solver=EXACT).blow_up
     assert coupled.time == pytest.approx(end, rel=0.01)
     assert all(np.isinf(row.time) for row in horizon.values())
-
-
-def test_a_first_passage_lies_where_the_straight_line_between_two_times_passes():
-    path = Trajectory(np.array([0.0, 1.0, 3.0]), {"W_emb": np.zeros((3, 20, 2))})
-    assert _end_of_validity(path, np.array([0.0, 0.1, 0.3]), 0.15) == pytest.approx(1.5)
 
 
 def test_every_rate_starts_from_one_draw():

@@ -20,12 +20,10 @@ from theory import (
     Expression,
     InputError,
     Mapping,
-    Sum,
     Task,
     enumerate_population,
     expected_token_label_matrix,
     label_distribution,
-    label_table,
     labels_of,
     reasoning_anchor_distribution,
     sample_label_distribution,
@@ -103,23 +101,6 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     record_error("eq. 22", np.abs(floats - exact).max())
 
 
-def test_holding_out_almost_everything_cancels_nothing() -> None:
-    pairs = [(a, b) for a in range(11, 21) for b in range(11, 21) if (a, b) != (12, 17)]
-    task = Task(
-        keys=range(21, 121),
-        reasoning_anchors=range(11, 21),
-        n_anchors=2,
-        length=3,
-        vocab_size=200,
-        held_out=pairs,
-    )
-    expected = np.zeros(200)
-    expected[21 + 29 : 121 + 29] = 0.01
-    np.testing.assert_allclose(label_distribution(task, 12, held_out=True), expected, rtol=1e-14, atol=0)
-    assert token_ratio(task, 11, held_out=True) == 0
-    np.testing.assert_allclose(label_distribution(task, 11, held_out=True), 1 / 200)
-
-
 @pytest.mark.parametrize("length", [3, 4])
 def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Record) -> None:
     """Without tables nothing is random: C of the population equals the expected C."""
@@ -140,27 +121,6 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
     assert worst < 1e-15
 
 
-def test_the_sum_by_convolution_by_its_total_and_by_enumeration() -> None:
-    rules = Sum(), Expression("key + total"), Expression("key + a1 + a2")
-    given = {"keys": (20, 21, 23, 30), "n_anchors": 2, "length": 4, "vocab_size": 130}
-    convolved, *others = (
-        Task(mappings=[Mapping([1, 2, 5], rule, "own", {(2, 5)})], **given)
-        for rule in rules  # type: ignore[arg-type]
-    )
-    for token in (1, 5, 21):
-        for held_out in (False, True):
-            wanted = label_distribution(convolved, token, held_out=held_out, exact=True)
-            for task in others:
-                assert label_distribution(task, token, held_out=held_out, exact=True) == wanted
-                assert task.label_range(task.mappings[0]) == convolved.label_range(convolved.mappings[0])
-    many: Any = {"keys": range(100, 200), "n_anchors": 30, "length": 31, "vocab_size": 700}
-    sums, totals = (
-        Task(mappings=[Mapping(range(1, 11), rule)], **many)
-        for rule in (Sum(), Expression("(key + total) % 700"))
-    )
-    np.testing.assert_allclose(label_distribution(totals, 4), label_distribution(sums, 4), rtol=1e-12)
-
-
 @pytest.mark.parametrize("q", [20, 400])
 def test_a_rule_too_large_to_enumerate_is_refused_and_can_be_sampled(q: int) -> None:
     mapping = Mapping(range(1, 11), Expression("(key * a1 + a20) % 97"))
@@ -170,21 +130,3 @@ def test_a_rule_too_large_to_enumerate_is_refused_and_can_be_sampled(q: int) -> 
     found = sample_label_distribution(task, 3, np.random.default_rng(0), n_samples=1000)
     assert found.shares.sum() == pytest.approx(1)
     assert found.standard_error.min() > 0
-
-
-@pytest.mark.parametrize("tokens", [[], [[11]], [11, 200], [1.5], -1, 200, 1.5, True])
-def test_tokens_that_make_no_sense_are_refused(tokens: Any) -> None:
-    with pytest.raises(InputError, match="token"):
-        label_distribution(Task.paper(), tokens)
-    with pytest.raises(InputError, match="token"):
-        token_ratio(Task.paper(), tokens)
-
-
-def test_an_unknown_role_and_a_huge_table_are_refused() -> None:
-    with pytest.raises(InputError, match="role = 'anker'"):
-        label_distribution(Task.paper(), 1, role="anker")  # type: ignore[call-overload]
-    with pytest.raises(InputError, match="role = 'anker'"):
-        token_ratio(Task.paper(), 1, role="anker")  # type: ignore[call-overload]
-    big = Task(keys=range(50_000), reasoning_anchors=[50_001], n_anchors=1, length=2, vocab_size=200_000)
-    with pytest.raises(InputError, match="GiB"):
-        label_table(big)

@@ -239,13 +239,3 @@ def test_a_prediction_repeats_and_differs_between_starts():
     assert np.array_equal(both.loss["memory"][1], one.loss["memory"][0])
     assert not np.array_equal(both.loss["memory"][0], both.loss["memory"][1])
     assert set(one.accuracy) == {"memory", "reasoning train", "reasoning test"}
-
-
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [({"seeds": ()}, "no start"), ({"batch_size": 1000}, "smaller batch"), ({"n_epochs": 0}, "n_epochs")],
-)
-def test_bad_input_is_refused(changed, says):
-    good = {"init_rate": 0.5, "n_epochs": 1, "d_m": 4, "d_f": 4, "batch_size": 12}
-    with pytest.raises(InputError, match=says):
-        predict_learning(tiny_task(), SGDSettings(0.1), **(good | changed))

@@ -10,7 +10,6 @@ from tests.theory.test_learning_curves import BATCH, CLIP, start_of, tiny_task, 
 from theory import (
     TANH,
     AdamSettings,
-    InputError,
     Lookup,
     Mapping,
     SGDSettings,
@@ -80,17 +79,3 @@ def test_the_set_that_counts_as_learned():
     assert learned_set(task) == "shifts"
     alone = Task(keys=range(10, 14), mappings=mappings[:1], n_anchors=1, length=2, vocab_size=20)
     assert learned_set(alone) == "table"
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"accuracies": [0.5, 0.1]}, "accuracies"),
-        ({"steps": []}, "steps"),
-        ({"data_set": "sums"}, "data_set"),
-    ],
-)
-def test_bad_input_is_refused(options, named):
-    with pytest.raises(InputError) as caught:
-        predicted_embedding(tiny_task(), SETTINGS, **OPTIONS, **options)
-    assert caught.value.argument == named

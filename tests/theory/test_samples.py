@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.theory.any_rule import RULES, task_of, tasks
-from tests.theory.flow_reference import small_example, small_task
 from theory import (
-    InputError,
     Mapping,
     Sum,
     Task,
@@ -78,59 +75,6 @@ def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: i
         np.testing.assert_allclose(counts, tokens, atol=1e-13)
     ideal = count_population(task).token_label_matrix()
     assert np.abs(ideal - expected_token_label_matrix(task, held_out=True)).max() < 1e-14
-
-
-def test_orders_of_a_bag_stay_apart_where_one_is_held_out() -> None:
-    reduced = small_example().population
-    in_test = np.flatnonzero(reduced.data_sets["reasoning test"].any(axis=0))
-    assert in_test.size == 1
-    twins = (reduced.right == reduced.right[in_test]).all(axis=1)
-    assert reduced.data_sets["reasoning train"].any(axis=0)[twins].sum() == 1
-
-
-@pytest.mark.parametrize(
-    ("sequences", "labels", "argument"),
-    [
-        ([[1, 2]], [1, 2], "labels"),
-        ([1, 2], [1, 2], "sequences"),
-        ([[1, 99]], [1], "sequences"),
-        ([[1, 2]], [-1], "labels"),
-        ([[0.5, 2.0]], [1], "sequences"),
-    ],
-)
-def test_bad_samples_are_refused(sequences: Any, labels: Any, argument: str) -> None:
-    for function in (token_label_matrix, token_label_counts, count_sample):
-        with pytest.raises(InputError) as caught:
-            function(sequences, labels, 20)
-        assert caught.value.argument == argument
-    if argument == "sequences":
-        with pytest.raises(InputError, match="sequences"):
-            cooccurrence_matrix(sequences, 20)
-
-
-def test_what_is_too_large_or_of_another_task_is_refused() -> None:
-    with pytest.raises(InputError, match="linearised_flow"):
-        count_population(Task.paper())
-    with pytest.raises(InputError, match="tables"):
-        count_population(small_task(), [np.zeros((5, 3), int), None])
-    with pytest.raises(InputError, match="anchor = 25"):
-        finite_sample_spread(Task.paper(), 25)
-    with pytest.raises(InputError, match="sequences"):
-        cooccurrence_matrix(np.zeros((0, 3), int), 20)
-
-
-def test_the_spread_at_the_papers_sizes() -> None:
-    """Σω² by listing the combinations, and the cosine it implies; enumeration of one table gave 0.914."""
-    task = Task.paper(length=3)
-    weights = [c.count(1) for c in itertools.product(range(1, 11), repeat=2) if 1 in c]
-    effective = sum(w**2 for w in weights) / sum(weights) ** 2 / 100
-    assert finite_sample_spread(task, 1) == pytest.approx(effective * 0.99, rel=1e-12)
-    found = finite_sample_cosine(task, 1, 2)
-    shared = 2 / sum(weights) ** 2 / 100 * 0.99
-    assert found.signal[0] == pytest.approx(0.005, rel=1e-12)
-    assert found.cosine == pytest.approx((0.005 + shared) / (0.005 + effective * 0.99), rel=1e-12)
-    assert finite_sample_cosine(task, 3, 3).cosine == pytest.approx(1, rel=1e-12)
-    assert finite_sample_spread(task, 11) == 0
 
 
 HELD_OUT = Task(

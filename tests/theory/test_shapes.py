@@ -13,18 +13,12 @@ from hypothesis.extra.numpy import arrays
 
 import theory
 from tests.shapes import names_axes, numerical_functions
-from tests.theory.any_rule import RULES, task_of
 from theory import (
-    InputError,
-    Mapping,
-    Shift,
-    Sum,
     Task,
     cosine_matrix,
     eq14_embedding,
     fit_exponent,
     fit_width,
-    gaussian_shape,
     off_diagonal,
     principal_components,
 )
@@ -104,44 +98,6 @@ def test_exponent_interval_covers_at_its_level(level: float) -> None:
     fits = [fit_exponent(x, x**-0.5 * factor, level=level) for factor in noise]
     covered = np.mean([f.low <= -0.5 <= f.high for f in fits])
     assert abs(covered - level) < 3.9 * (level * (1 - level) / 2000) ** 0.5
-
-
-ANCHORS = list(range(11, 21))
-SHIFTS = Task(
-    keys=range(20, 30),
-    n_anchors=2,
-    length=3,
-    vocab_size=60,
-    mappings=[Mapping([1, 2, 3, 4], Shift({1: 5, 2: 1, 3: -2, 4: -8}), "shift")],
-)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: cosine_matrix([1.0, 2.0]), "rows"),
-        (lambda: cosine_matrix([[1.0, np.nan]]), "rows"),
-        (lambda: cosine_matrix([[1.0, 2.0]], [[1.0]]), "other"),
-        (lambda: off_diagonal(np.ones((2, 3))), "matrix"),
-        (lambda: principal_components([[1.0, 2.0]], 1), "rows"),
-        (lambda: principal_components(np.eye(3), 4), "n_components"),
-        (lambda: principal_components(np.eye(3), 0), "n_components"),
-        (lambda: eq14_embedding(Task.paper(), ANCHORS, width=0), "width"),
-        (lambda: eq14_embedding(task_of(Sum()), [1, 6]), "tokens"),
-        (lambda: eq14_embedding(task_of(RULES["modular"]), [1]), "tokens"),
-        (lambda: eq14_embedding(SHIFTS, [20, 1]), "tokens"),  # Renumbered, its anchors keep their labels.
-        (lambda: fit_width(Task.paper(), ANCHORS, np.eye(10), bounds=(2.0, 1.0)), "bounds"),
-        (lambda: fit_width(Task.paper(), [11], np.eye(1)), "observed"),
-        (lambda: gaussian_shape(task_of(RULES["modular"]), 1), "anchor"),
-        (lambda: fit_exponent([1, 2], [1, 2]), "x"),
-        (lambda: fit_exponent([1, 2, 3], [1, 0, 2]), "y"),
-        (lambda: fit_exponent([2, 2, 2], [1, 2, 3]), "x"),
-    ],
-)
-def test_bad_input_is_refused_by_name(call: Any, argument: str) -> None:
-    with pytest.raises(InputError) as refusal:
-        call()
-    assert refusal.value.argument == argument
 
 
 def test_every_public_function_is_held_to_the_axes_of_its_arrays() -> None:

@@ -12,8 +12,6 @@ from theory import (
     Mapping,
     Shift,
     Task,
-    cosine_matrix,
-    eq14_embedding,
     expected_token_label_matrix,
     fit_exponent,
     gaussian_embedding,
@@ -114,14 +112,6 @@ def test_noise_has_the_embeddings_scale():
     assert abs(scaled.std() - 1) < 3.9 / 4000**0.5
 
 
-def test_cosines_of_three_widths_of_the_papers_task():
-    """cos(15, 20): the label distribution 0.955, its normal 0.985, eq. 14's width of 12 only 0.344."""
-    task, pair = Task.paper(), [15, 20]
-    assert cosine_matrix(label_distribution_embedding(task, pair))[0, 1] == pytest.approx(0.955, abs=5e-4)
-    assert cosine_matrix(gaussian_embedding(task, pair))[0, 1] == pytest.approx(0.985, abs=5e-4)
-    assert cosine_matrix(eq14_embedding(task, pair))[0, 1] == pytest.approx(0.344, abs=5e-4)
-
-
 @pytest.fixture(scope="module")
 def over_q():
     """Distances and the noiseless error of (13) for ten keys, ten anchors and growing q, C1 = 1."""
@@ -173,18 +163,6 @@ def test_one_key_does_not_fill_the_gaps_of_the_other_anchors_sum(keys, shifts):
 def test_the_distribution_of_a_sum_that_never_varies_is_exact():
     assert Summand((3, 3), 5).edgeworth([14, 15, 16]).tolist() == [0, 1, 1]
     assert Summand((0, 1), 0).edgeworth([-1, 0]).tolist() == [0, 1]
-
-
-def test_distances_of_two_equal_labels_are_those_by_hand():
-    """Two keys, one anchor: σ = 1/2, and N is 0.4839, 0.0089, 3e-6 at 1/2, 3/2, 5/2 from the mean."""
-    task = Task(
-        keys=[10, 11], mappings=[Mapping([0], Shift({0: 0}))], n_anchors=1, length=2, vocab_size=22
-    )  # fmt: skip
-    found = normal_distance(task, 0)
-    assert found.total_variation == pytest.approx((0.5 - 0.483941) + (0.008864 + 0.000003), abs=1e-6)
-    assert found.l2 == pytest.approx((2 * 0.016059**2 + 2 * 0.008864**2) ** 0.5, abs=1e-6)
-    # Half way between the labels both are 1/2; at the outer ends, two deviations out, Φ(−2) is missing.
-    assert found.kolmogorov == pytest.approx(norm.cdf(-2), abs=1e-9)
 
 
 def test_many_keys_make_the_law_uniform_and_not_normal():
@@ -239,32 +217,6 @@ def test_a_vocabulary_too_small_for_the_normal_is_refused_with_a_remedy():
     # The remedy works, and so does asking for it.
     assert gaussian_embedding(paper_like(185), [20]).shape == (1, 185)
     assert gaussian_embedding(paper_like(161), [20], max_lost_mass=0.1).shape == (1, 161)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda t: gaussian_shape(t, 5), "anchor"),
-        (lambda t: gaussian_embedding(t, [15, 50]), "anchor"),
-        (lambda t: gaussian_embedding(t, [15], init_rate=0.8), "init_rate, rng"),
-        (lambda t: inner_product_difference(np.zeros((2, 3)), np.zeros((2, 4))), "exact"),
-        (lambda t: gaussian_shape(_one_label(), 1), "task"),
-    ],
-)
-def test_bad_input_is_refused(call, argument):
-    with pytest.raises(InputError) as refusal:
-        call(Task.paper())
-    assert refusal.value.argument == argument
-
-
-def _one_label():
-    mapping = Mapping([1], Shift({1: 0}))
-    return Task(keys=[9], mappings=[mapping], n_anchors=1, length=2, vocab_size=20)
-
-
-def test_inner_product_differences_are_the_approximate_less_the_exact():
-    found = inner_product_difference([[2.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]])
-    assert found.tolist() == [[3.0, 2.0], [2.0, -7.0]]
 
 
 def test_the_expansion_has_hermites_polynomials():

@@ -97,15 +97,6 @@ def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name
 
 
-@pytest.mark.parametrize(
-    "option", [{"init_rate": [0.3, 0.8]}, {"init_rate": "small"}, {"d_k": 0}, {"d_f": 2.5}]
-)
-def test_sizes_and_rates_that_nothing_can_be_drawn_for(option):
-    request = {"d_k": 3, "d_f": 4, "init_rate": 0.8, **option}
-    with pytest.raises(InputError, match=next(iter(option))):
-        OneLayerParameters.draw(6, **request, rng=np.random.default_rng(0))
-
-
 MODEL = OneLayerParameters.draw(6, d_k=3, d_f=4, init_rate=0.5, rng=np.random.default_rng(1))
 TOKENS, TARGETS = np.array([[0, 1, 2], [3, 4, 5]]), np.full((2, 6), 1 / 6)
 TAKES_AN_ACTIVATION = {

@@ -53,18 +53,6 @@ def test_independent_batches_against_their_own_recursion():
     assert independent_share(np.array(decay * n)) / 2 == pytest.approx(exact, rel=2e-3)
 
 
-def test_the_variance_of_independent_batches_less_their_mean_is_that_of_drawn_ones():
-    """By enumeration: 12 numbers in batches of 3."""
-    numbers = np.random.default_rng(0).normal(size=12)
-    batching = Batching(3, 12)
-    rng = np.random.default_rng(1)
-    drawn = np.array([rng.permutation(numbers)[:3].mean() for _ in range(5_000)])
-    assert batching.factor * numbers.var() == pytest.approx(drawn.var(), rel=0.1)
-    assert batching.independent_factor * (1 - 1 / 4) == pytest.approx(batching.factor)
-    assert Batching(12, 12).independent_factor == 0
-    assert Batching(3, None).independent_factor == pytest.approx(1 / 3)
-
-
 def small():
     task, rng = tiny_task(), np.random.default_rng(3)
     tables = draw_tables(task, rng)

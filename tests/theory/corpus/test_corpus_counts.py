@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ import theory.corpus.operators
 from tests.theory.corpus.plain import plain
 from theory import (
     CorpusCounts,
-    InputError,
     as_matrix,
     bigram_operator,
     context_cooccurrence_operator,
@@ -118,26 +116,3 @@ def _uncentred_context(sequences: list[np.ndarray], vocab_size: int) -> np.ndarr
     for seen, label in places:
         Phi[label] += np.bincount(seen, minlength=vocab_size) / len(seen) / len(places)
     return Phi
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("sequences", lambda: corpus_counts([], V)),
-        ("sequences", lambda: corpus_counts([[1], [], [2]], V)),
-        ("sequences", lambda: corpus_counts([[0, 9]], V)),
-        ("sequences", lambda: corpus_counts([[0, -1]], V)),
-        ("sequences", lambda: corpus_counts([[0.5, 1.0]], V)),
-        ("sequences", lambda: corpus_counts("01", V)),
-        ("sequences", lambda: corpus_counts(np.array(7), V)),
-        ("sequences", lambda: context_operator(iter(DRAWN), 9)),
-        ("operator", lambda: as_matrix(bigram_operator(corpus_counts([[0, 1]], 4097)))),
-        ("n", lambda: top_singular(bigram_operator(corpus_counts([[0, 1]], V)), V)),
-        ("other", lambda: corpus_counts([[0, 1]], 4) + corpus_counts([[0, 1]], 5)),
-        ("token", lambda: corpus_counts([[0, 1]], 4).label_distribution(1)),
-        ("token", lambda: corpus_counts([[0, 1]], 4).label_distribution(4)),
-    ],
-)
-def test_a_refusal_names_the_argument_and_a_remedy(argument: str, call: Callable[[], object]) -> None:
-    with pytest.raises(InputError, match=f"^{argument} = .*; "):
-        call()

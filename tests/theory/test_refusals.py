@@ -1,0 +1,188 @@
+"""Requests that make no sense are refused before any work, by the name of the argument.
+
+``tests/fuzz`` feeds every public function wrong types and numbers; here are requests of which
+each argument alone would do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import theory
+from tests.theory.any_rule import RULES, task_of
+from tests.theory.flow_reference import parameters, small_example, small_task
+from theory import Mapping, OneLayerParameters, SGDSettings, Shift, Sum, Task, Trajectory
+
+PAPER, POPULATION = Task.paper(), small_example().population
+C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
+START, ADAM = parameters(), theory.AdamSettings(rate=1e-2)
+ANCHORS = list(range(11, 21))
+MODEL = OneLayerParameters.draw(6, d_k=3, d_f=7, init_rate=0.5, rng=np.random.default_rng(0))
+TOKENS, TARGETS = np.zeros((2, 3), int), np.full((2, 6), 1 / 6)
+EMBEDDING = Trajectory(np.zeros(1), {"W_emb": np.ones((1, 2, 2))})
+FROZEN = theory.frozen_flow(C, START, [0.0, 1.0])
+ONE_LABEL = Task(keys=[9], mappings=[Mapping([1], Shift({1: 0}))], n_anchors=1, length=2, vocab_size=20)
+SHIFTED = Task(
+    keys=range(20, 30), n_anchors=2, length=3, vocab_size=60, mappings=[Mapping([1, 2], Shift({1: 5, 2: 1}))]
+)
+ALWAYS_FIVE = Task(
+    keys=[9, 10], mappings=[Mapping([1, 2], lambda key, anchors: 5)], n_anchors=1, length=2, vocab_size=20
+)
+MEMORY = Task(keys=range(5, 9), memory_anchors=[1, 2], n_anchors=1, length=3, vocab_size=12)
+TINY = {"init_rate": 0.5, "d_m": 4, "d_f": 4, "batch_size": 5}
+COUNTS = theory.corpus_counts([[0, 1]], 4)
+DOCUMENTS = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
+OTHER_RATES = {"d_m": 4, "d_f": 4, "rng": np.random.default_rng(0)}
+
+REFUSED = {
+    # Labels and samples.
+    "token": [
+        lambda t=t: theory.label_distribution(PAPER, t) for t in ([], [[11]], [11, 200], [1.5], -1, True)
+    ]
+    + [
+        lambda: theory.token_ratio(PAPER, 200),
+        lambda: theory.last_position_ratio(PAPER, 200),
+        lambda: COUNTS.label_distribution(1),
+        lambda: theory.nearest_tokens(DOCUMENTS, 5, 3, [0, 1]),
+        lambda: theory.label_table(
+            Task(keys=range(50_000), reasoning_anchors=[50_001], n_anchors=1, length=2, vocab_size=200_000)
+        ),
+    ],
+    "role": [lambda: theory.label_distribution(PAPER, 1, role="anker")],
+    "labels": [
+        lambda: theory.token_label_matrix([[1, 2]], [1, 2], 20),
+        lambda: theory.count_sample([[1]], [-1], 20),
+    ],
+    "sequences": [
+        lambda: theory.token_label_counts([1, 2], [1, 2], 20),
+        lambda: theory.token_label_matrix([[1, 99]], [1], 20),
+        lambda: theory.cooccurrence_matrix(np.zeros((0, 3), int), 20),
+        lambda: theory.one_layer_logits(MODEL, TOKENS + 6),
+        lambda: theory.one_layer_logits(MODEL, TOKENS[0]),
+        lambda: theory.lemma4_flow(MODEL, TOKENS * 1.0, TARGETS),
+        lambda: theory.build_construction(PAPER).last_row([[1, 2, 3]]),
+        *(
+            lambda s=s: theory.corpus_counts(s, 5)
+            for s in ([], [[1], [], [2]], [[0, 9]], [[0, -1]], [[0.5, 1]], "01")
+        ),
+        lambda: theory.context_operator(iter([[0, 1]]), 5),
+        lambda: theory.corpus_geometry([[0, 1]] * 39, 5, [0]),
+    ],
+    "task": [
+        lambda: theory.count_population(PAPER),
+        lambda: theory.gaussian_shape(ONE_LABEL, 1),
+        lambda: theory.predict_value_growth(MEMORY),
+        lambda: theory.build_construction(MEMORY),
+    ],
+    "tables": [lambda: theory.count_population(small_task(), [np.zeros((5, 3), int), None])],
+    "anchor": [
+        lambda: theory.finite_sample_spread(PAPER, 25),
+        lambda: theory.gaussian_shape(PAPER, 5),
+        lambda: theory.gaussian_shape(task_of(RULES["modular"]), 1),
+    ],
+    # Shapes.
+    "rows": [
+        lambda: theory.cosine_matrix([1.0, 2.0]),
+        lambda: theory.cosine_matrix([[1.0, np.nan]]),
+        lambda: theory.principal_components([[1.0, 2.0]], 1),
+    ],
+    "other": [
+        lambda: theory.cosine_matrix([[1.0, 2.0]], [[1.0]]),
+        lambda: COUNTS + theory.corpus_counts([[0, 1]], 5),
+    ],
+    "matrix": [lambda: theory.off_diagonal(np.ones((2, 3)))],
+    "n_components": [lambda: theory.principal_components(np.eye(3), 4)],
+    "tokens": [
+        lambda: theory.eq14_embedding(task_of(Sum()), [1, 6]),
+        lambda: theory.eq14_embedding(SHIFTED, [20, 1]),  # Renumbered, its anchors keep their labels.
+        lambda: theory.cosine_errors(FROZEN, FROZEN, [1]),
+        lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
+    ],
+    "bounds": [
+        lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0)),
+        lambda: theory.validity_horizon(POPULATION, [1, 2], [0.8], [], **OTHER_RATES),
+    ],
+    "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
+    "x": [lambda: theory.fit_exponent([1, 2], [1, 2]), lambda: theory.fit_exponent([2, 2, 2], [1, 2, 3])],
+    "y": [lambda: theory.fit_exponent([1, 2, 3], [1, 0, 2]), lambda: theory.fit_exponent([1, 2, 3], [1, 2])],
+    "init_rate, rng": [lambda: theory.gaussian_embedding(PAPER, [15], init_rate=0.8)],
+    "exact": [lambda: theory.inner_product_difference(np.zeros((2, 3)), np.zeros((2, 4)))],
+    # Flows.
+    "W1": [lambda: theory.EmbMLPParameters(np.zeros((3, 2)), np.zeros((3, 4)), np.zeros((4, 3)))],
+    "W2": [lambda: theory.EmbMLPParameters(np.zeros((3, 2)), np.zeros((2, 4)), np.zeros((4, 5)))],
+    "W_emb": [lambda: theory.EmbMLPParameters(np.zeros(3), np.zeros((2, 4)), np.zeros((4, 3)))],
+    "C": [
+        lambda: theory.frozen_flow(np.zeros((7, 7)), START, [1.0]),
+        lambda: theory.linearised_flow(np.full_like(C, np.nan), S, START, [1.0]),
+        lambda: theory.transformer_drive(TARGETS, TARGETS, 3, MODEL.W_emb, MODEL.W_emb),
+    ],
+    "S": [
+        lambda: theory.linearised_flow(C, S + np.triu(np.ones_like(S), 1), START, [1.0]),
+        lambda: theory.saddle_staircase(C, np.triu(np.ones((20, 20))), START, 2),
+    ],
+    "population": [
+        lambda: theory.population_flow(POPULATION, parameters(vocab_size=21), [1.0]),
+        lambda: theory.one_mode_answers(
+            theory.count_population(task_of(lambda key, anchors: 20, held_out=()))
+        ),
+    ],
+    "times": [lambda t=t: theory.adaptive_flow(POPULATION, START, t, ADAM) for t in ([1.0, 0.5], [1e9])],
+    "batch_size": [
+        lambda: theory.adam_steps(POPULATION, START, [1], ADAM, batch_size=11, n_sequences=10),
+        lambda: theory.predict_learning(
+            small_task(), SGDSettings(0.1), n_epochs=1, **TINY | {"batch_size": 1000}
+        ),
+    ],
+    "steps": [
+        lambda: theory.adam_steps(POPULATION, START, [5, 3], ADAM),
+        lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), steps=[], **TINY),
+    ],
+    "accuracies": [
+        lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), accuracies=[0.5, 0.1], **TINY)
+    ],
+    "data_set": [lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), data_set="sums", **TINY)],
+    "seeds": [lambda: theory.predict_learning(small_task(), SGDSettings(0.1), n_epochs=1, seeds=(), **TINY)],
+    "n_modes": [
+        lambda: theory.measured_rank_steps(EMBEDDING, 1.0, 3),
+        lambda: theory.saddle_staircase(C, S, START, 7),
+    ],
+    "trajectory": [lambda: theory.cosine_errors(FROZEN, theory.frozen_flow(C, START, [0.0, 2.0]), [1, 2])],
+    "B": [lambda: theory.answer_accuracy(POPULATION, np.ones((3, 3)))],
+    "others": [lambda: theory.extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]])],
+    "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],
+    "n_terms": [lambda: theory.gradient_orders(POPULATION, START, "identity").truncated(3)],
+    "activation": [
+        lambda: theory.gradient_orders(
+            POPULATION, START, theory.Activation("t", np.tanh, lambda h: 1 - np.tanh(h) ** 2)
+        )
+    ],
+    # The Transformer.
+    "W_O": [
+        lambda: OneLayerParameters(MODEL.W_emb, *[MODEL.W_Q] * 3, np.zeros((4, 6)), MODEL.W_f1, MODEL.W_f2)
+    ],
+    "targets": [lambda: theory.lemma3_flow(MODEL, TOKENS, TARGETS[:, :5])],
+    "W_VO": [lambda: theory.paper_transformer_drive(MODEL.W_emb, 3, MODEL.W_emb, MODEL.W_O)],
+    "W_f": [lambda: theory.value_drive(MODEL.W_emb, MODEL.W_emb, 3, MODEL.W_O, MODEL.W_O)],
+    "tolerance": [lambda: theory.smallest_init_rate(1.0, 200, 9)],
+    "shares": [lambda: theory.theorem_2_terms(np.eye(2), [0.5, 0.6], [0], [1])],
+    "p": [
+        lambda: theory.cliff_step(0.1, 2, 2),
+        lambda: theory.cliff_sequence(0.1, 9, 8, 2),
+        lambda: theory.mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2),
+    ],
+    "sequence": [lambda: theory.is_cliff(np.zeros((2, 9)), 1, 2)],
+    "length": [lambda: theory.printed_conditions(2, 2)],
+    # Matrices of a corpus.
+    "operator": [lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4097)))],
+    "n": [lambda: theory.top_singular(theory.bigram_operator(COUNTS), 4)],
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"), [(name, call) for name, calls in REFUSED.items() for call in calls]
+)
+def test_what_makes_no_sense_is_refused_by_name(argument, call):
+    with pytest.raises(theory.InputError) as refusal:
+        call()
+    assert refusal.value.argument == argument
