@@ -76,12 +76,11 @@ def train_associations(
     InputError
         If the sequences are not such an array, or a token is outside the vocabulary.
     """
-    array = np.asarray(sequences, np.int64)
-    array = check_tokens("sequences", array.ravel(), vocab_size).reshape(array.shape)
-    if array.shape[1] < 2:
-        raise InputError("sequences", array.shape, "no token has a next one", "give (n, T + 1), T >= 1")
-    tokens = torch.from_numpy(array)
-    model = AssociationModel.zero(vocab_size, n_layers, array.shape[1] - 1)
+    shape = np.shape(sequences)
+    if shape[1] < 2:
+        raise InputError("sequences", shape, "no token has a next one", "give (n, T + 1), T >= 1")
+    tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
+    model = AssociationModel.zero(vocab_size, n_layers, shape[1] - 1)
     for _ in range(steps):
         gradients = torch.autograd.grad(model.loss(tokens), model.tensors())
         with torch.no_grad():
