@@ -199,8 +199,7 @@ def theorem_2_terms(
     Raises
     ------
     InputError
-        If a row of the table or the shares are no distribution, or a group is empty or names a row that is not
-        there.
+        If a row of the table or the shares are no distribution, or a group is empty or has a foreign row.
     """
     rows, weights = np.asarray(table, np.float64), np.asarray(shares, np.float64)
     n, d_m = rows.shape
