@@ -126,11 +126,12 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "population": [
         lambda: theory.population_flow(POPULATION, parameters(vocab_size=21), [1.0]),
-        lambda: theory.one_mode_answers(
-            theory.count_population(task_of(lambda key, anchors: 20, held_out=()))
-        ),
+        lambda: theory.one_mode_answers(theory.count_population(ALWAYS_FIVE)),
     ],
-    "times": [lambda t=t: theory.adaptive_flow(POPULATION, START, t, ADAM) for t in ([1.0, 0.5], [1e9])],
+    "times": [
+        lambda: theory.adaptive_flow(POPULATION, START, [1.0, 0.5], ADAM),
+        lambda: theory.adaptive_flow(POPULATION, START, [1e9], ADAM),
+    ],
     "batch_size": [
         lambda: theory.adam_steps(POPULATION, START, [1], ADAM, batch_size=11, n_sequences=10),
         lambda: theory.predict_learning(
@@ -161,9 +162,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         )
     ],
     # The Transformer.
-    "W_O": [
-        lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],# np.zeros((4, 6)), MODEL.W_f1, MODEL.W_f2)
-    ],
+    "W_O": [lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],
     "targets": [lambda: theory.lemma3_flow(MODEL, TOKENS, TARGETS[:, :5])],
     "W_VO": [lambda: theory.paper_transformer_drive(MODEL.W_emb, 3, MODEL.W_emb, MODEL.W_O)],
     "W_f": [lambda: theory.value_drive(MODEL.W_emb, MODEL.W_emb, 3, MODEL.W_O, MODEL.W_O)],
