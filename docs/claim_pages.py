@@ -11,9 +11,9 @@ from validate import judge_claims, ledger
 from validate.judge.evidence import Evidence
 from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
+    answer_rows,
     appendix_lines,
     counts,
-    markdown_rows,
     measured,
     paragraph,
     summary,
@@ -77,8 +77,15 @@ def answer(claims: list[Claimed]) -> str:
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in (*appendix_lines(claims), *counts(claims)))
     every = verdict_table(claims)
+    rows_file = TOPIC_FILES.with_name("rows.toml")
+    notes = {row["statement"]: row["number"] for row in tomllib.loads(rows_file.read_text("utf-8"))["row"]}
+    head = ["claim", "statement of the paper", "number [95 %]", "at", "verdict", "holds in"]
+    rows = [
+        [numbers, f"{statement} ({notes[statement]})", value, BY_LABEL[setting].name, verdict, where]
+        for numbers, statement, value, setting, verdict, where in answer_rows(claims)
+    ]
     return (
-        f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{markdown_rows(claims)}\n"
+        f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )
