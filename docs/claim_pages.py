@@ -17,7 +17,6 @@ from validate.judge.presentation import (
     measured,
     paragraph,
     summary,
-    tested_settings,
     to_json,
 )
 from validate.judge.settings import BY_LABEL, SETTINGS
@@ -93,7 +92,7 @@ def answer(claims: list[Claimed]) -> str:
 
 def verdict_table(claims: list[Claimed]) -> str:
     """Return the verdict of every claim at every setting that was tested, as a Markdown table."""
-    labels = tested_settings(claims, robustness=False) + tested_settings(claims, robustness=True)
+    labels = tested(claims)
     rows = [
         [str(c["number"]), escaped(c["name"]), *(c["verdicts"].get(label, "") for label in labels)]
         for c in claims
@@ -102,13 +101,15 @@ def verdict_table(claims: list[Claimed]) -> str:
     return table([["", "claim", *labels], *rows])
 
 
+def tested(claims: list[Claimed]) -> list[str]:
+    """Return the settings at which any of some claims was tested, checks of robustness last."""
+    found = {label for c in claims for label, verdict in c["verdicts"].items() if verdict != "not tested"}
+    return [s.label for s in sorted(SETTINGS, key=lambda s: s.robustness) if s.label in found]
+
+
 def section(claim: Claimed) -> str:
     """Return a claim's part of its topic's page."""
-    labels = [
-        label
-        for label in (s.label for s in SETTINGS)
-        if claim["verdicts"].get(label, "not tested") != "not tested"
-    ]
+    labels = tested([claim])
     by_name: dict[tuple[str, str], dict[str, Claimed]] = {}
     for condition in claim["conditions"]:
         if condition["setting"] in labels and not condition["missing"]:
