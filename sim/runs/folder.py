@@ -63,11 +63,12 @@ class RunFolder:
         Raises
         ------
         InputError
-            If the folder or its configuration was moved or deleted since the run began.
+            If the folder, its configuration or its manifest was moved, deleted or replaced since the run
+            began.
         """
         with writing(self.path, trains=True):
-            if name != CONFIG and not (self.path / CONFIG).is_file():
-                problem = "the folder of this run, or the configuration in it, was moved or deleted"
+            if name != CONFIG and not ((self.path / CONFIG).is_file() and CONFIG in self.manifest.listed()):
+                problem = "the folder of this run, or what names it as that, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
             self.manifest.write(name, content)
@@ -254,5 +255,6 @@ def unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
     if provenance["status"] == "diverged":
         remedy = "train it again with a smaller training.learning_rate and --overwrite"
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)
-    remedy = "continue it with --resume, or train it again with --overwrite"
+    again = "or train it again with --overwrite"
+    remedy = f"continue it: anchorflow train --resume {quote(str(folder))}; {again}"
     return InputError("run", str(folder), f"not finished (status: {provenance['status']})", remedy)

@@ -52,44 +52,15 @@ BIGRAMS = theory.bigram_operator(theory.corpus_counts(CORPUS, 4))
 QUICK = Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)
 
 RESULTS = frozenset(
-    {
-        "Associations",
-        "AssumptionErrors",
-        "Construction",
-        "CorpusCounts",
-        "CorpusGeometry",
-        "CountPopulation",
-        "Derivation",
-        "Exponent",
-        "FiniteSample",
-        "GaussianShape",
-        "GradientExpansion",
-        "Horizon",
-        "InnerProductBound",
-        "InputError",
-        "IntegrationError",
-        "LabelMoments",
-        "LearningCurves",
-        "NormalDistance",
-        "OneModeAnswers",
-        "OutsideValidityWarning",
-        "Population",
-        "PredictedEmbedding",
-        "PrincipalComponents",
-        "PrintedConditions",
-        "SampledDistribution",
-        "SampledLabels",
-        "SampledValue",
-        "SolverStatistics",
-        "Staircase",
-        "Sum",
-        "TheoremTwo",
-        "TooManyEntriesError",
-        "Trajectory",
-        "ValueGrowth",
-        "Window",
-        "derivations_page",
-    }
+    [
+        *("Associations", "AssumptionErrors", "Construction", "CorpusCounts", "CorpusGeometry"),
+        *("CountPopulation", "Derivation", "Exponent", "FiniteSample", "GaussianShape"),
+        *("GradientExpansion", "Horizon", "InnerProductBound", "InputError", "IntegrationError"),
+        *("LabelMoments", "LearningCurves", "NormalDistance", "OneModeAnswers", "OutsideValidityWarning"),
+        *("Population", "PredictedEmbedding", "PrincipalComponents", "PrintedConditions"),
+        *("SampledDistribution", "SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
+        *("TheoremTwo", "TooManyEntriesError", "Trajectory", "ValueGrowth", "Window", "derivations_page"),
+    ]
 )
 """What functions return, and rules without parameters: nobody gives them anything that could be refused."""
 

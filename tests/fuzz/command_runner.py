@@ -1,4 +1,4 @@
-"""Run bad command lines in this process, in a folder with files that none of them may touch."""
+"""Run command lines in this process, and say how they ended."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import contextlib
 import io
 import os
 import shutil
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,13 +23,56 @@ CODES = {0, 1, 2, 3, 130}
 """The exit codes that ``anchorflow --help`` promises."""
 
 
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended, "refused" and "accepted" as promised, and what it printed."""
+
+    how: str
+    out: str = ""
+    said: str = ""
+
+    def ending(self, name: str, variant: str, broken: str = "") -> Ending:
+        """Return the ending of a case, which may have broken more than the command shows."""
+        how = broken if broken and self.how in ("refused", "accepted") else self.how
+        return Ending(name, variant, "", how, self.said[-120:])
+
+
+def ran(arguments: Sequence[str]) -> Ran:
+    """Run a command; a warning fails it as an exception does."""
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with (
+            patch("theory.memory.machine_memory", return_value=MEMORY),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+            limited(SECONDS),
+        ):
+            warnings.simplefilter("error")
+            code: object = main(list(arguments))
+    except Hang:
+        return Ran("hang")
+    except SystemExit as stop:
+        code = stop.code or 0
+    except BaseException as error:
+        return Ran(type(error).__name__, said=str(error))
+    said = err.getvalue().strip()
+    if code not in CODES or "Traceback" in said:
+        how = f"exit code {code}"
+    elif code == 2 and not said.split("\n")[-1].startswith("anchorflow"):
+        how = "no reason given"
+    else:
+        how = "refused" if code == 2 else "accepted"
+    return Ran(how, out.getvalue(), said)
+
+
 class Sandbox:
-    """A folder with a user's files, and the paths that the cases name.
+    """A folder with a user's files, and the paths that the cases name; commands run in it.
 
     Parameters
     ----------
     folder : Path
-        An empty folder; commands run in it.
+        An empty folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,14 +95,10 @@ class Sandbox:
         """Run a case and return how it ended; leave the folder as it was found."""
         if case.content is not None:
             (self.folder / "case.toml").write_bytes(case.content)
-        how, message = _run(case)
-        if not self._is_whole():
-            how, message = "deletion", "a user's file was changed or deleted"
+        result = ran(case.arguments)
+        is_whole = all(file.is_file() and file.read_text() == text for file, text in self._texts.items())
         self._restore()
-        return Ending(case.name, " ".join(case.arguments)[:120], "", how, message)
-
-    def _is_whole(self) -> bool:
-        return all(file.is_file() and file.read_text() == text for file, text in self._texts.items())
+        return result.ending(case.name, " ".join(case.arguments)[:120], "" if is_whole else "deletion")
 
     def _restore(self) -> None:
         for entry in {*self.folder.iterdir(), *(self.folder / "precious").rglob("*")} - self._kept:
@@ -67,27 +109,3 @@ class Sandbox:
         for file, text in self._texts.items():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-
-
-def _captured(case: Case, out: io.StringIO, err: io.StringIO) -> int:
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        return main(case.arguments)
-
-
-def _run(case: Case) -> tuple[str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    try:
-        with patch("theory.memory.machine_memory", return_value=MEMORY), limited(SECONDS):
-            code: object = _captured(case, out, err)
-    except Hang:
-        return "hang", ""
-    except SystemExit as stop:
-        code = stop.code or 0
-    except BaseException as error:
-        return type(error).__name__, str(error)[:120]
-    said = err.getvalue().strip()
-    if code not in CODES or "Traceback" in said:
-        return f"exit code {code}", said[-120:]
-    if code == 2 and not (said.splitlines() and said.splitlines()[-1].startswith("anchorflow")):
-        return "no reason given", said[-120:]
-    return ("refused" if code == 2 else "accepted"), said[-120:]

@@ -7,6 +7,7 @@ import importlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from sim.runs.provenance import peak_memory_mib
@@ -15,6 +16,13 @@ from tests.fuzz.command_runner import Sandbox
 from tests.fuzz.walk import Ending, endings
 
 CALLS = {"theory": "calls", "sim": "calls_sim", "validate": "calls_validate"}
+KINDS = {
+    **dict.fromkeys(("names_like_temporaries", "identity_files", "folders_that_move"), "disturbed"),
+    **dict.fromkeys(("edited_outputs", "followed_remedies"), "disturbed"),
+    **dict.fromkeys(("unusual_tokenizers", "hostile_tokens"), "tokens"),
+    "other_accounts": "strangers",
+}
+"""Generators of cases, each with its module; they run in an empty folder."""
 
 
 def walk(package: str, every: int = 1) -> Iterator[Ending]:
@@ -35,22 +43,31 @@ def command_lines(folder: Path, every: int = 1) -> Iterator[Ending]:
             yield sandbox.ending(case)
 
 
-def summary(found: Sequence[Ending]) -> str:
-    """Return what became of the cases, in one line."""
-    kinds = Counter(ending.how for ending in found if ending.failed)
-    hangs, deletions = kinds.pop("hang", 0), kinds.pop("deletion", 0)
-    memory = f"peak memory {peak_memory_mib():.0f} MiB"
-    others = sum(kinds.values())
-    return f"{len(found)} cases: {others} tracebacks, {hangs} hangs, {deletions} deletions, {memory}"
+def disturbed(kind: str, folder: Path, every: int = 1) -> list[Ending]:
+    """Return how commands end where something stands in their way; of the cases, one in ``every``."""
+    module = importlib.import_module(f"tests.fuzz.{KINDS[kind]}")
+    with contextlib.chdir(folder):
+        return [case() for case in islice(getattr(module, kind)(folder), 0, None, every)]
+
+
+def summary(kind: str, found: Sequence[Ending]) -> str:
+    """Return what became of the cases of a kind, in one line."""
+    bad = Counter(ending.how for ending in found if ending.failed)
+    which = f": {', '.join(f'{how} {count}' for how, count in bad.items())}" if bad else ""
+    return f"{kind}: {len(found)} cases, {bad.total()} bad{which}"
 
 
 def run(every: int = 1) -> list[Ending]:
-    """Run every case, or one in ``every``, and print the summary and what failed."""
-    found = [ending for package in CALLS for ending in walk(package, every)]
-    with tempfile.TemporaryDirectory(prefix="anchorflow-fuzz-") as folder:
-        found += command_lines(Path(folder), every)
-    for ending in found:
-        if ending.failed:
-            print(ending)
-    print(summary(found))
-    return found
+    """Run every case, or one in ``every``, print what failed, and of each kind how many there were."""
+    found = {f"calls of {package}": list(walk(package, every)) for package in CALLS}
+    for kind in ("command lines", *KINDS):
+        with tempfile.TemporaryDirectory(prefix="anchorflow-fuzz-") as name:
+            folder = Path(name)
+            found[kind] = (
+                disturbed(kind, folder, every) if kind in KINDS else list(command_lines(folder, every))
+            )
+    for of_kind in found.values():
+        print(*(str(ending) for ending in of_kind if ending.failed), sep="\n")
+    print(*(summary(*of_kind) for of_kind in found.items()), sep="\n")
+    print(f"peak memory {peak_memory_mib():.0f} MiB")
+    return [ending for of_kind in found.values() for ending in of_kind]

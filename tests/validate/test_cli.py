@@ -175,7 +175,7 @@ def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest
         ("predict paper --gamma 0.5", ["init_rate", "add --curves"]),
         ("predict emb-mlp --curves --lr -1", ["learning_rate", "greater than 0"]),
         ("train --model.kind tranformer", ["model.kind", "'transformer'"]),
-        ("train --model.kind one-layer --model.d-m 3", ["--model.d-m", "--help shows"]),
+        ("train --model.kind one-layer --model.d-m 3", ["--model.d-m", "--model.kind one-layer --help"]),
         ("train --seeds", ["--seeds", "expected at least one argument"]),
         ("train --seeds -1", ["seeds.0", "greater than or equal to 0"]),
         ("train --training.epoch 3", ["--training.epoch", "did you mean --training.epochs?"]),

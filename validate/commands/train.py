@@ -112,8 +112,20 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _plans(folder: Path) -> list[Any]:
+    """Return the configurations that were to be trained into a folder."""
+    from sim.runs.files import read_regular
+
     file = folder / PLAN
-    return list(json.loads(file.read_bytes())) if file.is_file() else []
+    try:
+        plans = list(json.loads(read_regular(file)))
+        for plan in plans:
+            make_run_config(plan)
+    except FileNotFoundError:
+        return []
+    except (OSError, TypeError, ValueError, RecursionError):
+        remedy = "move it away, or choose another folder"
+        raise InputError("out", str(file), "was not written by this program", remedy) from None
+    return plans
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
@@ -182,7 +194,7 @@ def _check_model(
     fields = KINDS[kind].model_fields
     option = next((k for k in keys if k.startswith("model.") and k[len("model.") :] not in fields), None)
     if option is not None:
-        remedy = f"anchorflow train --model.kind {kind} --help shows those that it has"
+        remedy = f"those that it has: anchorflow train --model.kind {kind} --help"
         raise InputError("option", "--" + option.replace("_", "-"), f"{kind} has no such key", remedy)
     lacking = next((key for key in model if key not in described and key not in fields), None)
     if lacking is not None:

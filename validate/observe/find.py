@@ -99,7 +99,8 @@ def kept(
 def _inside(path: Path, variants: bool) -> list[Path]:
     if not is_folder(path) or is_run_folder(path):
         return [path]
-    kept_here = sorted(path.glob(f"*{KEPT_SUFFIX}"))
+    listed = kept_files(path.absolute().name, path.absolute().parent)  # One that is lost is refused, too.
+    kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
     # A folder without runs is refused by ``find_runs``, which names the folders of runs in it.
     return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)
 

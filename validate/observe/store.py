@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from shlex import quote
 from typing import Any
 
 from pydantic import StrictInt
@@ -129,9 +130,8 @@ def _header(content: bytes) -> Header:
 @contextmanager
 def _undamaged(file: Path) -> Iterator[bytes]:
     """Give a file's content to the block; refuse one without its checksum, or damaged."""
-    remedy = (
-        f"restore it with the {CHECKSUMS} of its folder, or keep its run again: anchorflow study NAME --keep"
-    )
+    again = f"anchorflow study NAME --keep --kept {quote(str(file.parent.parent))}"
+    remedy = f"restore it with the {CHECKSUMS} of its folder, or delete it and keep its run again: {again}"
     try:
         content = read_regular(file)
         if problem := _list_of(file).problem(_key(file), content):

@@ -1,0 +1,315 @@
+"""Commands in whose way something stands: foreign files, lost ones, edited outputs, folders that move."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sim
+from sim.config.task_files import read_description
+from tests.fuzz.command_runner import ran
+from tests.fuzz.walk import Ending
+from theory import InputError
+
+CONFIGURATION = """
+init_rates = [0.8]
+seeds = [0, 1]
+[task]
+keys = "20..25"
+n_anchors = 2
+length = 3
+vocab_size = 48
+reasoning_anchors = "4..7"
+memory_anchors = "1..3"
+[model]
+d_m = 4
+d_f = 4
+[training]
+epochs = 4
+batch_size = 16
+evaluate_every = 1
+snapshot_epochs = [1]
+"""
+TRAIN = ("train", "tiny.toml", "--out", "out", "--workers", "1")
+RESUME, OVERWRITE = (*TRAIN, "--resume"), (*TRAIN, "--overwrite")
+SWEEP = ("sweep", "sweep.toml", "--out", "swept", "--workers", "1")
+KEEP = ("study", "NAME.toml", "--run", "--keep", "--kept", "kept", "--workers", "1")
+SHOW = ("sweep", "show", "swept", "--x", "seed")
+RUN = Path("out/gamma0.8_seed0")
+KEPT_FILE = Path("kept/NAME/gamma0.8_seed0.safetensors")
+FOREIGN = b'{"years": "of work"}\n'
+
+
+Case = Callable[[], Ending]
+
+
+@contextlib.contextmanager
+def workplace(folder: Path) -> Iterator[None]:
+    """Change to a new folder with a configuration, its two finished runs and a finished sweep."""
+    original, copy = folder / "original", folder / "copy"
+    if not original.exists():
+        original.mkdir()
+        with contextlib.chdir(original):
+            for name in ("tiny.toml", "CONFIG.toml"):
+                Path(name).write_text(CONFIGURATION)
+            axes = "[axes]\nlearning_rate = [1e-3]\n"
+            for name in ("sweep.toml", "SWEEP.toml"):
+                Path(name).write_text(f'purpose = "None."\n{CONFIGURATION}{axes}')
+            Path("NAME.toml").write_text(f'purpose = "None."\nkeep = ["gram"]\n{CONFIGURATION}')
+            for line in (TRAIN, SWEEP, KEEP):
+                assert ran(line).how == "accepted", line
+    shutil.copytree(original, copy)
+    try:
+        with contextlib.chdir(copy):
+            yield
+    finally:
+        shutil.rmtree(copy)
+
+
+LIKE_TEMPORARIES = (
+    *(".thesis.json.20261123", ".metrics.jsonl.abcdefgh", ".epoch_000001.safetensors.abcd1234"),
+    *(".anchorflow-tmp-notes", f".anchorflow-tmp-{'0' * 31}", f".anchorflow-tmp-{'A' * 32}", "tmpa1b2c3d4"),
+    *(".gamma0.8_seed0.lock", "config.json.tmp", "metrics.jsonl.part", "epoch_000001.safetensors~", ".nfs01"),
+    *("snapshots/epoch_1.safetensors", "checkpoints/step_1.safetensors", "planned.json", "table.csv"),
+)
+
+
+def names_like_temporaries(folder: Path) -> Iterator[Case]:
+    """Files of others whose names look like what a killed program leaves: no command may touch them."""
+    actions = (TRAIN, RESUME, OVERWRITE, ("train", "--resume", "out"), ("table", "out"), SWEEP)
+    for name in LIKE_TEMPORARIES:
+        for place in (Path("out"), RUN, Path("swept")):
+            for action in actions:
+                yield partial(_beside, folder, place / name, action)
+
+
+def _beside(folder: Path, file: Path, action: tuple[str, ...]) -> Ending:
+    with workplace(folder):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(FOREIGN)
+        result = ran(action)
+        is_whole = file.is_file() and file.read_bytes() == FOREIGN
+        return result.ending(" ".join(action), str(file), "" if is_whole else "deletion")
+
+
+IDENTITY = (
+    *("config.json", "provenance.json", "metrics.jsonl", "manifest.json", "statistics.safetensors"),
+    *("snapshots/epoch_000001.safetensors", "snapshots/epoch_000004.safetensors"),
+)
+REPLACED: dict[str, Callable[[Path], object]] = {
+    "gone": lambda file: None,
+    "empty": lambda file: file.touch(),
+    "foreign": lambda file: file.write_bytes(FOREIGN),
+    "a number": lambda file: file.write_text("3"),
+    "not UTF-8": lambda file: file.write_bytes(b"\x00\xff" * 9),
+    "nested without end": lambda file: file.write_text("[" * 10**5),
+    "a folder": lambda file: (file / "mine").mkdir(parents=True),
+    "a pipe": os.mkfifo,
+    "a device": lambda file: file.symlink_to("/dev/zero"),
+    "of another run": lambda file: shutil.copy(str(file).replace("seed0", "seed1"), file),
+}
+
+
+def identity_files(folder: Path) -> Iterator[Case]:
+    """Files by which a run is known, lost or replaced: refused by name, and nothing foreign is deleted."""
+    for name in IDENTITY:
+        for kind in REPLACED:
+            for action in (("table", "out"), ("compare", "out"), RESUME, OVERWRITE):
+                # Of tensors a table reads nothing.
+                if action[0] != "table" or "safetensors" not in name or kind == "gone":
+                    yield partial(_with_another, folder, name, kind, action)
+
+
+def _with_another(folder: Path, name: str, kind: str, action: tuple[str, ...]) -> Ending:
+    with workplace(folder):
+        file, broken = RUN / name, ""
+        file.unlink()
+        REPLACED[kind](file)
+        is_text = kind in ("foreign", "a number", "not UTF-8")
+        before = file.read_bytes() if is_text else b""
+        result = ran(action)
+        if action[0] != "train" and file.name not in result.said and RUN.name not in result.said:
+            broken = "silence"
+        elif (is_text and file.read_bytes() != before) or (
+            kind == "a folder" and not (file / "mine").is_dir()
+        ):
+            broken = "deletion"
+        return result.ending(" ".join(action), f"{name}: {kind}", broken)
+
+
+MOVED: dict[str, tuple[Path, Callable[[], object]]] = {
+    **{
+        str(path): (path, lambda: None) for path in (RUN, Path("out"), *(RUN / name for name in IDENTITY[:4]))
+    },
+    "snapshots": (RUN / "snapshots", lambda: None),
+    "checkpoints": (RUN / "checkpoints", lambda: None),
+    "a file in its place": (RUN, lambda: RUN.write_bytes(FOREIGN)),
+    "a link in its place": (RUN, lambda: RUN.symlink_to(Path("away").absolute())),
+    "another folder in its place": (RUN, lambda: shutil.copytree("precious", RUN)),
+}
+
+
+def folders_that_move(folder: Path) -> Iterator[Case]:
+    """What a run needs goes away while it is trained: one sentence; put back, the run ends as undisturbed."""
+    for what in MOVED:
+        for epoch in (1, 2, 4):
+            yield partial(_moved, folder, what, epoch)
+
+
+def _moved(folder: Path, what: str, epoch: int) -> Ending:
+    path, replace = MOVED[what]
+
+    def disturb(progress: Any) -> None:
+        if progress.epoch >= epoch and path.exists() and not Path("away").exists():
+            path.rename("away")
+            replace()
+
+    with workplace(folder):
+        whole = _results()
+        shutil.rmtree(RUN)
+        Path("precious").mkdir()
+        Path("precious/config.json").write_bytes(FOREIGN)
+        how, said = _trained(disturb)
+        if how == "refused":
+            if not _puts_back(path):
+                how = "deletion"
+            elif _trained(lambda progress: None, resume=True)[0] != "accepted":
+                how = "no way back"
+        if how in ("refused", "accepted") and _results() != whole and ran(("table", "out")).how != "refused":
+            how = "other results"
+    return Ending("train", what, f"epoch {epoch}", how, said)
+
+
+def _puts_back(path: Path) -> bool:
+    """Put what was moved back in its place, and return whether what stood there instead was whole."""
+    foreign = path / "config.json" if path.is_dir() and not path.is_symlink() else path
+    is_whole = not foreign.is_file() or foreign.is_symlink() or foreign.read_bytes() == FOREIGN
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    Path("away").rename(path)
+    return is_whole
+
+
+def _trained(report: Any, *, resume: bool = False) -> tuple[str, str]:
+    member = sim.make_run_config(read_description("tiny.toml")).members()[0]
+    try:
+        sim.train_together([member], [RUN], report=report, resume=resume)
+    except InputError as error:
+        return "refused", str(error)
+    except (Exception, KeyboardInterrupt) as error:
+        return type(error).__name__, str(error)
+    return "accepted", ""
+
+
+def _results() -> dict[str, bytes]:
+    """Return what a finished run's files hold, but for those that say when it was trained."""
+    files = (file for file in RUN.rglob("*") if file.is_file() and "checkpoints" not in file.parts)
+    return {str(f): f.read_bytes() for f in files if f.name not in ("provenance.json", "manifest.json")}
+
+
+WRITTEN: dict[str, tuple[str, ...]] = {
+    "m.csv": ("table", "out", "--csv", "m.csv"),
+    "long.csv": ("table", "out", "--long", "--csv", "long.csv"),
+    "m.parquet": ("table", "out", "--parquet", "m.parquet"),
+    "page.md": ("derive", "prop 1", "--out", "page.md"),
+    "predicted": ("predict", "tiny.toml", "--out", "predicted"),
+    "figures": ("figures", "4", "--runs", "out", "--out", "figures"),
+    "report": ("compare", "out", "--out", "report"),
+    "swept/table.csv": (*SWEEP, "--parquet"),
+}
+EDITS: dict[str, Callable[[bytes], bytes]] = {
+    "a line more": lambda content: content + b"my notes\n",
+    "half": lambda content: content[: len(content) // 2],
+    "one byte": lambda content: bytes([content[0] ^ 1]) + content[1:],
+    "other line ends": lambda content: content.replace(b"\n", b"\r\n") + b"\r\n",
+}
+
+
+def edited_outputs(folder: Path) -> Iterator[Case]:
+    """Files that a command wrote and the user changed: written again, the command leaves them and says so."""
+    for place in WRITTEN:
+        for edit in EDITS:
+            yield partial(_edited, folder, place, edit)
+
+
+def _edited(folder: Path, place: str, edit: str) -> Ending:
+    """Edit one file of each type that a command writes, all at once."""
+    with workplace(folder):
+        line, where = WRITTEN[place], Path(place)
+        assert ran(line).how == "accepted", line
+        files = [where] if where.is_file() else [f for f in sorted(where.rglob("*.*")) if f.is_file()]
+        first = {file.suffix: file for file in reversed(files) if file.name != "manifest.json"}
+        edited = {file: EDITS[edit](file.read_bytes()) for file in first.values()}
+        for file, content in edited.items():
+            file.write_bytes(content)
+        result = ran(line)
+        is_whole = all(file.read_bytes() == content for file, content in edited.items())
+        is_named = any(file.name in result.said for file in edited)
+        return result.ending(
+            " ".join(line), edit, "deletion" if not is_whole else "" if is_named else "silence"
+        )
+
+
+REFUSALS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
+    "runs are there": (lambda: None, TRAIN),
+    "a table is there": (lambda: Path("m.csv").write_text("mine"), ("table", "out", "--csv", "m.csv")),
+    "a page is there": (lambda: Path("d.md").write_text("mine"), ("derive", "prop 1", "--out", "d.md")),
+    "no such run": (lambda: None, ("compare", "nowhere")),
+    "a run is unfinished": (lambda: _interrupt(), ("compare", "out")),
+    "an unfinished run is named": (lambda: _interrupt(), ("table", str(RUN))),
+    "an unfinished run is in the way": (lambda: _interrupt(), TRAIN),
+    "a sweep is not begun": (lambda: shutil.rmtree("swept"), (*SHOW, "--y", "learning_rate")),
+    "a kept file is damaged": (lambda: _damage(KEPT_FILE), ("table", "kept/NAME")),
+    "a kept file is gone": (KEPT_FILE.unlink, ("table", "kept/NAME")),
+    "an option of another model": (lambda: None, (*OVERWRITE, "--model.d-k", "2")),
+}
+
+
+def _interrupt() -> None:
+    """Leave a run as Ctrl-C in its second epoch does."""
+
+    def stop(progress: Any) -> None:
+        if progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    shutil.rmtree(RUN)
+    _trained(stop)
+
+
+def _damage(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+
+def followed_remedies(folder: Path) -> Iterator[Case]:
+    """What a refusal says to do is done: then it must work, and never lead back to the same refusal."""
+    for name in REFUSALS:
+        for number in range(2):
+            yield partial(_followed, folder, name, number)
+
+
+def _followed(folder: Path, name: str, number: int) -> Ending:
+    """Follow one of a refusal's remedies, a command or an option; the last, where there are not so many."""
+    spoil, line = REFUSALS[name]
+    with workplace(folder):
+        spoil()
+        said = ran(line).said
+        commands = [
+            shlex.split(found) for found in re.findall(r"(?:[:;] |`)anchorflow ([a-z][^;`\n]*[^;`\n.])", said)
+        ]
+        own = line if {"--csv", "--out"} & {*line} else TRAIN
+        options = [[*own, option] for option in ("--resume", "--overwrite") if f" {option}" in said]
+        if not (remedies := [*commands, *options]):
+            return Ending(name, " ".join(line), "", "no remedy", said)
+        if "delete it" in said:
+            KEPT_FILE.unlink(missing_ok=True)
+        remedy = remedies[min(number, len(remedies) - 1)]
+        result = ran(["NAME.toml" if word == "NAME" else word for word in remedy])
+        return result.ending(name, " ".join(remedy), "" if result.how == "accepted" else "no remedy")
