@@ -40,7 +40,7 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
     - "entropy/NAME" (2,): of a token, and of a token given the one before it, in nats.
     """
     corpora = run.corpora()
-    shown = {name: _most_frequent(corpus) for name, corpus in corpora.items()}
+    shown = {name: most_frequent(corpus) for name, corpus in corpora.items()}
     every = {name: _distinct(corpus) for name, corpus in corpora.items()}
     found = {f"entropy/{name}": next_token_entropies(corpus) for name, corpus in corpora.items()}
     rng = numpy_stream(run.config.seed, "observe/shuffled")
@@ -78,7 +78,8 @@ def _shuffled(corpus: Corpus, rng: np.random.Generator) -> Corpus:
     return Corpus(tokens.astype(np.int32), corpus.ends, corpus.words)
 
 
-def _most_frequent(corpus: Corpus) -> IntArray:
+def most_frequent(corpus: Corpus) -> IntArray:
+    """Return a corpus's SHOWN most frequent tokens, whose cosines are observed one by one."""
     return np.array([t for t in corpus.most_frequent(SHOWN + 1) if corpus.words[t] != END][:SHOWN])
 
 

@@ -20,7 +20,7 @@ from validate.judge.stats import COSINE, number
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
-_TICKS, _NAMES = 3, 14
+_TICKS, _NAMES = 3, 8
 """How many numbers, and how many words, there is room for beside a matrix."""
 
 

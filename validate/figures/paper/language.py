@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 
 import numpy as np
 
+from sim import Run
+from sim.data.corpus import printable
 from theory.arrays import FloatArray
 from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves
@@ -28,6 +32,7 @@ from validate.figures.style import MARKERS, PALETTE, Look
 from validate.judge.groups import Setting
 from validate.judge.measures.language import (
     KNOWN,
+    cosine_correlation,
     early_epoch,
     entropy,
     learned_epoch,
@@ -37,7 +42,11 @@ from validate.judge.measures.language import (
 )
 from validate.judge.stats import COSINE, number
 from validate.observe import Observations
+from validate.observe.language import most_frequent
+from validate.observe.store import KEPT
 
+WORDS = KEPT / "language_words.json"
+"""The most frequent words of kept runs, which their arrays cannot hold, by task and seed."""
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 GAPS = {
     "nothing": "L₂ − L₁",
@@ -89,15 +98,16 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     title = f"A  Loss at the end of training; L₁: loss on {first}, L₂: loss on {second}"
     rows = [PanelRow(title, gaps, says=f"{found}.")]
     for name in names:
-        shuffled = _words("predicted from\nshuffled text", small.array(f"control/tied/{name}"))
-        panels = [_predicted_words(small, name), shuffled, _observed_words(small, name)]
+        predicted = [_predicted_words(small, name, kind) for kind in ("predicted", "control")]
+        panels = [*predicted, _observed_words(small, name)]
         rows.append(PanelRow(f"B  Words of {name}, γ = {small.init_rate:g}", panels, BAR))
     caption = (
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {_when_early([small])}. Mean cosine of all tokens at that "
-        f"snapshot: {'; '.join(_means(small, name) for name in names)}. {missing_rates(settings)}"
+        f"of shuffled text) and observed early, {_when_early([small])}, first seed. Mean cosine of all "
+        f"tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
+        f"{missing_rates(settings)}"
     )
     return Sheet("fig07_language", caption.strip(), about(settings), rows)
 
@@ -111,20 +121,23 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     """
     settings = of_kind(observations, LANGUAGE, "Fig. 14", "GPT-2")
     shown = list({s.label: s for s in [*large_scales(settings), small_scale(settings)]}.values())
-    rows = [
-        PanelRow(
-            f"{letter}  Words of {name}",
-            [
-                _predicted_words(shown[-1], name),
-                *(_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown),
-            ],
-            BAR,
+    rows, told = [], []
+    for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
+        maps = [_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown]
+        likeness = [[cosine_correlation(run, name) for run in s.runs] for s in shown]
+        found = [
+            f"{seeds_text(own, COSINE)} at γ = {s.init_rate:g}"
+            for own, s in zip(likeness, shown, strict=True)
+        ]
+        told.append(f"{name} {', '.join(found)}")
+        says = f"Pearson with the prediction: {', '.join(found)}."
+        rows.append(
+            PanelRow(f"{letter}  Words of {name}", [_predicted_words(shown[-1], name), *maps], BAR, says=says)
         )
-        for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True)
-    ]
     caption = (
         "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
-        f"at each γ, {_when_early(shown)}. Seeds are early at their own epochs. {missing_rates(settings)}"
+        f"at each γ, {_when_early(shown)}; first seed. Pearson correlation "
+        f"with the prediction over pairs of words: {'; '.join(told)}. {missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption.strip(), about(shown), rows, width=1.7)
 
@@ -178,20 +191,37 @@ def _course(gammas: Sequence[float], means: FloatArray) -> str:
 
 
 def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
-    """Return each seed's cosines of a corpus's words at its own early snapshot."""
+    """Return the first seed's cosines of a corpus's words at its early snapshot."""
     epochs = [early_epoch(run) for run in setting.runs]
     matrices = np.array([r.at(f"cosine/{name}", e) for r, e in zip(setting.runs, epochs, strict=True)])
-    when = " or ".join(map(str, sorted(set(epochs))))
-    return _words(f"{which}training,\nepoch {when}", matrices)
+    return _words(f"{which}training,\nepoch {epochs[0]}", setting, name, matrices)
 
 
-def _predicted_words(setting: Setting, name: str) -> HeatMap:
-    """Return the cosines of a corpus's words that its counts predict."""
-    return _words("predicted,\nrows of $C + C^T$", setting.array(f"predicted/tied/{name}"))
+def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> HeatMap:
+    """Return the cosines of a corpus's words that its counts predict, or the ``control`` of shuffled text."""
+    title = {"predicted": "predicted,\nrows of $C + C^T$", "control": "predicted from\nshuffled text"}[kind]
+    return _words(title, setting, name, setting.array(f"{kind}/tied/{name}"))
 
 
-def _words(title: str, matrices: FloatArray) -> HeatMap:
-    return cosine_map(title, range(1, matrices.shape[-1] + 1), matrices, "word, by frequency")
+def _words(title: str, setting: Setting, name: str, matrices: FloatArray) -> HeatMap:
+    """Return the map of the first seed; ``numbers`` has all seeds, whose most frequent words differ."""
+    words = shown_words(setting.runs[0]).get(name) or range(1, matrices.shape[-1] + 1)
+    panel = cosine_map(title, words, matrices[:1], "word, by frequency")
+    panel.numbers = cosine_map(title, words, matrices).numbers
+    return panel
+
+
+def shown_words(run: Observations) -> dict[str, list[str]]:
+    """Return the words of each corpus's matrices, from the run's folder or from the words of kept runs."""
+    if run.run_folder is not None:
+        corpora = Run.open(run.run_folder).corpora()
+        words = {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in corpora.items()}
+    else:
+        task = run.config.model_dump_json(include={"task", "seed"})
+        kept: dict[str, dict[str, list[str]]] = json.loads(WORDS.read_text(encoding="utf-8"))
+        words = kept.get(sha256(task.encode()).hexdigest(), {})
+    # GPT-2's tokenizer writes a space as Ġ and a new line as Ċ.
+    return {n: [word.replace("Ġ", "␣").replace("Ċ", r"\n") for word in own] for n, own in words.items()}
 
 
 def _when_early(settings: Sequence[Setting]) -> str:
