@@ -118,7 +118,7 @@ def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
     from validate.figures.paper import FIGURES
 
-    monkeypatch.setattr("validate.report.paper.FIGURES", {3: FIGURES[3]})
+    monkeypatch.setattr("validate.report.figure.FIGURES", {3: FIGURES[3]})
 
 
 @pytest.fixture

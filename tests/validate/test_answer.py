@@ -18,7 +18,7 @@ from validate.judge.groups import Setting
 from validate.observe import Observations
 from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import from_uniform
-from validate.report.picture import EveryPair, picture
+from validate.report.picture import EveryPair, pair_kinds, picture
 
 SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
@@ -122,7 +122,7 @@ def test_without_large_initial_weights_the_command_for_them_stands_there(
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
     sheet = picture(only([large, small]))
     assert sheet is not None
-    maps, (scatter,) = sheet.plot().axes_
+    ((*maps, scatter),) = sheet.plot().axes_
     titles = [ax.get_title().split("\nmean")[0] for ax in maps]
     assert titles[0] == "predicted:\n$P^s - u$ (eq. 5, 8)"
     assert titles[1:] == ["observed, γ = 0.8:\nepoch 3", "observed, γ = 0.3:\nepoch 10"]
@@ -131,11 +131,14 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     np.testing.assert_allclose(maps[0].images[0].get_array(), predicted)
     mean = np.mean([each.cosines(tokens, 3) for each in small.runs], axis=0)
     np.testing.assert_allclose(maps[1].images[0].get_array(), mean)
-    pairs = sheet.rows[1].panels[0]
+    pairs = sheet.rows[0].panels[-1]
     assert isinstance(pairs, EveryPair)
-    points = pairs.lines_["γ = 0.8"]
-    np.testing.assert_allclose(points.get_ydata(), off_diagonal(mean))
-    np.testing.assert_allclose(points.get_xdata(), off_diagonal(predicted))
+    large_mean = np.mean([each.cosines(tokens, 10) for each in large.runs], axis=0)
+    np.testing.assert_allclose(pairs.lines_["γ = 0.3"].get_ydata(), off_diagonal(large_mean))
+    for kind, chosen in pair_kinds(TASK).items():
+        points = pairs.lines_[f"γ = 0.8, {kind}"]
+        np.testing.assert_allclose(points.get_ydata(), off_diagonal(mean)[chosen])
+        np.testing.assert_allclose(points.get_xdata(), off_diagonal(predicted)[chosen])
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))
 
 

@@ -27,7 +27,7 @@ from validate.judge.times import time_at
 from validate.observe import Observations
 from validate.report import Report
 from validate.report.equations import equations_behind
-from validate.report.paper import MOST_SETTINGS, draw_paper_figures
+from validate.report.figure import MOST_SETTINGS, draw_paper_figures
 from validate.report.rows import setting_rows
 
 SCHEMAS = Path(validate.__file__).parent / "schemas"

@@ -46,7 +46,7 @@ def of_kind(
     *,
     norm: str = "",
 ) -> list[Setting]:
-    """Return the settings of some kinds of model; refuse to have none for a ``figure`` that ``needs`` them."""
+    """Return the settings of some kinds of model; a ``figure`` that ``needs`` them refuses to have none."""
     models = [(o, o.config.model) for o in observations]
     found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
     if figure and not found:

@@ -1,7 +1,8 @@
-"""A figure of a report, and one that could not be drawn."""
+"""The figures of a report: those of the paper that some runs fill, and why the others are not drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,14 +10,19 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder, file_name
+from theory import InputError
+from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.sheet import Sheet
 from validate.figures.style import rendered
+from validate.observe import Observations
+from validate.progress import track
 
-MOST_PIXELS = 1300
-"""The widest picture, in pixels: wide sheets are drawn at fewer pixels per inch."""
-PIXELS_PER_INCH = 96
-"""How large a page shows a figure: as CSS has it, at its size in inches."""
-_MOST_LETTERS = 80
+PIXELS_PER_INCH = 147
+"""How large a page shows a figure: one of the widest sheets fills the column."""
+PRINTED_PER_INCH = 165.0
+"""Pixels per inch of the picture itself."""
+MOST_SETTINGS = 12
+"""A figure of more settings would have panels too small to read."""
 
 
 @dataclass
@@ -34,7 +40,7 @@ class ReportFigure:
     note : str
         Seeds and intervals.
     numbers : list of str
-        What its panels say in numbers, a line each.
+        Its panels' main numbers, a line each.
     """
 
     name: str
@@ -64,7 +70,7 @@ class ReportFigure:
     @cached_property
     def png(self) -> bytes:
         """The figure as PNG, rendered once for the page and the file."""
-        return rendered(self.figure, "png", min(130.0, MOST_PIXELS / self.figure.get_figwidth()))
+        return rendered(self.figure, "png", PRINTED_PER_INCH)
 
     def write(self, folder: OutputFolder) -> None:
         """Write it as PNG and SVG into ``figures`` of a folder."""
@@ -74,13 +80,7 @@ class ReportFigure:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "caption": self.caption,
-            "note": self.note,
-            "numbers": self.numbers,
-        }
+        return {name: getattr(self, name) for name in ("name", "title", "caption", "note", "numbers")}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,30 @@ class NotDrawn:
         return {"number": self.number, "title": self.title, "reason": self.reason}
 
 
-def slug(text: str) -> str:
-    """Return a label or a group as part of a file's name."""
-    plain = "".join(c if c.isalnum() or c in "._-" else " " for c in text.replace("γ = ", "gamma"))
-    return "_".join(plain.split())[:_MOST_LETTERS]
+def draw_paper_figures(observations: Sequence[Observations]) -> tuple[list[ReportFigure], list[NotDrawn]]:
+    """Draw every figure of the paper that some runs can fill; name the others with the reason."""
+    drawn: list[ReportFigure] = []
+    missing: list[NotDrawn] = []
+    for number, paper in track(FIGURES.items(), "drawing figures of the paper"):
+        reason = _unfit(paper, observations)
+        if not reason:
+            try:
+                drawn.append(ReportFigure.of(paper.build(observations), f"Fig. {number}: {paper.title}"))
+                continue
+            except InputError as error:
+                reason = f"{error.problem}; {error.remedy}"
+        missing.append(NotDrawn(number, paper.title, reason))
+    return drawn, missing
+
+
+def _unfit(figure: PaperFigure, observations: Sequence[Observations]) -> str:
+    """Return why a figure would say nothing of these runs, though it could be drawn."""
+    n = len({run.config.model_dump_json(exclude={"seed"}) for run in observations})
+    if n > MOST_SETTINGS:
+        return f"{n} settings, and more than {MOST_SETTINGS} are too small to read; name fewer runs"
+    if figure.compares == "γ" and len({run.config.init_rate for run in observations}) == 1:
+        return "compares several γ; give runs at another γ too"
+    rates = {run.config.training.peak_learning_rate for run in observations}
+    if figure.compares == "learning rate" and len(rates) == 1:
+        return "compares several learning rates; give runs at another one too"
+    return ""

@@ -7,55 +7,37 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from theory.arrays import FloatArray
-from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, cosine_map, label_curves
-from validate.figures.embedding import BAR, COLOURS, predicted_maps
-from validate.figures.panels.heat_map import HeatMap
+from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_maps
+from validate.figures.learning import accuracy_curves
+from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.runs import about
 from validate.figures.seeds import FEW
-from validate.figures.style import PALETTE
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import PALETTE, Look
 from validate.judge.compare import Row, group_title, groups_of
 from validate.judge.groups import Setting
 from validate.judge.rungs import STEPS, RungDistance
 from validate.judge.stats import Estimate
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens
-from validate.report.figure import ReportFigure, slug
+from validate.report.figure import ReportFigure
 
-_MOST_SHOWN = 3
-
-
-def _errors(title: str, points: dict[str, list[tuple[int, Estimate]]], n_seeds: int) -> Curves:
-    """Return the RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder."""
-    curves = {}
-    for i, (name, own) in enumerate(points.items()):
-        means = np.array([[e.mean for _, e in own]])
-        ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
-        look = Look(COLOURS.get(name, PALETTE[i % len(PALETTE)]), "o")
-        interval = ends if n_seeds >= FEW else None
-        curves[name] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
-    return Curves(title, curves, "epoch", "RMSE of the cosine", ylim=(0, None))
+_MOST_SHOWN, _MOST_LETTERS = 3, 80
+Points = dict[str, list[tuple[int, Estimate]]]
+"""Epochs and errors by the name of a line."""
 
 
 def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
     """Draw the whole story on one sheet: accuracies above, reasoning anchors below."""
     large, small = settings[0], settings[-1]
     tokens = small.task.reasoning_anchors
+    labels = label_curves(small.task, tokens, "label distributions of\nreasoning anchors")
+    curves = [accuracy_curves(large), accuracy_curves(small), labels]
     maps = [_observed(s, tokens, s.epochs()[-1]) for s in (large, small)]
+    maps += predicted_maps(small, tokens, [UNIFORM])
     rows = [
-        PanelRow(
-            "A  Accuracy, and label distributions",
-            [
-                accuracy_curves(large),
-                accuracy_curves(small),
-                label_curves(small.task, tokens, "label distributions of\nreasoning anchors"),
-            ],
-            height=2.4,
-        ),
-        PanelRow(
-            "B  Cosines of the reasoning anchors",
-            [*maps, *predicted_maps(small, tokens, [UNIFORM])],
-            BAR,
-            2.6,
-        ),
+        PanelRow("A  Accuracy, and label distributions", curves, height=2.4),
+        PanelRow("B  Cosines of the reasoning anchors", maps, BAR, 2.6),
     ]
     caption = (
         "Label distributions of the reasoning anchors predict their cosines (right). Training with large "
@@ -64,13 +46,12 @@ def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
     return ReportFigure.of(Sheet("overview", caption, about([large, small]), rows))
 
 
-def draw_label_distributions(setting: Setting) -> list[ReportFigure]:
+def draw_label_distributions(setting: Setting) -> ReportFigure:
     """Draw the label distributions of a setting's task."""
-    task = setting.task
-    panels = [label_curves(task, m.anchors, f"{m.name} anchors") for m in task.mappings]
+    panels = [label_curves(setting.task, m.anchors, f"{m.name} anchors") for m in setting.task.mappings]
     caption = "P^s − u of every anchor (eq. 7, 8), known before training."
-    sheet = Sheet("fig4b_label_distributions", caption, "", [PanelRow("Label distributions", panels)])
-    return [ReportFigure.of(sheet)]
+    rows = [PanelRow("Label distributions", panels)]
+    return ReportFigure.of(Sheet("fig4b_label_distributions", caption, "", rows))
 
 
 def draw_cosines(
@@ -78,26 +59,24 @@ def draw_cosines(
 ) -> list[ReportFigure]:
     """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
-    Of more than three settings only the first and the last are shown, and no matrix that is in one of the
-    figures ``beside``: a report shows nothing twice.
+    Of more than three settings only the first and the last are shown. A figure whose observed matrices are
+    all in one of the figures ``beside`` is left out: a report shows nothing twice.
     """
     shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
     found: list[ReportFigure] = []
     for setting in reversed(shown):
         for group, tokens in groups_of(setting.task).items():
-            maps = [
-                *predicted_maps(setting, tokens, (UNIFORM, MARGINAL)),
-                *(_observed(setting, tokens, epoch) for epoch in _shown_epochs(setting, epochs)),
-            ]
+            observed = [_observed(setting, tokens, epoch) for epoch in _shown_epochs(setting, epochs)]
             drawn = heat_maps([*beside, *found]) if beside else []
-            maps = [each for each in maps if not _stands_in(each.values, drawn)]
-            if maps:
+            observed = [each for each in observed if not _is_among(each.values, drawn)]
+            if observed:
+                maps = [*predicted_maps(setting, tokens, (UNIFORM, MARGINAL)), *observed]
                 caption = (
                     f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
                     f"distributions, and observed{', where no figure above shows it' if drawn else ''}."
                 )
-                name = f"fig4_cosines_{slug(setting.label)}_{slug(group)}"
-                rows = [PanelRow("Cosines", maps, BAR, 2.6)]
+                name = f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}"
+                rows = [PanelRow("Cosines", maps, BAR)]
                 found.append(ReportFigure.of(Sheet(name, caption, about([setting]), rows)))
     return found
 
@@ -114,13 +93,13 @@ def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Report
     for group in dict.fromkeys(group for setting in settings for group in groups_of(setting.task)):
         panels = []
         for setting in (s for s in settings if group in groups_of(s.task)):
-            curves: dict[str, list[tuple[int, Estimate]]] = {}
+            points: Points = {}
             for row in rows:
                 if (row.setting, row.group, row.anchor, row.measure) == (setting.label, group, None, "rmse"):
-                    curves.setdefault(row.predictor, []).append((row.epoch, row.estimate))
-            panels.append(_errors(setting.label, curves, len(setting.runs)))
+                    points.setdefault(row.predictor, []).append((row.epoch, row.estimate))
+            panels.append(_errors(setting, points))
         caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
-        found.append(_sheet_of(f"error_{slug(group)}", caption, panels))
+        found.append(_in_rows(f"error_{_slug(group)}", caption, panels))
     return found
 
 
@@ -129,20 +108,32 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
     steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
     found = []
     for group in dict.fromkeys(d.group for d in distances):
-        curves: dict[str, dict[str, list[tuple[int, Estimate]]]] = {}
+        points: dict[str, Points] = {}
         for d in distances:
             if d.group == group and d.step in steps:
-                curves.setdefault(d.setting, {}).setdefault(d.step, []).append((d.epoch, d.rmse))
-        panels = [_errors(s.label, curves[s.label], len(s.runs)) for s in settings if s.label in curves]
+                points.setdefault(d.setting, {}).setdefault(d.step, []).append((d.epoch, d.rmse))
+        panels = [_errors(s, points[s.label]) for s in settings if s.label in points]
         caption = (
             f"The error budget over time, {group_title(group)}: RMSE of the cosines between neighbouring "
             "rungs, each step one idealisation."
         )
-        found.append(_sheet_of(f"rungs_{slug(group)}", caption, panels))
+        found.append(_in_rows(f"rungs_{_slug(group)}", caption, panels))
     return found
 
 
-def _sheet_of(name: str, caption: str, panels: Sequence[Curves]) -> ReportFigure:
+def _errors(setting: Setting, points: Points) -> Curves:
+    """Return the RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder."""
+    curves = {}
+    for i, (name, own) in enumerate(points.items()):
+        means = np.array([[e.mean for _, e in own]])
+        ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
+        look = Look(COLOURS.get(name, PALETTE[i % len(PALETTE)]), "o")
+        interval = ends if len(setting.runs) >= FEW else None
+        curves[name] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
+    return Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None))
+
+
+def _in_rows(name: str, caption: str, panels: Sequence[Curves]) -> ReportFigure:
     rows = [panels[i : i + _MOST_SHOWN] for i in range(0, len(panels), _MOST_SHOWN)]
     drawn = [PanelRow("", list(row), share_y="rmse") for row in rows]
     return ReportFigure.of(Sheet(name, caption, "", drawn))
@@ -152,14 +143,19 @@ def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
     return cosine_map(f"observed, {setting.label},\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
 
 
-def _stands_in(matrix: FloatArray, drawn: Sequence[FloatArray]) -> bool:
+def _is_among(matrix: FloatArray, drawn: Sequence[FloatArray]) -> bool:
     """Return whether a matrix is drawn already; kept runs are rounded to some 2e-5."""
     return any(m.shape == matrix.shape and np.allclose(m, matrix, atol=1e-4, equal_nan=True) for m in drawn)
 
 
-def _shown_epochs(setting: Setting, epochs: Sequence[int] | None) -> list[int]:
+def _shown_epochs(setting: Setting, epochs: Sequence[int]) -> list[int]:
     """Return the epochs to show: those asked for that exist, or the one nearest half-way, and the last."""
     have = setting.epochs()
-    wanted = [e for e in epochs or [] if e in have]
     half = min(have, key=lambda e: abs(e - have[-1] / 2))
-    return wanted or sorted({half, have[-1]})
+    return [e for e in epochs if e in have] or sorted({half, have[-1]})
+
+
+def _slug(text: str) -> str:
+    """Return a label or a group as part of a file's name."""
+    plain = "".join(c if c.isalnum() or c in "._-" else " " for c in text.replace("γ = ", "gamma"))
+    return "_".join(plain.split())[:_MOST_LETTERS]

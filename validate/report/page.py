@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import base64
+import inspect
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from validate.judge import presentation, ranking
-from validate.judge.rungs import LEFT_OUT
+from sim.runs.provenance import commit_text
+from validate.judge import presentation
+from validate.judge.ranking import ranking
+from validate.judge.rungs import LEFT_OUT, STEPS, WHOLE
 from validate.judge.times import early_text
-from validate.report import rows as html_rows
+from validate.predict.predictors import predictor_notes
+from validate.report import rows
+from validate.report.picture import AGREEMENT, agreements
 
 SECTIONS = {
     "answer": "The answer",
@@ -36,15 +43,14 @@ def render(**context: object) -> str:
     context
         What the templates read; ``report`` is the report.
     """
-    environment = _environment()
-    bodies = {name: environment.get_template(f"{name}.html.j2").render(context) for name in SECTIONS}
+    bodies = {name: page(f"{name}.html.j2", **context) for name in SECTIONS}
     # A template that has nothing to say leaves neither heading nor entry in the contents.
     sections = [
         {"place": name, "title": SECTIONS[name], "body": Markup(body)}
         for name, body in bodies.items()
         if body.strip()
     ]
-    return environment.get_template("page.html.j2").render(context, sections=sections)
+    return page("page.html.j2", **context, sections=sections)
 
 
 def page(template: str, **context: object) -> str:
@@ -62,26 +68,28 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["base64"] = _base64
+    environment.filters["base64"] = lambda data: base64.b64encode(data).decode()
+    environment.filters["file_name"] = lambda path: Path(path).name
+    environment.filters["recorded"] = _recorded
     environment.tests["claim_measured"] = presentation.is_measured
-    environment.globals.update(_functions(), left_out=LEFT_OUT)
+    environment.globals.update(inspect.getmembers(rows, inspect.isfunction))
+    environment.globals.update(
+        condition_rows=presentation.condition_rows,
+        headline=presentation.headline,
+        measured=presentation.measured,
+        states_text=presentation.states_text,
+        commit_text=commit_text,
+        predictor_notes=predictor_notes,
+        steps=(*STEPS, *WHOLE),
+        left_out=LEFT_OUT,
+        ranking=ranking,
+        early_text=early_text,
+        agreements=agreements,
+        agreement_header=AGREEMENT,
+    )
     return environment
 
 
-def _functions() -> dict[str, Any]:
-    functions = (
-        presentation.condition_rows,
-        presentation.headline,
-        presentation.measured,
-        presentation.states_text,
-        ranking.ranking,
-        early_text,
-        *html_rows.FUNCTIONS,
-    )
-    named = {function.__name__: function for function in functions}
-    assert len(named) == len(functions), "two functions of the templates share a name"
-    return named
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+def _recorded(provenance: dict[str, Any]) -> str:
+    """Return a run's provenance as JSON; the sources of its settings stand in a table of their own."""
+    return json.dumps({name: value for name, value in provenance.items() if name != "sources"}, indent=2)

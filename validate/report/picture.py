@@ -1,25 +1,103 @@
-"""The answer as a picture: predicted cosines, those of small and of large initial weights, pair by pair."""
+"""The answer as a picture and a table: predicted against observed cosines, pair by pair."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from theory import off_diagonal
-from validate.figures.embedding import LOOKS
+from theory import Task, off_diagonal
+from theory.arrays import FloatArray
+from validate.figures.embedding import BAR, LOOKS
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import PALETTE
+from validate.figures.style import MEMORY, PALETTE, REASONING, Look
 from validate.judge.answer import PREDICTION, Answer
 from validate.judge.groups import Setting
+from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
 from validate.judge.times import early_epoch, early_text
 from validate.predict.predictors import from_uniform
 
-_BAR = "cosine similarity"
+WITHIN_MEMORY, WITHIN_REASONING, ACROSS, ALL = "within memory", "within reasoning", "across", "all pairs"
+PAIRS = {WITHIN_MEMORY: MEMORY, WITHIN_REASONING: REASONING, ACROSS: Look(PALETTE[2], "o")}
+"""The pairs of anchors by the kind of both, and their looks."""
+ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
+"""The order is right from this Pearson on, as in the verdict; the size with such a slope and RMSE."""
+AGREEMENT = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How predicted and observed cosines of some pairs of anchors agree, over seeds.
+
+    Attributes
+    ----------
+    pairs : str
+    pearson : Estimate
+        Undefined where either side is constant.
+    slope : Estimate
+        Of observed over predicted cosine, by least squares; 1 if the size is right.
+    sign : Estimate
+        The share of pairs whose cosines have one sign.
+    rmse : Estimate
+    """
+
+    pairs: str
+    pearson: Estimate
+    slope: Estimate
+    sign: Estimate
+    rmse: Estimate
+
+    @property
+    def words(self) -> str:
+        """The order and the size in words: "order right, size wrong"."""
+        has_order, low, high = self.pearson.n > 0, *SLOPES
+        order = "order right, " if self.pearson.mean >= ORDERED else "order wrong, "
+        size = self.rmse.mean <= CLOSE and (not has_order or low <= self.slope.mean <= high)
+        return order * has_order + ("size right" if size else "size wrong")
+
+    def cells(self) -> list[str]:
+        """Return a line of the table."""
+        return [self.pairs, *(e.brief for e in (self.pearson, self.slope, self.sign, self.rmse)), self.words]
+
+
+def agreements(setting: Setting) -> list[Agreement]:
+    """Return how the prediction agrees with each run at its early epoch, for each kind of pairs and all."""
+    tokens, found = setting.task.anchors, []
+    if len(tokens) < 3:
+        return []
+    predicted = [off_diagonal(from_uniform(run, tokens)) for run in setting.runs]
+    observed = [off_diagonal(run.cosines(tokens, early_epoch(run))) for run in setting.runs]
+    kinds = pair_kinds(setting.task)
+    for kind, chosen in {**kinds, ALL: np.ones(len(observed[0]), dtype=bool)}.items():
+        each = [_compared(x[chosen], y[chosen]) for x, y in zip(predicted, observed, strict=True)]
+        pearson, slope, sign, rmse = np.array(each).T
+        bounds = (over_seeds(pearson, COSINE), over_seeds(slope), over_seeds(sign, SHARE))
+        found.append(Agreement(kind, *bounds, over_seeds(rmse, SIZE)))
+    return found
+
+
+def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return which pairs of anchors, in the order of ``off_diagonal``, are of each kind that there is."""
+    memory = np.isin(task.anchors, task.memory_anchors)
+    i, j = np.triu_indices(len(memory), 1)
+    kinds = (memory[i] & memory[j], ~memory[i] & ~memory[j], memory[i] != memory[j])
+    return {name: chosen for name, chosen in zip(PAIRS, kinds, strict=True) if chosen.any()}
+
+
+def _compared(x: FloatArray, y: FloatArray) -> tuple[float, float, float, float]:
+    """Return Pearson, slope of y over x, share of equal signs, and RMSE."""
+    dx, dy = x - x.mean(), y - y.mean()
+    rounding = 1e-9 * np.sqrt(len(x))
+    varies = min(np.linalg.norm(dx), np.linalg.norm(dy)) > rounding
+    pearson = dx @ dy / np.linalg.norm(dx) / np.linalg.norm(dy) if varies else np.nan
+    slope = dx @ dy / (dx @ dx) if varies else np.nan
+    return pearson, slope, float((np.sign(x) == np.sign(y)).mean()), float(np.sqrt(((x - y) ** 2).mean()))
 
 
 @dataclass
@@ -29,24 +107,30 @@ class EveryPair(BasePanel):
     Attributes
     ----------
     title : str
-    predicted : HeatMap
-    observed : dict of HeatMap
-        Label → mean over seeds at each run's early epoch.
+    predicted : ndarray, shape (n_pairs,)
+    observed : dict of ndarray
+        γ → mean over seeds at each run's early epoch; the first is coloured by kind, the others are grey.
+    kinds : dict of ndarray of bool
+        Kind → which pairs are of it.
     """
 
-    predicted: HeatMap
-    observed: dict[str, HeatMap]
+    predicted: FloatArray
+    observed: dict[str, FloatArray]
+    kinds: dict[str, npt.NDArray[np.bool_]]
+    square: ClassVar[bool] = True
 
     def draw(self, ax: Axes) -> None:
         """Draw on some axes."""
-        x = off_diagonal(self.predicted.values)
-        for (label, observed), colour in zip(self.observed.items(), PALETTE, strict=False):
-            (self.lines_[label],) = ax.plot(
-                x, off_diagonal(observed.values), "o", color=colour, ms=2.5, alpha=0.6, label=label
-            )
+        (first, small), *others = self.observed.items()
+        for label, y in others:
+            (self.lines_[label],) = ax.plot(self.predicted, y, ".", color="0.75", ms=2.5, label=label)
+        for kind, chosen in self.kinds.items():
+            look, name = PAIRS[kind], f"{first}, {kind}"
+            style = {"color": look.colour, "ms": 2.5, "alpha": 0.7, "label": name}
+            (self.lines_[name],) = ax.plot(self.predicted[chosen], small[chosen], look.marker, **style)
         ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
         ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
-        ax.set(xlabel="predicted cosine similarity", ylabel="observed cosine similarity")
+        ax.set(xlabel="predicted cosine", ylabel="observed cosine")
 
 
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
@@ -59,18 +143,28 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     tokens = run.task.anchors
     if len(tokens) < 3:
         return None
-    title = f"predicted:\n{LOOKS[PREDICTION][0]}"
-    predicted = cosine_map(title, tokens, from_uniform(run, tokens)[None])
+    found = agreements(shown[0])
+    words = found[-1].words
+    predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, from_uniform(run, tokens)[None])
     observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
-    rows = [
-        PanelRow("A  All anchors: predicted, and observed early", [predicted, *observed.values()], _BAR, 2.6),
-        PanelRow("B  Every pair of anchors", [EveryPair("", predicted, observed)], height=2.6),
-    ]
+    pairs = EveryPair(
+        f"every pair, γ = {shown[0].init_rate:g}:\n{words}",
+        off_diagonal(predicted.values),
+        {label: off_diagonal(each.values) for label, each in observed.items()},
+        pair_kinds(run.task),
+        numbers="; ".join(
+            f"{a.pairs}: Pearson {a.pearson.brief}, slope {a.slope.brief}, same sign {a.sign.brief}, "
+            f"RMSE {a.rmse.brief}, {a.words}"
+            for a in found
+        ),
+    )
+    panels: list[BasePanel] = [predicted, *observed.values(), pairs]
+    title = "All anchors: predicted, observed early, and every pair against its prediction"
     caption = (
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "
-        "in training. In B the line is a perfect prediction."
+        f"in training, and every pair of anchors; on the line a prediction is perfect. Of all pairs: {words}."
     )
-    return Sheet(name, caption, about(shown), rows)
+    return Sheet(name, caption, about(shown), [PanelRow(title, panels, BAR, 2.3)])
 
 
 def _observed(setting: Setting) -> HeatMap:

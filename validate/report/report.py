@@ -25,17 +25,14 @@ from validate.observe import Observations
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
 from validate.report.equations import equations_behind
-from validate.report.figure import NotDrawn, ReportFigure
+from validate.report.figure import NotDrawn, ReportFigure, draw_paper_figures
 from validate.report.figures import draw_cosines, draw_errors, draw_label_distributions, draw_rungs
 from validate.report.page import render
-from validate.report.paper import draw_paper_figures
 from validate.report.picture import picture
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""
 SCHEMA = "anchorflow/report/4"
-LABEL_DISTRIBUTIONS = "fig04_"
-"""How the name of the paper's figure begins that shows the label distributions."""
 
 
 @dataclass
@@ -92,7 +89,7 @@ class Report:
         title: str,
         settings: list[Setting],
         *,
-        epochs: Sequence[int] | None = None,
+        epochs: Sequence[int] = (),
         outcomes: Sequence[Outcome] = (),
         draw: bool = True,
     ) -> Report:
@@ -114,6 +111,9 @@ class Report:
         rows, distances = compare_runs(settings), rung_distances(settings)
         found = answers(settings)
         figures, not_drawn = _figures(settings, observations, rows, distances, epochs) if draw else ([], [])
+        names = ["answer"] if len(found) == 1 else [f"answer_{i}" for i, _ in enumerate(found, 1)]
+        sheets = [picture(answer, name) if draw else None for answer, name in zip(found, names, strict=True)]
+        pictures = [None if sheet is None else ReportFigure.of(sheet) for sheet in sheets]
         findings, matches = given.judge(claims), given.matches_of(claims)
         return cls(
             title,
@@ -121,7 +121,7 @@ class Report:
             rows,
             found,
             [row for setting in settings for row in early_rows(setting)],
-            [_picture(answer, i, len(found)) if draw else None for i, answer in enumerate(found, 1)],
+            pictures,
             list(outcomes),
             findings,
             matches,
@@ -208,22 +208,14 @@ def _figures(
     observations: Sequence[Observations],
     rows: Sequence[Row],
     distances: Sequence[RungDistance],
-    epochs: Sequence[int] | None,
+    epochs: Sequence[int],
 ) -> tuple[list[ReportFigure], list[NotDrawn]]:
     paper, missing = draw_paper_figures(observations)
-    distributions = (
-        []
-        if any(f.name.startswith(LABEL_DISTRIBUTIONS) for f in paper)
-        else draw_label_distributions(settings[-1])
-    )
-    own = [*(draw_cosines(settings, epochs, paper) if epochs else []), *draw_errors(settings, rows)]
-    return [*paper, *distributions, *own, *draw_rungs(settings, distances)], missing
-
-
-def _picture(answer: Answer, number: int, of: int) -> ReportFigure | None:
-    """Draw the picture of an answer; too few anchors have none."""
-    sheet = picture(answer, "answer" if of == 1 else f"answer_{number}")
-    return None if sheet is None else ReportFigure.of(sheet)
+    # Fig. 4 has the label distributions already.
+    labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
+    cosines = draw_cosines(settings, epochs, paper) if epochs else []
+    figures = [*paper, *map(draw_label_distributions, labels), *cosines]
+    return [*figures, *draw_errors(settings, rows), *draw_rungs(settings, distances)], missing
 
 
 def _setting_json(setting: Setting) -> dict[str, Any]:

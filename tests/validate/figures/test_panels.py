@@ -11,6 +11,7 @@ from tests.validate.figures.drawn import drawn
 from tests.validate.figures.synthetic import make_observations, several
 from theory import label_distribution, marginal_distribution, off_diagonal
 from validate.figures import (
+    Curve,
     HeatMap,
     accuracy_curves,
     cosine_map,
@@ -22,7 +23,7 @@ from validate.figures import (
 )
 from validate.figures.embedding import LOOKS
 from validate.figures.paper.attention import attention_lines, attention_map
-from validate.figures.seeds import draw_seeds, legend_text, seeds_text
+from validate.figures.seeds import legend_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
 from validate.judge.groups import Setting
@@ -53,7 +54,7 @@ def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
 def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, shaded: bool) -> None:
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
     figure, (ax,) = new_axes()
-    line = draw_seeds(ax, range(4), seeds, Look("red"), label="mean")
+    line = Curve(range(4), seeds, Look("red")).draw(ax, "mean")
     np.testing.assert_allclose(line.get_ydata(), seeds.mean(axis=0))
     bands = [c for c in ax.collections if isinstance(c, PolyCollection)]
     assert len(bands) == shaded

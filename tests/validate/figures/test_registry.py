@@ -14,7 +14,7 @@ from tests.validate.figures.synthetic import several
 from theory import InputError
 from validate.cli import main
 from validate.figures.paper import FIGURES, paper_figure
-from validate.report.paper import draw_paper_figures
+from validate.report.figure import draw_paper_figures
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "figure.md"
 

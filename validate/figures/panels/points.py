@@ -77,4 +77,4 @@ class Points(BasePanel):
             ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
             ax.set(xlim=self.limits, ylim=self.limits, aspect="equal")
         else:
-            ax.margins(0.1)  # The names of outermost points stay within the frame.
+            ax.margins(0.15)  # The names of outermost points stay within the frame.

@@ -73,7 +73,9 @@ def learning(observations: Sequence[Observations]) -> Sheet:
                 "and (z, b, a), whose labels are drawn independently."
             ]
         if any(predicted):
+            epochs = emb_mlp[0].runs[0].metrics[1]["epoch"]
             parts += ["Dots in B: predicted by AdamW's flow from a start of its own, without a run."]
+            parts += [f"Lines join evaluations, which are {epochs:g} epochs apart."] * (epochs > 1)
     return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
 
 
@@ -175,7 +177,7 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     epochs = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch
     means = {part: kept.curves.accuracy[name].mean(axis=0)[None] for part, name in NAMES.items()}
     return {
-        f"{'_' * (part != 'mem')}predicted{'' if part == 'mem' else f' {part}'}": Curve(
+        "predicted, same colours" if part == "mem" else f"_predicted {part}": Curve(
             epochs, mean, Look(PARTS[part][1].colour, ".", "")
         )
         for part, mean in means.items()

@@ -33,7 +33,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
 
     The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
     over the largest, a row for each layer; B, C and D have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy
-    and Vetterli 2007), which is r for r equal singular values: B over γ in these runs, C over epochs, D over
+    and Vetterli 2007), which is r for r equal singular values: B over epochs, C over γ in these runs, D over
     more γ in others. Whether it falls, and how far, differs between matrices. The theory's reason for low
     rank: along C, the token-label matrix, the ranks are learned one by one.
     """
@@ -60,11 +60,11 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     ]
     followed = [m for m in FOLLOWED if any(m in names for names in layers.values())][:3]
     over_epochs = [_over_epochs(main, m) for m in followed]
-    rows.append(_over_gamma("B", main, f"; {name}", legend=not more))
-    rows.append(PanelRow("C  Effective rank over epochs", over_epochs, height=1.75))
+    rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.75))
+    rows.append(_over_gamma("C", main, f"; {name}", legend=not more))
     caption = (
         "A: singular values of every weight matrix over the largest. B, C: the effective rank "
-        f"exp(−Σ p ln p), p = σ/Σσ, over γ and over epochs. {missing_rates(main)}"
+        f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
     ).strip()
     runs = about(main)
     if more:
