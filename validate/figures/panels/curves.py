@@ -136,8 +136,8 @@ class Curves(BasePanel):
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
         if self.xscale == "symlog":
-            x = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
-            least, most = float(x[x > 0].min()), float(x.max())
+            every = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
+            least, most = float(every[every > 0].min()), float(every.max())
             ax.set_xscale("symlog", linthresh=least, linscale=0.4)
             decades = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(most)) + 1)
             ax.set_xticks([0.0, *decades], [f"{tick:g}" for tick in (0, *decades)])

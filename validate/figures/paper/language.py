@@ -105,7 +105,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {_when_early([small])}, first seed. Mean cosine of all "
+        f"of shuffled text) and observed early, {_when_early([small])}. The first seed is drawn. Mean cosine of all "
         f"tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
         f"{missing_rates(settings)}"
     )
@@ -136,7 +136,7 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
         )
     caption = (
         "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
-        f"at each γ, {_when_early(shown)}; first seed. Pearson correlation "
+        f"at each γ, {_when_early(shown)}. The first seed is drawn. Pearson correlation "
         f"with the prediction over pairs of words: {'; '.join(told)}. {missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption.strip(), about(shown), rows, width=1.7)
