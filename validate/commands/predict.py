@@ -14,7 +14,6 @@ from validate.commands.parsing import Command
 if TYPE_CHECKING:
     from sim.config.run import MemberConfig
     from theory import LearningCurves, Task
-    from validate.predict.prediction import Prediction
 
 
 class Options(CommandOptions):
@@ -59,16 +58,17 @@ def run(arguments: Sequence[str]) -> int:
     from sim.config.task_files import as_task
 
     if (options.file is None) == (options.task is None):
-        raise InputError(
-            "task", [options.file, options.task], "one task is required", "give TASK.toml or --task"
-        )
-    _check_curves(options)
+        problem, remedy = "one task is required", "give TASK.toml or --task"
+        raise InputError("task", [options.file, options.task], problem, remedy)
+    for name in _OF_CURVES:
+        if name in options.model_fields_set and not options.curves:
+            raise InputError(name, getattr(options, name), "is for curves", "add --curves")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder
-    from validate.predict.learning import curves_json
-    from validate.predict.prediction import FILES, FOLDERS, Prediction
-    from validate.terminal.tables import print_json
+    from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
+    from validate.predict.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction
+    from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
@@ -76,38 +76,38 @@ def run(arguments: Sequence[str]) -> int:
     member = _member(task, options) if options.curves else None
     if options.out is not None:
         prediction.write(options.out)
-    if not options.as_json:
-        print_prediction(prediction)
-        sys.stdout.flush()  # The curves may take minutes.
-    curves = None if member is None else _curves(member, options.scatter)
     if options.as_json:
-        learning = {} if curves is None else {"learning": curves_json(curves)}
+        learning = {} if member is None else {"learning": curves_json(_curves(member, options.scatter))}
         print_json(prediction.to_json() | learning)
         return 0
-    if member is not None and curves is not None:
-        print_curves(member, curves, options.scatter)
+    title = "label distributions of the training data (eq. 7, 8, 21-25)"
+    print_table(title, TOKEN_HEADER, prediction.token_rows())
+    print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
+    for sentence in [*prediction.notes(), *prediction.left_out()]:
+        tell(sentence)
+    if member is not None:
+        sys.stdout.flush()  # The curves may take minutes.
+        curves = _curves(member, options.scatter)
+        header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
+        print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
+        for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
+            tell(sentence)
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
-
-
-def _check_curves(options: Options) -> None:
-    """Refuse options that would have no effect."""
-    for name in _OF_CURVES:
-        if name in options.model_fields_set and not options.curves:
-            raise InputError(name, getattr(options, name), "is for curves", "add --curves")
 
 
 def _member(task: Task, options: Options) -> MemberConfig:
     """Return the Emb-MLP whose curves are predicted: the default configuration but for what is asked."""
     from sim import make_run_config
 
-    training: dict[str, Any] = {"optimizer": options.optimizer, "learning_rate": options.learning_rate}
-    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
+    training: dict[str, Any] = {
+        name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")
+    }
     if options.optimizer == "sgd":
         training["weight_decay"] = 0.0
-    config = make_run_config({**data, "training": {**training, "epochs": options.epochs}})
-    (member,) = config.members()
+    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed], "training": training}
+    (member,) = make_run_config(data).members()
     return member
 
 
@@ -117,12 +117,11 @@ def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
     from validate.judge.learning_times import predict_for
     from validate.progress import progress
 
-    n_epochs = member.training.epochs
     size = training_size(member.build_task())
     batch = size if member.training.batch_size == "full" else member.training.batch_size
     steps_per_epoch, passed = -(-size // batch), 0
 
-    with progress("following the curves, epochs", n_epochs) as advance:
+    with progress("following the curves, epochs", member.training.epochs) as advance:
 
         def report(step: int) -> None:
             nonlocal passed
@@ -131,26 +130,3 @@ def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
                 advance()
 
         return predict_for(member, [member.seed], scatter=scatter, report=report)
-
-
-def print_curves(member: MemberConfig, curves: LearningCurves, scatter: bool) -> None:
-    """Print when each data set is half learned, the ratios of these times, and how sure they are."""
-    from validate.predict.learning import bias_sentences, setting, sure_sentences, time_rows
-    from validate.terminal.tables import print_table, tell
-
-    header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
-    print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
-    for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, scatter)]:
-        tell(sentence)
-
-
-def print_prediction(prediction: Prediction) -> None:
-    """Print one line per kind of token, and the cosines of each mapping's anchors."""
-    from validate.predict.prediction import COSINE_HEADER, TOKEN_HEADER
-    from validate.terminal.tables import print_table, tell
-
-    title = "label distributions of the training data (eq. 7, 8, 21-25)"
-    print_table(title, TOKEN_HEADER, prediction.token_rows())
-    print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
-    for sentence in [*prediction.notes(), *prediction.left_out()]:
-        tell(sentence)

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,24 +26,19 @@ _MOST = 4000
 """Tokens whose cosines are compared at once: 16 million pairs."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One predictor over one set of tokens.
-
-    Attributes
-    ----------
-    predictor : str
-    tokens : str
-        Which: "most frequent", "chosen", or the numbers of occurrences of a band.
-    mean_removed : bool
-        Whether the mean row of these tokens was taken from all rows, predicted and observed, first.
-    association : Association
-    """
+class Comparison(NamedTuple):
+    """One predictor over one set of tokens; with ``mean_removed`` less the mean row of these tokens."""
 
     predictor: CountPredictor
     tokens: str
     mean_removed: bool
     association: Association
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; undefined values are null."""
+        plain: dict[str, Any] = self._asdict()
+        del plain["association"]
+        return plain | self.association.to_json()
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,14 +67,9 @@ class EmbeddingComparison(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        lines = [vars(c) | c.association.to_json() for c in self.comparisons]
-        for line in lines:
-            del line["association"]
-        return {
-            "schema": "anchorflow/embedding-comparison/1",
-            "controls": self.n_controls,
-            "comparisons": lines,
-        }
+        lines = [each.to_json() for each in self.comparisons]
+        schema = "anchorflow/embedding-comparison/1"
+        return {"schema": schema, "controls": self.n_controls, "comparisons": lines}
 
     def __str__(self) -> str:
         return "\n".join([text_table(self.HEADER, self.rows()), *Association.NOTES])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -27,25 +27,20 @@ _SAMPLED = 500
 """Rows by which revisions are compared with each other."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """One matrix of one revision against one predictor.
-
-    Attributes
-    ----------
-    step : int
-        By the numbers in the files' paths; else their place in the list.
-    file : str
-    matrix : {"embedding", "read-out"}
-    predictor : str
-    association : Association
-    """
+class Point(NamedTuple):
+    """One matrix of one revision, "embedding" or "read-out", against one predictor."""
 
     step: int
     file: str
     matrix: str
     predictor: str
     association: Association
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; undefined values are null."""
+        plain: dict[str, Any] = self._asdict()
+        del plain["association"]
+        return plain | self.association.to_json()
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,9 +66,7 @@ class EmbeddingSeries(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        points = [vars(p) | p.association.to_json() for p in self.points]
-        for point in points:
-            del point["association"]
+        points = [each.to_json() for each in self.points]
         schema = "anchorflow/embedding-series/1"
         return {"schema": schema, "points": points, "warnings": list(self.warnings)}
 

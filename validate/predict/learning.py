@@ -7,28 +7,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from sim.config.model import EmbMLPConfig
-    from sim.config.run import MemberConfig, TrainingConfig
+    from sim.config.run import MemberConfig
     from theory import LearningCurves
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:
-    """Return one line per data set: when its accuracy passes one half, and loss and accuracy at the end."""
-    return [
-        [
-            name,
-            *_when(curves, name),
-            f"{curves.accuracy[name][:, -1].mean():.3f}",
-            f"{loss[:, -1].mean():.3f}",
-        ]
-        for name, loss in curves.loss.items()
-    ]
-
-
-def _when(curves: LearningCurves, name: str) -> list[str]:
-    steps = curves.half_time(name)
-    if math.isinf(steps):
-        return [f"> {curves.steps[-1]}", f"> {curves.steps[-1] / curves.steps_per_epoch:.3g}"]
-    return [f"{steps:.0f}", f"{steps / curves.steps_per_epoch:.3g}"]
+    """Return one line per data set: when its accuracy passes one half, and accuracy and loss at the end."""
+    rows = []
+    for name, loss in curves.loss.items():
+        steps = curves.half_time(name)
+        more = "> " * math.isinf(steps)
+        steps = float(curves.steps[-1]) if more else steps
+        when = [f"{more}{steps:.0f}", f"{more}{steps / curves.steps_per_epoch:.3g}"]
+        rows.append([name, *when, f"{curves.accuracy[name][:, -1].mean():.3f}", f"{loss[:, -1].mean():.3f}"])
+    return rows
 
 
 def bias_sentences(curves: LearningCurves) -> list[str]:
@@ -48,22 +40,14 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
     return found
 
 
-def optimizer_text(training: TrainingConfig) -> str:
-    """Return the optimiser and its rate: "AdamW 0.0001"."""
-    name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
-    return f"{name} {training.learning_rate:g}"
-
-
 def setting(member: MemberConfig) -> str:
     """Say for which network and optimiser the curves are."""
     model, training = cast("EmbMLPConfig", member.model), member.training
-    parts = [
-        f"γ = {member.init_rate:g}",
-        optimizer_text(training),
-        f"batch {training.batch_size}",
-        f"d_m {model.d_m}, d_f {model.d_f}",
-    ]
-    return ", ".join(parts)
+    name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
+    return (
+        f"γ = {member.init_rate:g}, {name} {training.learning_rate:g}, batch {training.batch_size}, "
+        f"d_m {model.d_m}, d_f {model.d_f}"
+    )
 
 
 def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) -> list[str]:

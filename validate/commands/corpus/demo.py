@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from sim.config.language import CorpusSource, corpus_name
 from theory import InputError
@@ -12,9 +12,6 @@ from validate.commands.corpus.train import configuration_of
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
-
-if TYPE_CHECKING:
-    from sim.runs.outputs import OutputFolder
 
 QUESTIONS = "questions.txt"
 TOY = "toy-facts.txt"
@@ -48,6 +45,7 @@ COMMAND = Command("corpus demo", Options, "anchorflow corpus demo --out runs/cor
 def run(arguments: Sequence[str]) -> int:
     """Write the texts, train, compare, judge."""
     options = COMMAND.parse(arguments)
+    from sim import prontoqa_questions, toy_facts
     from sim.data.language import make_language_task
     from sim.runs.outputs import OutputFolder
     from sim.training.execution import Execution
@@ -61,40 +59,24 @@ def run(arguments: Sequence[str]) -> int:
     how = options.execution() | {"device": options.device}
     # Here too, so that a device that cannot be had is refused before the texts are written.
     check_machine(Execution(**how))
-    if options.file is not None:
-        _check_other(options.file)
-    folder = OutputFolder(options.out)
+    folder, other = OutputFolder(options.out), options.file
+    if other is not None:
+        n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
+        if n < FEWEST:
+            problem = f"has {n} sequences of {CONTEXT} tokens"
+            raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")
     folder.check((*FILES, QUESTIONS, TOY), FOLDERS)
-    corpora = _write_texts(folder, options.file)
+    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in prontoqa_questions(TEXTS)) + "\n")
+    other = other or folder.write(TOY, "\n\n".join(toy_facts(TEXTS)) + "\n")
+    corpora = [_source(questions), _source(other)]
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    config = configuration_of(task, "language-demo", {})
-    runs = train_with_progress(config, options.out, **how)
+    runs = train_with_progress(configuration_of(task, "language-demo", {}), options.out, **how)
     say("comparing prediction and observation, drawing figures")
     return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
-
-
-def _check_other(file: Path) -> None:
-    """Refuse, before anything is written, a text that cannot be read or is too short."""
-    from sim.data.language import make_language_task
-
-    task = make_language_task([_source(file)], length=CONTEXT, layout="pack")
-    if task.n_sequences < FEWEST:
-        problem = f"has {task.n_sequences} sequences of {CONTEXT} tokens"
-        raise InputError("file", str(file), problem, f"give a text of {FEWEST * CONTEXT} words or more")
 
 
 def _source(file: Path) -> CorpusSource:
     from sim.data.text import fields_of
 
     return CorpusSource(name=corpus_name(str(file)), files=(str(file),), fields=fields_of(file))
-
-
-def _write_texts(folder: OutputFolder, other: Path | None) -> list[CorpusSource]:
-    """Write the questions and, without a file of the user's, the toy text; return the two corpora."""
-    from sim import prontoqa_questions, toy_facts
-
-    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in prontoqa_questions(TEXTS)) + "\n")
-    if other is None:
-        other = folder.write(TOY, "\n\n".join(toy_facts(TEXTS)) + "\n")
-    return [_source(questions), _source(other)]

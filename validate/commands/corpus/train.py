@@ -82,13 +82,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def task_of(options: Options) -> LanguageTask:
-    """Return the task of the files that are named, each a corpus; they are read to see what they have.
-
-    Raises
-    ------
-    InputError
-        If there is no file, or one cannot be read.
-    """
+    """Return the task of the files that are named, each a corpus; they are read to see what they have."""
     from sim.data.language import make_language_task
     from sim.data.text import fields_of
 
@@ -103,15 +97,10 @@ def task_of(options: Options) -> LanguageTask:
         )
         for file in options.files
     ]
-    return make_language_task(
-        sources,
-        length=options.context,
-        n_sequences=options.sequences,
-        vocabulary=options.vocabulary,
-        whole_vocabulary=options.whole_vocabulary,
-        tokenizer="" if options.tokenizer is None else str(options.tokenizer),
-        layout=options.layout,
-    )
+    how = {name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")}
+    tokenizer = "" if options.tokenizer is None else str(options.tokenizer)
+    lengths: dict[str, Any] = {"length": options.context, "n_sequences": options.sequences}
+    return make_language_task(sources, tokenizer=tokenizer, **lengths, **how)
 
 
 def configuration_of(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:

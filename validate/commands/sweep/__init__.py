@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from sim.config.run import Kernels
 from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
-
-if TYPE_CHECKING:
-    from sim.training.execution import Execution
-    from validate.sweeps import Plan
 
 
 class Options(EngineOptions):
@@ -52,7 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from sim.training.execution import Execution
+    from validate.cost import cost_text
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
+    from validate.terminal.tables import print_json, print_table
 
     execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
@@ -62,35 +60,26 @@ def run(arguments: Sequence[str]) -> int:
             run_sweep(sweep, options.out, execution)
         finally:
             write_sweep_tables(plan_of(sweep, options.out), options.out, tables)
-    report(plan_of(sweep, options.out), execution, options)
-    return 0
-
-
-def report(plan: Plan, execution: Execution, options: Options) -> None:
-    """Print where the runs stand, and in a dry run what the others will cost."""
-    from validate.cost import cost_text
-    from validate.terminal.tables import print_json, print_table
-
+    plan = plan_of(sweep, options.out)
     cost = plan.cost(execution) if options.dry_run and plan.left else None
     if options.as_json:
         seconds = None if cost is None else cost.seconds
         left = {"runs_left": len(plan.left), "steps_left": plan.n_steps, "seconds_left": seconds}
         runs = [
-            {"run": name, "path": str(plan.paths[name]), "state": state} | plan.sweep.settings[name]
+            {"run": name, "path": str(plan.paths[name]), "state": state} | sweep.settings[name]
             for name, state in plan.states.items()
         ]
-        print_json({"name": plan.sweep.name, "axes": plan.sweep.axes, "runs": runs} | left)
-        return
-    rows = [[axis, str(len(values)), _short(values)] for axis, values in plan.sweep.values.items()]
-    print_table(plan.sweep.name, ["axis", "values", "which"], rows)
-    counts = [list(plan.states.values()).count(state) for state in ("complete", "diverged")]
-    print(f"{plan.summary}; complete: {counts[0]}, diverged: {counts[1]}")
+        print_json({"name": sweep.name, "axes": sweep.axes, "runs": runs} | left)
+        return 0
+    rows = []
+    for axis, values in sweep.values.items():
+        texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8]]
+        rows.append([axis, str(len(values)), ", ".join(texts) + ", ..." * (len(values) > 8)])
+    print_table(sweep.name, ["axis", "values", "which"], rows)
+    complete, diverged = (list(plan.states.values()).count(state) for state in ("complete", "diverged"))
+    print(f"{plan.summary}; complete: {complete}, diverged: {diverged}")
     if cost is not None:
         print(cost_text(cost))
     if (options.out / "table.csv").exists():
         print(f"table: {options.out / 'table.csv'}")
-
-
-def _short(values: Sequence[Any]) -> str:
-    shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8])
-    return shown + ", ..." * (len(values) > 8)
+    return 0

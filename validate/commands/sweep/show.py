@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
-
-if TYPE_CHECKING:
-    from sim.runs.run import Run
-    from validate.sweeps import Measure, Pivot
 
 
 class Options(CommandOptions):
@@ -57,15 +53,39 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     if options.x == options.y:
         raise InputError("y", options.y, "is x as well", "choose another axis (--x, --y)")
-    measure = _measure(options)
-    from validate.sweeps import pivot_of
+    from sim.runs.run import Run, find_runs, is_complete
+    from validate.sweeps import MEASURES, pivot_of, statistic
     from validate.sweeps.pivot import other_axes
-    from validate.terminal.tables import print_json, print_table
+    from validate.terminal.tables import print_json, print_table, say
 
-    runs = [(run.config, run.metrics) for run in _complete_runs(options)]
+    measure = statistic(options.statistic, options.data_set, options.minus, options.epoch)
+    if options.measure is not None:
+        if options.measure not in MEASURES:
+            raise unknown_name("measure", options.measure, MEASURES)
+        measure = MEASURES[options.measure]
+        for name in ("statistic", "data_set", "minus", "epoch"):
+            if name in options.model_fields_set:
+                problem = "chooses among statistics, and a measure is none"
+                remedy = f"leave out --{name.replace('_', '-')} or --measure"
+                raise InputError(name, getattr(options, name), problem, remedy)
+    paths = find_runs(options.runs)
+    complete = [Run.open(path) for path in paths if is_complete(path)]
+    if not complete:
+        where = ", ".join(map(str, options.runs))
+        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
+        raise InputError("runs", where, "no run there is complete", remedy)
+    if len(complete) < len(paths):
+        say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
+    runs = [(run.config, run.metrics) for run in complete]
     shown, others = pivot_of(runs, measure, options.x, options.y), other_axes(runs, options.x, options.y)
     if options.out is not None:
-        _draw(shown, options)
+        from validate.figures.style import new_axes, save
+
+        figure, (ax,) = new_axes()
+        panel = shown.panel
+        panel.plot(ax)
+        figure.colorbar(panel.image_, ax=ax)
+        save(figure, options.out, overwrite=options.overwrite)
     if options.as_json:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0
@@ -75,46 +95,3 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         print(f"figure: {options.out}")
     return 0
-
-
-def _measure(options: Options) -> Measure:
-    """Return what is shown; refuse an unknown measure, and options of statistics beside one."""
-    from validate.sweeps import MEASURES, statistic
-
-    if options.measure is None:
-        return statistic(options.statistic, options.data_set, options.minus, options.epoch)
-    if options.measure not in MEASURES:
-        raise unknown_name("measure", options.measure, MEASURES)
-    for name in ("statistic", "data_set", "minus", "epoch"):
-        if name in options.model_fields_set:
-            problem = "chooses among statistics, and a measure is none"
-            remedy = f"leave out --{name.replace('_', '-')} or --measure"
-            raise InputError(name, getattr(options, name), problem, remedy)
-    return MEASURES[options.measure]
-
-
-def _complete_runs(options: Options) -> list[Run]:
-    """Return the complete runs; of the others say how many there are."""
-    from sim.runs.run import Run, find_runs, is_complete
-    from validate.terminal.tables import say
-
-    paths = find_runs(options.runs)
-    runs = [Run.open(path) for path in paths if is_complete(path)]
-    if not runs:
-        where = ", ".join(map(str, options.runs))
-        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
-        raise InputError("runs", where, "no run there is complete", remedy)
-    if len(runs) < len(paths):
-        say(f"left out: {len(paths) - len(runs)} of {len(paths)} runs, which are not complete")
-    return runs
-
-
-def _draw(shown: Pivot, options: Options) -> None:
-    from validate.figures.style import new_axes, save
-
-    assert options.out is not None
-    figure, (ax,) = new_axes()
-    panel = shown.panel
-    panel.plot(ax)
-    figure.colorbar(panel.image_, ax=ax)
-    save(figure, options.out, overwrite=options.overwrite)
