@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -172,7 +173,8 @@ def module_of(config: Any) -> nn.Module:
             model: nn.Module = kind.from_config(made)
     except Exception as error:
         # The library raises whatever its classes raise.
-        problem = f"transformers cannot make its model ({type(error).__name__}: {error})"
+        why = textwrap.shorten(str(error), 200, placeholder=" ...")
+        problem = f"transformers cannot make its model ({type(error).__name__}: {why})"
         raise InputError("model", str(file), problem, "correct the configuration") from None
     return model
 
@@ -187,9 +189,9 @@ def import_module(name: str) -> nn.Module:
             value = value if isinstance(value, nn.Module) else value()
     except Exception as error:
         problem = f"cannot be imported or made ({type(error).__name__}: {error})"
-        raise InputError("import", name, problem, remedy) from None
+        raise InputError("module", name, problem, remedy) from None
     if not isinstance(value, nn.Module):
-        raise InputError("import", name, f"of type {type(value).__name__}", remedy)
+        raise InputError("module", name, f"of type {type(value).__name__}", remedy)
     return value
 
 
@@ -217,6 +219,8 @@ def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
         if layers and role.name.endswith("c_proj.weight") and "GPT2" in type(module).__name__:
             return std / math.sqrt(2 * layers), f"{std:g}/√(2·{layers} layers)"
         return std, "initializer_range"
+    if hasattr(module, "_init_weights"):
+        return None, "own code"
     if role.kind == "embedding":
         return 1.0, "torch: N(0, 1)"
     if isinstance(role.owner, nn.MultiheadAttention) and role.parts == 3:

@@ -118,8 +118,8 @@ def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "other.json").write_text('{"a": 1}')
     (tmp_path / "wrong.json").write_text('{"model_type": "no-such-model"}')
     for arguments, argument in (
-        (["--module", "tests.foreign_models:Nothing"], "import = "),
-        (["--module", "math:pi"], "import = "),
+        (["--module", "tests.foreign_models:Nothing"], "module = "),
+        (["--module", "math:pi"], "module = "),
         ([str(tmp_path / "other.json")], "model = "),
         ([str(tmp_path / "wrong.json")], "model = " if _has("transformers") else "package = "),
         ([], "needs either CONFIG or --module"),
