@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from sim import Run
-from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
 from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
 from validate.judge.groups import Setting, group_runs
 from validate.judge.rungs import rung_distances
-from validate.observe import NotObservedError, find_observations, observe, observe_path, write_kept
+from validate.observe import find_observations, observe, observe_path, write_kept
 from validate.observe.store import kept_file
 from validate.report import Report
 
@@ -113,14 +112,6 @@ def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> No
         group_runs(tmp_path)
     found = find_observations(tmp_path / "study", variants=True)
     assert [run.config for run in found] == [run.config for run in runs]
-
-
-def test_a_missing_array_is_told_by_its_class(runs: list[Run]) -> None:
-    found = observe(runs[0])
-    for read in (lambda: found.at("first_attention", 6), lambda: found.array("first_attention")):
-        with pytest.raises(NotObservedError, match="first_attention"):
-            read()
-    assert tiny_config().members()[0] == found.config
 
 
 def test_an_observation_without_the_frozen_start_has_the_other_steps_of_the_error_budget(

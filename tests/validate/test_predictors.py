@@ -177,14 +177,3 @@ def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
     assert note == f"– under {MARGINAL}: that vector of 1, ... (7 tokens) is zero, and has no direction."
     assert not any("nan" in cell for row in prediction.cosine_rows() for cell in row)
     assert not any(s.startswith("–") for s in Prediction.of(HALF_HELD_OUT).notes())
-
-
-@pytest.mark.parametrize(("few", "words"), [(1, "1 anchor, no pair"), (2, "2 anchors, one pair"), (3, "")])
-def test_mappings_with_too_few_anchors_for_a_table_are_named(few: int, words: str) -> None:
-    found = [s for s in Prediction.of(parity(few)).notes() if "rows of its own" in s]
-    expected = f"'few' has no rows of its own, since it has {words}; 'all anchors' has them."
-    assert found == ([expected] if words else [])
-    alone = Task(
-        keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=[Mapping((1, 2), Sum(), "sum")]
-    )
-    assert Prediction.of(alone).notes()[-1].endswith("2 anchors, one pair.")

@@ -217,14 +217,6 @@ def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task: 
         sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
 
 
-def test_a_token_that_never_occurs_has_the_uniform_distribution() -> None:
-    found = sample_labels(Task.from_toml(LARGE), [0, 3], np.random.default_rng(0), n_samples=40)
-    np.testing.assert_allclose(found.moments.shares[0], 1 / 97)
-    assert found.n_samples.tolist() == [0, 40]
-    for moments in found.left_out:
-        np.testing.assert_allclose(moments.shares.sum(axis=1), 1)
-
-
 @pytest.mark.parametrize(
     ("value", "error", "shown", "digits"),
     [

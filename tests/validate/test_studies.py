@@ -157,23 +157,6 @@ def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_pa
         _edited(tmp_path, (old, new))
 
 
-def test_names_may_have_underscores(file: Path, tmp_path: Path) -> None:
-    """Of the study and of its variants, one of which may begin as another does."""
-    own = tmp_path / "my_own_study.toml"
-    own.write_text(file.read_text().replace("[variants.mlp]", "[variants.attn-1e-2_mlp]"))
-    study = load_study(own)
-    assert study.name == "my_own_study"
-    assert set(study.variants) == {"attn-1e-2", "attn-1e-2_mlp"}
-    folder = tmp_path / "kept"
-    run_study(study, tmp_path / "runs", workers=1)
-    keep(study, tmp_path / "runs", folder)
-    for variant in study.variants:
-        found = kept(study.name, variant, folder=folder)
-        assert [run.config.init_rate for run in found] == [0.3, 0.8]
-        mine = [m.config for m in members_of(study, tmp_path) if m.variant == variant]
-        assert [run.config for run in found] == mine
-
-
 def test_a_folder_of_runs_is_no_study_and_the_command_that_shows_it_is_named(
     runs: list[Run], tmp_path: Path
 ) -> None:
@@ -365,12 +348,6 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     assert names == [*left, "precious.safetensors"]
     assert [key.partition("/")[2] for key in json.loads((folder / "checksums.json").read_text())] == left
     assert len(kept("tiny", folder=folder)) == 2
-
-
-def test_a_file_of_ones_own_is_not_taken_for_a_study_of_the_package(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="name of a study of the package; rename"):
-        _edited(tmp_path, name="emb-mlp")
-    assert load_study(FOLDER / "emb-mlp.toml") == load_study("emb-mlp")
 
 
 def test_keeping_is_refused_before_any_training(

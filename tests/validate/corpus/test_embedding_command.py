@@ -66,12 +66,7 @@ def test_the_rows_of_the_text_are_found(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["toy.txt"], "needs either --checkpoint or --checkpoints"),
         (["--checkpoint", "model.safetensors"], "give one file or more"),
-        (["toy.txt", "--checkpoint", "none.safetensors"], "no such file"),
-        (["toy.txt", "--checkpoint", "toy.txt"], "not a safetensors file"),
         (["missing.txt", "--checkpoint", "model.safetensors"], "no such file"),
-        ([*COMMAND[2:], "--tensor", "nois"], "did you mean 'noise'"),
-        ([*COMMAND[2:], "--tokens", "dogg"], "did you mean one of 'dog'"),
-        ([*COMMAND[2:], "--documents", "word"], "choose one of paragraph, line, file"),
         (["short.txt", *COMMAND[3:]], "rows for a vocabulary of 2; "),
     ],
 )

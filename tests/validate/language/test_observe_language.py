@@ -11,7 +11,7 @@ import pytest
 from sim import Run
 from sim.data.language import END
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations
-from theory import InputError, corpus_counts, off_diagonal
+from theory import corpus_counts, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.seeds import seeds_text
@@ -87,17 +87,6 @@ def test_gaps_are_differences_of_losses(observed: list[Observations]) -> None:
     assert language.loss_gap(run, "pairs") == pytest.approx(above["toy"] - above["questions"])
 
 
-def test_early_is_when_both_corpora_are_below_their_entropy(observed: list[Observations]) -> None:
-    for run in observed:
-        early = language.early_epoch(run)
-        below = {
-            line["epoch"]: all(loss <= run.array(f"entropy/{n}")[0] for n, loss in line["loss"].items())
-            for line in run.metrics
-        }
-        assert below[early] or early == run.epochs[-1]
-        assert not any(below[epoch] for epoch in run.epochs if epoch < early)
-
-
 def with_losses(run: Observations, first: list[float], second: list[float]) -> Observations:
     """Return a made-up run with these losses of its two corpora over the epochs."""
     losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
@@ -161,14 +150,6 @@ def test_the_means_of_fig_7_are_those_of_each_seed_s_own_early_snapshot() -> Non
     assert "below their tokens' entropy. " in caption
 
 
-@pytest.mark.parametrize("number", [7, 14])
-def test_captions_say_where_losses_never_fall_below_their_entropies(number: int) -> None:
-    runs = [make_language_observations(0.3), *(make_language_observations(seed=seed) for seed in (0, 1))]
-    runs[-1] = with_losses(runs[-1], [4.0] * 5, [4.0] * 5)
-    caption = FIGURES[number].build(runs).caption
-    assert "entropy, or at the last where there is none (1 of 2 seeds at γ = 0.8). " in caption
-
-
 def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:
     """Nothing is predicted at the start (four standard errors of 780 pairs), and something after training."""
     for run in observed:
@@ -215,8 +196,3 @@ def test_the_figures_are_drawn(number: int, observed: list[Observations]) -> Non
         assert f"ΔL at γ = 0.8: {gap:.3f}" in text
     if number == 14:
         assert "γ = 0.3, training, epoch" in text
-
-
-def test_figures_about_language_refuse_other_runs() -> None:
-    with pytest.raises(InputError, match=r"Fig\. 7"):
-        draw_figure(7, [])

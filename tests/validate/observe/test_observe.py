@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from tests.sim.plain_transformer import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
 from theory import InputError, cosine_matrix
 from validate.observe import Observations, Probe, draw_probe, observe
-from validate.observe.observations import tokens_of
-from validate.observe.parameters import observe_parameters
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
 DATA = {"token_label_matrix_anchors", "token_ratio"}
@@ -172,20 +169,6 @@ def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(kind: str, ma
     assert (direction[:, index].mean(axis=1) >= 0).all()
 
 
-def test_the_direction_of_the_values_has_the_sign_of_the_reasoning_anchors(transformer_run: Run) -> None:
-    """Also where the cosines of the memory anchors outweigh theirs."""
-    config, task = transformer_run.config, transformer_run.task
-    parameters = {name: array.copy() for name, array in transformer_run.snapshot(2).items()}
-    first, second = np.linalg.svd(parameters["0.W_V"])[0].T[:2]
-    parameters["W_E"][list(task.memory_anchors)] = -first
-    parameters["W_E"][list(task.reasoning_anchors)] = 0.3 * first + second
-    found = observe_parameters(parameters, config, draw_probe(task, 12))["wv_direction"]
-    cosine = 0.3 / math.sqrt(1.09)
-    assert [found[tokens_of(task).index(token)] for token in task.anchors] == pytest.approx(
-        [cosine if token in task.reasoning_anchors else -1.0 for token in task.anchors], abs=1e-5
-    )
-
-
 def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
     found = observe(transformer_run)
     embedding, task = transformer_run.embedding(2), found.task
@@ -212,13 +195,3 @@ def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
         with pytest.raises(InputError) as error:
             call()
         assert error.value.argument == argument
-
-
-def test_a_run_is_observed_at_the_same_probe_whatever_its_seed(transformer_run: Run) -> None:
-    """Equal parameters give equal observables: the same run under another seed's name."""
-    other = replace(transformer_run, config=transformer_run.config.model_copy(update={"seed": 7}))
-    one, two = observe(transformer_run), observe(other)
-    assert two.config.seed == 7
-    for epoch in one.epochs:
-        for name in ("first_attention", "first_attention_sd", "key_attention"):
-            np.testing.assert_array_equal(one.at(name, epoch), two.at(name, epoch))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +14,8 @@ from theory import Mapping, Task, Window
 from validate.observe import draw_probe, effective_rank
 from validate.observe.observables import (
     embedding_geometry,
-    first_attention,
     held_out_deviations,
     last_row,
-    mean_outputs,
     spectra,
     value_direction,
 )
@@ -36,19 +33,6 @@ TASK = Task(
 )
 
 
-def test_inner_products_and_norms_pair_by_pair() -> None:
-    embedding = RNG.standard_normal((48, 6))
-    found = embedding_geometry(embedding, TASK)
-    tokens = [1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25]
-    for i, a in enumerate(tokens[:7]):
-        for j, b in enumerate(tokens):
-            expected = sum(x * y for x, y in zip(embedding[a], embedding[b], strict=True))
-            assert found["gram"][i, j] == pytest.approx(expected, abs=1e-12)
-    expected_norms = [math.hypot(*embedding[t]) for t in tokens]
-    np.testing.assert_allclose(found["norms"], expected_norms, rtol=1e-12)
-    assert found["gram"].shape == (7, 13)
-
-
 def test_three_components_of_a_three_dimensional_embedding_keep_every_distance() -> None:
     embedding = RNG.standard_normal((48, 3)) @ RNG.standard_normal((3, 6)) + 2.0
     found = embedding_geometry(embedding, TASK)
@@ -60,12 +44,6 @@ def test_three_components_of_a_three_dimensional_embedding_keep_every_distance()
         assert found[f"{name}_variance"].sum() == pytest.approx(1, abs=1e-12)
     two_axes = embedding_geometry(RNG.standard_normal((48, 6)), TASK)["pca_variance"]
     assert two_axes.sum() < 0.999
-
-
-def test_a_task_without_reasoning_anchors_has_no_components_of_them() -> None:
-    task = Task(keys=range(20, 26), memory_anchors=range(1, 4), n_anchors=1, length=2, vocab_size=48)
-    found = embedding_geometry(RNG.standard_normal((48, 6)), task)
-    assert set(found) == {"gram", "norms", "pca", "pca_variance"}
 
 
 def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_product() -> None:
@@ -82,14 +60,6 @@ def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_produ
     assert np.isnan(value_direction(embedding, W_V, [1, 2, 20], [4, 5])).tolist() == [False, True, False]
 
 
-def test_the_effective_rank_of_known_spectra() -> None:
-    assert effective_rank([3.0] * 5) == pytest.approx(5)
-    assert effective_rank([2.0, 0.0, 0.0]) == pytest.approx(1)
-    # Entropy of (1/2, 1/4, 1/4) is 1.5 ln 2.
-    assert effective_rank([2.0, 1.0, 1.0]) == pytest.approx(2**1.5)
-    assert math.isnan(effective_rank([0.0, 0.0]))
-
-
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.floats(0.01, 100))
 def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[float], scale: float) -> None:
     rank = effective_rank(values)
@@ -103,29 +73,6 @@ def test_spectra_of_matrices_alone() -> None:
     assert set(found) == {"singular/0.W_Q", "effective_rank/0.W_Q"}
     squared = np.sort(np.linalg.eigvalsh(matrix.T @ matrix))[::-1]
     np.testing.assert_allclose(found["singular/0.W_Q"] ** 2, squared, rtol=1e-10)
-
-
-def _average(length: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    return np.array([[1 / (i + 1) if j <= i else 0.0 for j in range(length)] for i in range(length)])
-
-
-def test_the_average_operator_is_without_error() -> None:
-    found = first_attention(np.stack([_average(4)] * 3))
-    assert found["first_attention_error"] == 0
-    assert (found["lemma1_share"] == 1).all()
-    assert (found["first_attention_sd"] == 0).all()
-
-
-def test_shares_count_every_entry_but_the_first_row() -> None:
-    attention = np.stack([_average(3)] * 2)
-    attention[0, 2, :2] += [0.05, -0.05]
-    attention[1, 1, :2] += [0.2, -0.2]
-    found = first_attention(attention)
-    assert found["first_attention_error"] == pytest.approx(0.2)
-    # Ten entries below the first row: two are off by 0.05, two by 0.2.
-    np.testing.assert_allclose(found["lemma1_share"], [0.8, 0.6, 0.6])
-    assert found["first_attention"][1, 0] == pytest.approx(0.6)
-    assert found["first_attention_sd"][1, 0] == pytest.approx(0.2 / math.sqrt(2))
 
 
 def test_the_last_row_is_averaged_by_the_place_of_the_key() -> None:
@@ -151,19 +98,6 @@ def test_held_out_sequences_are_those_of_the_rule() -> None:
         assert row[place + 1] == 6
         assert label == row[place - 1] + 10
     assert draw_held_out(dataclasses.replace(TASK, mappings=[Mapping([1, 2], Window(), "w")])) is None
-
-
-def test_outputs_are_mean_probabilities_and_their_mass_on_possible_labels() -> None:
-    mappings = [Mapping([3, 4], Window(), "wide"), Mapping([1, 2], Window(), "narrow")]
-    task = Task(keys=[8, 9], mappings=mappings, n_anchors=2, length=3, vocab_size=20)
-    logits = RNG.standard_normal((3, 20)) * 3
-    found = mean_outputs(logits, np.array([0, 1, 1]), task)
-    soft = [[math.exp(x) / sum(math.exp(y) for y in row) for x in row] for row in logits]
-    np.testing.assert_allclose(found["outputs/narrow"], soft[0], rtol=1e-12)
-    np.testing.assert_allclose(found["outputs/wide"], np.mean(soft[1:], axis=0), rtol=1e-12)
-    # Labels within the key ± the largest sum of two anchors: 4..13 and 0..17.
-    assert found["label_mass/narrow"] == pytest.approx(sum(soft[0][4:14]))
-    assert found["label_mass/wide"] == pytest.approx(np.mean([sum(row[:18]) for row in soft[1:]]))
 
 
 def test_the_probe_has_as_many_sequences_of_each_kind() -> None:

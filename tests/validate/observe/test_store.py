@@ -102,14 +102,6 @@ def test_packing_is_as_good_as_it_says(values: np.ndarray[Any, np.dtype[np.float
     assert (np.abs(back - values) <= 1.6e-5 * scale + 1e-40).all()
 
 
-def test_an_array_with_nan_keeps_it() -> None:
-    values = np.full((3, 4), 0.25)
-    values[1, 2] = np.nan
-    np.testing.assert_array_equal(
-        unpack_arrays(pack_arrays({"wv_direction": values}))["wv_direction"], values
-    )
-
-
 def test_metrics_come_back_line_by_line() -> None:
     """A loss that was not finite is None; epochs may be fractional; a data set's name may hold a slash."""
     lines = [
@@ -138,12 +130,13 @@ def test_a_run_at_the_papers_sizes_fits_in_120_kilobytes(tmp_path: Path) -> None
 
 
 def test_kept_runs_come_by_variant_gamma_and_seed(observations: Observations, tmp_path: Path) -> None:
-    for variant, rate, seed in (("b", 0.5, 1), ("b", 0.5, 0), ("a", 0.8, 0), ("b", 0.3, 2)):
+    for variant, rate, seed in (("b", 0.5, 1), ("b", 0.5, 0), ("a", 0.8, 0), ("b", 0.3, 2), ("b_c", 0.3, 3)):
         config = observations.config.model_copy(update={"init_rate": rate, "seed": seed})
         _kept(dataclasses.replace(observations, config=config), tmp_path, variant=variant)
     found = kept("mine", folder=tmp_path)
-    assert [(o.config.init_rate, o.config.seed) for o in found] == [(0.8, 0), (0.3, 2), (0.5, 0), (0.5, 1)]
-    assert len(kept("mine", "b", folder=tmp_path)) == 3
+    seeds = [(o.config.init_rate, o.config.seed) for o in found]
+    assert seeds == [(0.8, 0), (0.3, 2), (0.5, 0), (0.5, 1), (0.3, 3)]
+    assert [o.config.seed for o in kept("mine", "b", folder=tmp_path)] == [2, 0, 1]
 
 
 def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path: Path) -> None:
@@ -173,17 +166,6 @@ def test_missing_runs_name_their_command(tmp_path: Path) -> None:
         kept("scan", "sgd", folder=tmp_path)
 
 
-def test_a_changed_file_is_refused(observations: Observations, tmp_path: Path) -> None:
-    file = _kept(observations, tmp_path)
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(InputError, match="checksum"):
-        kept("mine", folder=tmp_path)
-    with pytest.raises(InputError, match="checksum"):
-        observe_path(file)
-
-
 def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_path: Path) -> None:
     file = _kept(observations, tmp_path)
     stranger = file.with_name("gamma0.9_seed0.safetensors")
@@ -211,12 +193,3 @@ def test_other_versions_and_broken_files_are_refused(
         read_kept(file)
     with pytest.raises(InputError, match="no such file"):
         observe_path(tmp_path / "none.safetensors")
-
-
-def test_checksums_are_of_the_bytes_in_the_files(observations: Observations, tmp_path: Path) -> None:
-    import hashlib
-
-    files = [_kept(observations, tmp_path, study) for study in ("b", "a")]
-    listed = json.loads((tmp_path / "checksums.json").read_text())
-    assert list(listed) == ["a/gamma0.5_seed0.safetensors", "b/gamma0.5_seed0.safetensors"]
-    assert listed["b/gamma0.5_seed0.safetensors"] == hashlib.sha256(files[0].read_bytes()).hexdigest()

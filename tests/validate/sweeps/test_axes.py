@@ -9,21 +9,12 @@ import pytest
 from sim import MemberConfig, RunConfig
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
-from validate.studies import load_study
-from validate.studies.axes import keys_of_sections, override, point_name
+from validate.studies.axes import keys_of_sections, override
 from validate.sweeps import load_sweep, run_name
 
 
 def members(folder: Path, axes: str) -> list[MemberConfig]:
     return list(load_sweep(write_toy(folder, axes=axes)).members.values())
-
-
-def test_lists_multiply_with_gamma_and_the_seed(tmp_path: Path) -> None:
-    found = members(tmp_path, 'learning_rate = [1e-3, 2e-3]\noptimiser = ["adamw", "sgd"]')
-    assert len(found) == 2 * 2 * 2 * 2
-    settings = {(m.init_rate, m.seed, m.training.learning_rate, m.training.optimizer) for m in found}
-    assert len(settings) == len(found)
-    assert {m.training.optimizer for m in found} == {"adamw", "sgd"}
 
 
 def test_zipped_axes_go_together(tmp_path: Path) -> None:
@@ -80,13 +71,6 @@ def test_a_name_of_two_sections_needs_its_section() -> None:
     for end in twice:
         with pytest.raises(InputError, match="write the section too"):
             override(end, 3, {})
-
-
-def test_variants_of_lists_have_plain_names(tmp_path: Path) -> None:
-    axes = 'learning_rate = [1e-5, 2e-3]\nactivation = ["tanh", "relu"]'
-    study = load_study(write_toy(tmp_path, axes=axes))
-    assert study.variants[0] == "learning-rate1e-05-tanh"
-    assert point_name("data.fresh_noise", True) == "fresh-noisetrue"
 
 
 def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import Execution
-from sim.runs.table import csv_text
+from sim import Execution, Run
+from sim.runs.table import csv_text, long_records
 from tests.processes import ROOT, command, end_of, is_empty
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import write_toy
@@ -24,6 +24,7 @@ from validate.sweeps.table import records_of
 pytestmark = pytest.mark.long
 EPOCHS = 150
 """So many that a run takes some seconds, and is begun when it is found."""
+AXES = ("init_rate", "seed", "learning_rate")
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +41,6 @@ def serial(toy: Path) -> str:
 
 def table(toy: Path, out: Path) -> str:
     return csv_text(records_of(plan_of(load_sweep(toy), out)))
-
-
-def test_a_killed_dask_worker_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
-    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
-    killed: list[int] = []
-
-    def kill() -> None:
-        wait_for(lambda: holders(tmp_path))
-        killed.append(holders(tmp_path)[0][1])
-        os.kill(killed[0], signal.SIGKILL)
-
-    with meanwhile(kill):
-        plan = run_sweep(load_sweep(toy), tmp_path, Execution(engine="dask", workers=2))
-    assert killed[0] != os.getpid()
-    assert set(plan.states.values()) == {"complete"}
-    assert table(toy, tmp_path) == serial
 
 
 def test_a_dask_worker_whose_disk_is_full_is_retired(
@@ -117,15 +102,42 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
     assert table(toy, tmp_path) == serial
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def finish_with_a_killed_worker(out: Path, *arguments: str) -> None:
+    """Run a command to its end; kill one of its workers as soon as that has begun a run below ``out``."""
+    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
+    killed: list[int] = []
+
+    def kill() -> None:
+        wait_for(lambda: holders(out))
+        killed.append(holders(out)[0][1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    process = command(*arguments, "--engine", "dask", "--workers", "2")
+    with meanwhile(kill):
+        _, said = end_of(process, 900)
+    assert process.returncode == 0, said
+    assert killed[0] != process.pid
 
 
-def answers(port: int) -> bool:
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
+@pytest.mark.parametrize("name", ["sweep", "study", "train"])
+def test_a_killed_dask_worker_of_a_command_loses_nothing(
+    name: str, toy: Path, serial: str, tmp_path: Path
+) -> None:
+    """Without --resume too: what the killed worker left is its own command's, and is continued."""
+    place = ("--root", str(tmp_path), "--kept", str(tmp_path / "kept"), "--run")
+    file = toy
+    if name == "train":
+        file = tmp_path / "toy.toml"
+        file.write_text(toy.read_text().partition("[axes]")[0].replace('purpose = "toy"\n', ""))
+    finish_with_a_killed_worker(
+        tmp_path, name, str(file), *(place if name == "study" else ("--out", str(tmp_path)))
+    )
+    rows = [line.partition(",")[2] for line in serial.splitlines()[1:]]
+    found = [Run.open(file.parent) for file in tmp_path.rglob("provenance.json")]
+    records = csv_text(long_records([("", run.config, run.metrics) for run in found], AXES))
+    own = [line.partition(",")[2] for line in records.splitlines()[1:]]
+    rate = f",{found[0].config.training.learning_rate},"
+    assert sorted(own) == sorted(row for row in rows if name != "train" or rate in row)
 
 
 def dask(*arguments: str) -> subprocess.Popen[bytes]:
@@ -141,7 +153,9 @@ def dask(*arguments: str) -> subprocess.Popen[bytes]:
 
 def test_a_restarted_scheduler_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
     """Its workers go with it: both are started again, as the service of a cluster would."""
-    port = free_port()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
     cluster: list[subprocess.Popen[bytes]] = []
 
@@ -159,7 +173,7 @@ def test_a_restarted_scheduler_loses_nothing(toy: Path, serial: str, tmp_path: P
         start()
 
     start()
-    wait_for(lambda: answers(port))
+    wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
     try:
         how = Execution(engine="dask", workers=2, engine_options={"scheduler": address})
         with meanwhile(restart):

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from sim import Execution, Run, train_members
-from sim.runs.table import axes_of, csv_text, long_records
+from sim.runs.table import csv_text
 from tests.validate.sweeps.toy import write_toy
-from theory import InputError
 from validate.cli import main
 from validate.sweeps import load_sweep, plan_of, run_sweep, write_table
 from validate.sweeps.table import records_of
@@ -98,14 +97,6 @@ def test_other_programs_open_the_table(out: Path, library: str, suffix: str, tmp
     assert total == pytest.approx(sum(expected), rel=1e-12)
 
 
-def test_settings_in_which_runs_differ_are_columns(out: Path) -> None:
-    runs = [Run.open(path) for path in sorted(out.glob("*/"))[:8] if (path / "config.json").exists()]
-    assert axes_of(run.config for run in runs) == ["init_rate", "seed", "learning_rate"]
-    frame = runs[0].to_frame(long=True)
-    assert list(frame.columns[:3]) == ["run", "init_rate", "seed"]
-    assert len(frame) == len(long_records([("x", runs[0].config, runs[0].metrics)]))
-
-
 def test_a_column_of_numbers_and_words_is_one_of_words(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     write_table([{"batch": 100, "value": 1}, {"batch": "full", "value": 0.5}, {"batch": None, "value": None}],
@@ -127,13 +118,6 @@ def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixt
     assert "complete: 8" in capsys.readouterr().out
     assert (out / "table.parquet").exists()
     (out / "table.csv").unlink()
-
-
-def test_sharing_a_folder_is_continuing(tmp_path: Path) -> None:
-    sweep = load_sweep(write_toy(tmp_path))
-    with pytest.raises(InputError, match="ask for resume too"):
-        train_members(list(sweep.members.values()), list(sweep.paths(tmp_path).values()), shared=True)
-    assert Execution(shared=True, resume=True).engine == "local"
 
 
 def test_a_table_of_others_is_refused_before_any_training(
