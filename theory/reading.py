@@ -97,7 +97,9 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
 
 
 def _remedy(text: str, problem: str) -> str | None:
-    """Return the remedy for the commonest error in a task file: an expression without quotes."""
+    """Return the remedy for the commonest errors in a task file: single brackets, an expression unquoted."""
+    if "('mappings',) twice" in problem:
+        return "write [[mappings]] before each of them"
     place = re.search(r"line (\d+)", problem)
     lines = text.splitlines()
     line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""

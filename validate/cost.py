@@ -23,7 +23,7 @@ def process_count(workers: int) -> int:
 def cost_text(cost: Cost) -> str:
     """Return what is said of a cost before the work."""
     time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
-    return f"processes: {cost.processes}; about {time} and {memory} a process"
+    return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
@@ -37,6 +38,13 @@ class Section(BaseModel):
                 super().__init__(**data)
             except ValidationError as error:
                 raise _first_problem(error, type(self)) from None
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield what is shown: the kind, and the settings that are not the default."""
+        for name, value in super().__repr_args__():
+            field = type(self).model_fields.get(name or "")
+            if name == "kind" or field is None or value != field.get_default(call_default_factory=True):
+                yield name, value
 
 
 def tagged(source: str, default: Any, **checks: Any) -> Any:

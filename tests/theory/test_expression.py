@@ -97,7 +97,7 @@ def test_nothing_wraps_around_and_a_side_that_is_not_taken_is_not_evaluated(text
     [
         ("key / 2", "use //"),
         ("2 ^ key", r"use \*\*"),
-        ("key & 1", "operator outside"),
+        ("key & 1", "operator before it"),
         ("key + b", "column 7: unknown name 'b'"),
         ("  key + b", "column 7: unknown name 'b'"),
         ("a0 + 1", "column 1: unknown name"),

@@ -67,9 +67,9 @@ def test_options_come_in_any_order_and_with_either_hyphen() -> None:
         assert COMMAND.parse_with_keys(arguments) == expected
     for name in ("--training.learning_rate", "--lr"):
         assert COMMAND.parse_with_keys([name, "3e-3"])[1] == {"training.learning_rate": 3e-3}
-    for rates in (["0.3", "0.8"], ["0.3,0.8"], ["[0.3, 0.8]"]):
-        given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", *rates])[1]
-        assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8)}
+    for seeds in (["0", "1"], ["0,1"]):
+        given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", "0.3", "0.8", "--seeds", *seeds])[1]
+        assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
 
 
 def test_values_have_the_types_of_their_keys() -> None:

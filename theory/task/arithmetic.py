@@ -146,7 +146,7 @@ class _Rows:
             case ast.BinOp(left=left, op=op, right=right):
                 if type(op) not in _OPERATORS:
                     remedy = _INSTEAD.get(type(op), "use + - * // % **")
-                    raise self.error(right, "after an operator outside the grammar", remedy)
+                    raise self.error(right, "the operator before it is not supported", remedy)
                 return self._combined(node, type(op), inner.number(left), inner.number(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
                 inside = inner.number(operand)
@@ -172,7 +172,7 @@ class _Rows:
                 true, left = np.ones(len(self), np.bool_), inner.number(first)
                 for op, other in zip(ops, others, strict=True):
                     if type(op) not in _COMPARISONS:
-                        raise self.error(node, "a comparison outside the grammar", "use < <= > >= == !=")
+                        raise self.error(node, "this comparison is not supported", "use < <= > >= == !=")
                     right = _filled(true, inner.where(true).number(other))
                     true = true & _COMPARISONS[type(op)](left, right).astype(np.bool_)
                     left = right

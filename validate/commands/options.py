@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -109,8 +108,8 @@ class Option:
             return {name: one._one(text) for name, text in zip(given[::2], given[1::2], strict=True)}
         if not self.many:
             return self._one(given)
-        if set(_members(self.kind)) <= {int, float}:  # As 0,1,2 or [0, 1, 2] too.
-            given = [part for text in given for part in re.split("[,; ]+", text.strip("[](), "))]
+        if _members(self.kind) == [int]:  # As 0,1,2 too; of other numbers a comma may be the point.
+            given = [part for text in given for part in text.split(",")]
         return tuple(self._one(text) for text in given)
 
     def _one(self, text: str) -> Any:
@@ -126,7 +125,8 @@ class Option:
                 continue
         words = [_KINDS[kind][1] for kind in members if kind in _KINDS]
         if not self.choices:
-            raise InputError(name, text, f"not {words[0]}", f"give {words[0]}")
+            apart = ", several with spaces between them" * self.many
+            raise InputError(name, text, f"not {words[0]}", f"give {words[0]}{apart}")
         near = nearest(text, self.choices)
         hint = f"did you mean {near!r}? choose" if near else "choose"
         known = ", ".join([*words, *self.choices])

@@ -66,7 +66,8 @@ class Command(Generic[Values]):
             parser, hyphened = self.parser([*own, *keys]), [_hyphened(argument) for argument in arguments]
             texts, rest = parser.parse_known_intermixed_args(hyphened)
         except argparse.ArgumentError as error:
-            raise InputError(str(error.argument_name), "", error.message, "see --help") from None
+            problem = "takes no value" if "explicit" in error.message else "needs a value"
+            raise InputError("option", error.argument_name, problem, "see --help") from None
         if rest:
             raise _unknown(rest[0], [*own, *keys])
         wants_help = vars(texts).pop("help", False)

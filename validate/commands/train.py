@@ -107,7 +107,8 @@ def run(arguments: Sequence[str]) -> int:
             _note_plan(folder, config)
         train_members(list(planned.values()), list(planned), execution, report=report)
         runs = [Run.open(path) for path in planned]
-    print_runs(runs, f"anchorflow compare {quote(str(folder))}", as_json=options.as_json)
+    first = f" --import {quote(options.import_first)}" if options.import_first else ""
+    print_runs(runs, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sim.config.run import MemberConfig
 from sim.runs.folder import read_config
+from sim.runs.provenance import model_file
 from sim.runs.run import is_complete
 from theory import InputError
 from validate.judge.groups import Setting
@@ -40,14 +41,16 @@ def missing_command(like: Setting, rates: Sequence[float], seeds: Sequence[int],
     out = source.parent if longer == 1 else source.parent.with_name(f"{source.parent.name}-longer")
     while (there := _there(out, members)) is None:  # Something else of their names is in the way.
         out = out.with_name(f"{out.name}-more")
+    own = model_file(config.model)
+    first = ["--import", own] if own else []
     if len(there) == len(members) and all(map(is_complete, there)):
-        return COMPARE + shlex.quote(str(out))
+        return COMPARE + shlex.join([str(out), *first])
     options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
     options += ["--out", str(out)]
     if longer > 1:
         options += ["--training.epochs", str(epochs)]
         options += ["--training.snapshot-epochs", *map(str, shots)] if shots else []
-    return shlex.join(["anchorflow", "train", *options, *(["--resume"] if there else [])])
+    return shlex.join(["anchorflow", "train", *options, *(["--resume"] if there else []), *first])
 
 
 def label(command: str) -> str:

@@ -18,9 +18,9 @@ from sim.runs.places import is_run_folder, runs_inside
 from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
-from theory.errors import unknown_name
+from theory.errors import in_file, unknown_name
 from theory.paths import is_folder
-from theory.task.toml import load_toml
+from theory.task.toml import TASK_KEYS, load_toml
 from validate.observe import RUNS
 from validate.studies.axes import variants_of
 
@@ -111,8 +111,11 @@ def load_study(source: str | Path) -> Study:
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
-    origin = "chosen" if file.stem in study_names() else None
-    return _study(_checked_name("study", file.stem), load_toml(file), origin)
+    origin, data = "chosen" if file.stem in study_names() else None, load_toml(file)
+    if data and {*data} <= {*TASK_KEYS}:
+        raise InputError("file", str(file), "a task, not a study", f"train it: anchorflow train {file}")
+    with in_file(file):
+        return _study(_checked_name("study", file.stem), data, origin)
 
 
 def study_names() -> list[str]:
