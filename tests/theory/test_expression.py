@@ -114,7 +114,7 @@ def test_nothing_wraps_around_and_a_side_that_is_not_taken_is_not_evaluated(text
         (f"key + {2**63}", "more than 64 bits"),
         ("(key > 3) * 2", "condition where a number"),
         ("a1 if key else 2", "number where a condition"),
-        ("2 if key is a1 else 3", "comparison outside"),
+        ("2 if key is a1 else 3", "comparison is not"),
         ("min()", "0 arguments"),
         ("abs(key, a1)", "2 arguments"),
         ("f(key)", "unknown function 'f'"),

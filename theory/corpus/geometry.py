@@ -72,7 +72,7 @@ class CorpusGeometry(Shown):
 
     @cached_property
     def departs(self) -> FloatArray:
-        r"""When each embedding has moved as far as its initial length, shape (n,).
+        r"""The time in which each embedding moves by its initial norm, shape (n,).
 
         With :math:`w_s(t) = w_s(0) + t D_s W`, W isotropic and :math:`|w_s(0)|` equal for all tokens, that
         time is proportional to 1/‖D_s‖; the unit is that of the first of these tokens.

@@ -15,15 +15,15 @@ from validate.commands.parsing import Command
 class Options(CommandOptions):
     """Say which standard deviation each parameter of a model has at γ, beside the library's and muP's.
 
-    CONFIG is the config.json of a model of Hugging Face; its weights are never made. The table has one line
-    for parameters of one role and shape. Below it: norms whose ε is felt, what γ and muP say of width, the
+    CONFIG is the config.json of a Hugging Face model; no weights are created. The table has one line for all
+    parameters of one role and shape. Below it: norms whose ε matters, what γ and muP say about width, the
     regime to expect with its evidence, and the lines of code that give a model these scales.
     """
 
     config: Annotated[Path | None, Positional("CONFIG", is_file=True)] = None
     """The config.json."""
     module: str | None = None
-    """Instead of CONFIG, a module to import, or a class or function that makes one: package.part:name."""
+    """Instead of CONFIG, a class or function that makes a torch module, as package.part:name."""
     rate: float = 0.8
     """γ: the standard deviation is fan-in to the power of -γ."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
-from validate.commands.options import ImportOptions, Positional
+from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from validate.report import Report
 
 
-class Options(ImportOptions):
+class Options(CommandOptions):
     """Say whether the theory predicts what training did to the embedding, and with what certainty.
 
-    The verdict is about the anchors' cosines early in training. Thresholds are those of the paper's claims;
-    the prediction is set against large initial weights and simple guesses. With --out a report shows
-    prediction beside observation, and the paper's claims, figures and error budget of these runs. The exit
-    code is 1 if the verdict is "fails".
+    The verdict is about the anchors' cosines early in training. Thresholds are those of the paper's
+    claims; the prediction is compared with runs of large initial weights and with simple guesses. With
+    --out a report shows prediction beside observation, and the paper's claims, figures and error budget
+    of these runs. The exit code is 1 if the verdict is "fails".
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -30,7 +30,7 @@ class Options(ImportOptions):
     out: Path | None = None
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
-    """Show the cosines at these epochs too, of those with a snapshot."""
+    """Also show the cosines at these epochs, each of which needs a snapshot."""
     verbose: bool = False
     """Print every condition, the comparison for each group of anchors, and the paper's claims."""
 

@@ -22,7 +22,7 @@ class Options(TrainingOptions):
     """Train the Emb-MLP at γ = 0.8 and 0.3, three seeds each, and compare it with the theory.
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
-    is 1 if a claim fails; one that is undecided is no failure.
+    is 1 if a claim fails; an undecided claim is no failure.
     """
 
     out: Path = Path("runs/demo")

@@ -14,7 +14,7 @@ from validate.commands.parsing import Command
 class Options(CommandOptions):
     """Derive a statement of the paper with SymPy, step by step, and check it.
 
-    NAME is forgiving: prop 1, "Prop. 1", lemma4, eq 22. Without a name, the list of all statements.
+    NAME may be written loosely: prop 1, "Prop. 1", lemma4, eq 22. Without a name all statements are listed.
     """
 
     name: Annotated[tuple[str, ...], Positional("NAME")] = ()

@@ -17,7 +17,7 @@ class EngineOptions(CommandOptions):
     workers: int = 0
     """Runs at a time; 0 means one per core of this machine."""
     engine: Literal["local", "dask", "slurm"] = "local"
-    """What runs the processes: this program, Dask distributed, or SLURM through submitit."""
+    """What runs the training: this program, Dask distributed, or SLURM through submitit."""
     scheduler: str | None = None
     """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
     slurm: dict[str, str] = Field(

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from theory import InputError
-from validate.commands.options import ImportOptions, Positional
+from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 
-class Options(ImportOptions):
+class Options(CommandOptions):
     """Draw the figures of the paper. Nothing is trained.
 
-    N is a figure's number in the paper; without one, every figure is drawn whose runs are kept, and for each
-    of the others the command that makes its runs is named. With --runs the figures show those runs instead.
-    Where one of several N cannot be drawn, the others are, and the exit code is 2.
+    N is a figure's number in the paper; without N, every figure is drawn whose runs are kept, and for the
+    others the command that makes their runs is printed. With --runs the figures show those runs instead. If
+    one of several N cannot be drawn, the others are, and the exit code is 2.
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()

@@ -27,17 +27,12 @@ _SHORT = {
 
 
 class CommandOptions(BaseModel):
-    """What every command takes."""
+    """The options of every command."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     as_json: bool = Field(False, alias="json")
     """Print the result as JSON on standard output."""
-
-
-class ImportOptions(CommandOptions):
-    """What commands take that read configurations."""
-
     import_first: str | None = Field(None, alias="import")
     """A Python file or module to import first, which registers models of your own."""
 

@@ -32,7 +32,7 @@ class Options(CommandOptions):
     samples: int = 100_000
     """Sequences drawn for each token, at least 40, for a rule with too many labels to count."""
     seed: int = 0
-    """The seed of these draws, and of the start of the curves."""
+    """Seed of these draws and of the initial weights of the curves."""
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
     init_rate: float = 0.8
@@ -44,8 +44,8 @@ class Options(CommandOptions):
     epochs: int = 100
     """How long the curves are; needs --curves."""
     scatter: bool = False
-    """Follow the scatter of the weights, too; needs --curves. Without it half accuracy comes too early at
-    larger rates; with it the prediction often takes longer than training."""
+    """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
+    at larger rates; with it the prediction often takes longer than training."""
 
 
 COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 class Options(StudyOptions):
     """Show the progress of studies, the named sets of runs that claims and figures need.
 
-    --run trains what is missing, all the studies named at once, and continues what
-    was interrupted; --keep writes the observations of complete runs to the folder that claims and figures
-    read. Without either, nothing is changed.
+    --run trains the missing runs of all named studies together and continues interrupted ones; --keep writes
+    the observations of complete runs to the folder that claims and figures read. Without either, nothing is
+    changed.
     """
 
     names: Annotated[tuple[str, ...], Positional("NAME")] = ()
     """Studies, or TOML files of your own; all studies if none is named."""
     keep: bool = False
-    """Observe complete runs and keep what they show."""
+    """Observe complete runs and keep the observations."""
     drop: bool = False
-    """With --keep: delete what was kept under the study's name of runs that it does not have."""
+    """With --keep: delete kept observations of runs that are not, or no longer, part of the study."""
     unfinished: bool = False
-    """With --keep: keep what unfinished runs have shown so far, too."""
+    """With --keep: also keep the observations so far of unfinished runs."""
     list: bool = False
     """Show every run, not only how many there are."""
 

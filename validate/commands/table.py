@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from validate.commands.options import ImportOptions, Positional
+from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.observe import Observations
 
 
-class Options(ImportOptions):
+class Options(CommandOptions):
     """Write the metrics of finished runs as a table: a row for each run, evaluation and data set.
 
     The columns are run (its folder), model, init_rate (γ), seed, learning_rate, epoch, step,
@@ -23,7 +23,7 @@ class Options(ImportOptions):
     mapping), loss (nats; empty if it is not finite) and accuracy. Without --csv or --json the last evaluation
     of each run is printed.
 
-    With --long, a row for each statistic too, and a column for every setting in which the runs differ: run,
+    With --long, each statistic has a row of its own, and each setting in which the runs differ a column: run,
     init_rate, seed, these settings, epoch, step, data_set, statistic and value.
     """
 

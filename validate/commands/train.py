@@ -19,7 +19,7 @@ from sim.config.task_files import as_task, is_task_file, read_description, task_
 from theory import InputError
 from theory.paths import is_folder
 from validate.commands.engines import TrainingOptions
-from validate.commands.options import ImportOptions, Option, Positional, nested, options_of, union
+from validate.commands.options import Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
@@ -29,20 +29,22 @@ PLAN = "planned.json"
 """In a folder of runs: the configurations that were to be trained into it."""
 
 
-class Options(ImportOptions, TrainingOptions):
+class Options(TrainingOptions):
     """Train a model for every γ and seed of a configuration, one run folder each.
 
-    FILE.toml is a task, a configuration or, as runs/mine/NAME/config.json, that of a run. A task alone is
-    trained at γ = 0.3 and 0.8 with three seeds for about as many steps as the demo takes; if it has noise
-    tokens, by the preset cpu: a Transformer with one seed (--seeds 0 1 2 gives it three).
+    FILE.toml is a task, a configuration, or the configuration of a run, runs/mine/NAME/config.json. A
+    task alone is trained at γ = 0.3 and 0.8 with three seeds for about as many steps as the demo takes; a
+    task with noise tokens is trained by the preset cpu: a Transformer with one seed (--seeds 0 1 2 gives
+    it three).
 
-    With --resume a run folder, or a folder of them, can take the place of FILE.toml: the runs in it continue,
-    each with its own configuration, and those that were planned there and not begun are trained.
+    With --resume a run folder, or a folder of them, can take the place of FILE.toml: the runs in it
+    continue, each with its own configuration, and runs that were planned there but never started are
+    trained.
 
     A configuration may hold init_rates, seeds, task ("emb-mlp", "paper", a task file or a table) and the
-    sections model, data and training. Its keys override those of the preset, and options override both. The
-    keys of model depend on its kind: --model.kind transformer --help and --model.kind one-layer --help show
-    those of the Transformers.
+    sections model, data and training. Its keys override those of the preset, and options override both.
+    The keys of model depend on its kind: --model.kind transformer --help and --model.kind one-layer
+    --help show those of the Transformers.
     """
 
     config: Annotated[str | None, Positional("FILE.toml", is_file=True)] = None
@@ -55,7 +57,7 @@ class Options(ImportOptions, TrainingOptions):
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
     kernels: Kernels = "auto"
-    """torch's own, or compiled for the model first, which needs a C++ compiler: for long runs."""
+    """PyTorch's kernels, or compiled for the model, which needs a C++ compiler and pays off in long runs."""
 
 
 def configuration_keys() -> list[Option]:

@@ -20,9 +20,9 @@ Claimed = dict[str, Any]
 """A claim or a condition of the JSON document."""
 VERDICTS = {
     "holds": "these hold",
-    "partly": "hold in part",
+    "partly": "hold partly",
     "fails": "fail",
-    "undecided": "are open",
+    "undecided": "are undecided",
     "censored": "need longer runs",
     "not tested": "are not tested",
 }

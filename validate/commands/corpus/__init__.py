@@ -24,7 +24,7 @@ class Options(CommandOptions):
 
     train: GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    compare: do the losses part, and are the cosines those predicted? Verdicts, tables and a page.
+    compare: do the losses separate, and are the cosines as predicted? Verdicts, tables and a page.
 
     embedding: does a checkpoint of anyone's model have the cosines that its text predicts?
 

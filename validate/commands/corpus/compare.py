@@ -1,4 +1,4 @@
-"""anchorflow corpus compare: whether the losses part and the cosines are those that the text predicts."""
+"""anchorflow corpus compare: whether the losses separate and the cosines are as the text predicts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Options(CommandOptions):
-    """Say whether the losses of two corpora part, and whether the text predicts its words' cosines.
+    """Say whether the losses of two corpora separate, and whether the text predicts its words' cosines.
 
-    RUN is a run folder of a language model on two corpora, or a folder of these. Runs that differ in nothing
-    but the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
-    Predictions come from the sequences that each run trained on, and the control from the same, shuffled. The
-    exit code is 1 if a condition fails.
+    RUN is a run folder of a language model on two corpora, or a folder of these. Runs that differ only in
+    the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
+    Predictions come from the sequences that each run trained on, and the control from the same sequences,
+    shuffled. The exit code is 1 if a condition fails.
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]

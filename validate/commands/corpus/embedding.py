@@ -13,7 +13,7 @@ from validate.commands.parsing import Command
 
 
 class Options(TextOptions):
-    """Compare embeddings of checkpoints with what the counts of a text predict, whoever trained them.
+    """Compare the embeddings of anyone's checkpoints with the prediction from the counts of a text.
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
     of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
@@ -27,11 +27,12 @@ class Options(TextOptions):
     out: Path | None = None
     """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
-    """Which tensor of it, if none or several are called as embeddings usually are."""
+    """The embedding's name in the checkpoint, if none or several tensors have a usual name."""
     padded: bool = False
     """Allow an embedding of more rows than the tokenizer has tokens."""
     predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ()
-    """What is compared: see docs/corpus.md. By default tied and bigram; of a series, by its read-out."""
+    """What is compared: see docs/corpus.md. By default tied and bigram; for a series, according to its
+    read-out."""
     tokens: tuple[str, ...] = ()
     """The tokens to compare, instead of the most frequent ones and the bands of frequency."""
     top: int = 500

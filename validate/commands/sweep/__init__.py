@@ -31,7 +31,7 @@ class Options(EngineOptions):
     device: str = "cpu"
     """Where to train: cpu, or cuda, where a worker takes all members that may train together."""
     kernels: Kernels = "auto"
-    """auto compiles for long runs where it can; compiled does for all; torch takes its own kernels."""
+    """PyTorch's kernels, or compiled for the model, which needs a C++ compiler and pays off in long runs."""
     parquet: bool = False
     """Write table.parquet as well, which needs pyarrow."""
 

@@ -19,8 +19,8 @@ class Options(CommandOptions):
     the runs of a seed are averaged first. The difference in accuracy of sums and memory is
     --data-set rsn_train --minus mem.
 
-    --measure takes bias, highest_test_accuracy or matched_test_accuracy. Where a measure has no value, as the
-    bias of runs that learned nothing, the cell says so and is hatched.
+    --measure takes bias, highest_test_accuracy or matched_test_accuracy. Where a measure has no value,
+    such as the bias of runs that learned nothing, the cell says so and is hatched.
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -28,19 +28,19 @@ class Options(CommandOptions):
     x: str = "init_rate"
     """An axis, by its column in the table."""
     y: str = "learning_rate"
-    """Another one."""
+    """Another axis."""
     measure: str | None = None
     """A measure of whole runs, instead of a statistic."""
     statistic: Literal["accuracy", "loss"] = "accuracy"
     """The statistic to show."""
     data_set: str = "rsn_test"
-    """The data set whose statistic it is."""
+    """The data set of the statistic."""
     minus: str = ""
     """Subtract the statistic of another data set."""
     epoch: float | None = None
-    """When; by default at each run's last evaluation."""
+    """Epoch of the statistic; by default that of each run's last evaluation."""
     out: Path | None = None
-    """Draw it too; the suffix, png, pdf or svg, is the format."""
+    """Also draw it into this file; its suffix, png, pdf or svg, is the format."""
     overwrite: bool = False
     """Replace the picture if it is there."""
 
