@@ -1,17 +1,29 @@
-"""How the gallery finds our figures: they are not pyplot figures, but sheets that a script draws."""
+"""How the gallery shows our figures: sheets that a script draws, with their captions as text."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sphinx_gallery.scrapers import figure_rst
 
+from validate.figures.paper import runs_behind
+
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save the sheet that a block draws, and return the page's markup for it."""
-    if "draw_figure(" not in block[1]:
+    """Save the sheet that a block draws, and return the page's markup: picture, caption, runs and numbers."""
+    number = re.search(r"draw_figure\((\d+)\)", block[1])
+    if number is None:
         return ""
     sheet = block_vars["example_globals"]["sheet"]
     path = next(block_vars["image_path_iterator"])
     sheet.figure_.savefig(path, dpi=110)
-    return str(figure_rst([path], gallery_conf["src_dir"], sheet.caption))
+    picture = str(figure_rst([path], gallery_conf["src_dir"], sheet.caption))
+    texts = [sheet.caption, sheet.note, f"Runs: {runs_behind(int(number[1]))}."]
+    numbers = [f"- {_plain(line)}" for line in sheet.summary()]
+    return "\n\n".join([picture, *map(_plain, texts), "\n".join(numbers)]) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Return a text that reStructuredText shows as it is."""
+    return re.sub(r"([\\`*_|])", r"\\\1", text)

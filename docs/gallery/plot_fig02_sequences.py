@@ -11,11 +11,6 @@ It belongs to no claim: all of them are about this task.
 ``anchorflow figures 2`` draws it.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(2)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(2), *sheet.summary(), sep="\n")

@@ -19,11 +19,6 @@ order) of which runs at γ = 0.3 and 0.8 are kept, B from study ``emb-mlp``. Whi
 command that trains the runs again, stands below.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(3)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(3), *sheet.summary(), sep="\n")

@@ -18,11 +18,6 @@ What the ledger says of it, over all settings and not of these runs alone:
 ``anchorflow figures 4`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(4)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(4), *sheet.summary(), sep="\n")

@@ -16,11 +16,6 @@ What the ledger says of it, over all settings and not of these runs alone:
 trains its runs anew. On the left, of each network the longest runs are shown.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(8)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(8), *sheet.summary(), sep="\n")

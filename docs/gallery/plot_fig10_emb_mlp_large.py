@@ -13,11 +13,6 @@ What the ledger says of it, over all settings and not of these runs alone:
 ``anchorflow figures 10`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(10)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(10), *sheet.summary(), sep="\n")

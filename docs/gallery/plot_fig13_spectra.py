@@ -17,11 +17,6 @@ order) of which runs at γ = 0.3 and 0.8 are kept; a row D, of other runs, follo
 Which studies it shows, and the commands that train the runs again, stand below.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(13)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(13), *sheet.summary(), sep="\n")

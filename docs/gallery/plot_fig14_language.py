@@ -13,11 +13,6 @@ What the ledger says of it, over all settings and not of these runs alone:
 that lie beside the project.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(14)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(14), *sheet.summary(), sep="\n")

@@ -17,11 +17,6 @@ What the ledger says of it, over all settings and not of these runs alone:
 which runs at γ = 0.8 are kept. Which study that is, and the command that trains the runs again, stands below.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(15)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(15), *sheet.summary(), sep="\n")

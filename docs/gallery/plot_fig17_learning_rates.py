@@ -16,11 +16,6 @@ schedule. Where these runs are not kept, it shows shorter ones at full size. Whi
 command that trains the runs again, stands below.
 """
 
-from validate.figures.paper import draw_figure, runs_behind
+from validate.figures.paper import draw_figure
 
 sheet = draw_figure(17)
-
-# %%
-# What these runs show, computed when this page is built:
-
-print(sheet.caption, runs_behind(17), *sheet.summary(), sep="\n")

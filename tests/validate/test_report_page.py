@@ -71,18 +71,6 @@ def test_dark_screens_get_dark_pages(settings: list[Setting]) -> None:
     assert re.search(r"\.picture img \{[^}]*background: #fff", rules)
 
 
-def test_pictures_fit_a_narrow_screen(written: Path) -> None:
-    text = (written / "report.html").read_text()
-    style = re.findall(r"<style>(.*?)</style>", text, flags=re.DOTALL)[0]
-    narrow = style[style.index("@media (max-width") :]
-    assert re.search(r"\.picture img \{[^}]*max-width: 100%; height: auto", style)
-    assert "picture" not in narrow
-    # Only a reader's own touch enlarges one, and then within its frame.
-    assert re.findall(r"[^\n]*max-width: none", style) == [".picture input:checked + img { max-width: none"]
-    assert re.search(r"\.picture \{[^}]*overflow-x: auto", style)
-    assert text.count("<img") == text.count('<label class="picture"><input type="checkbox"')
-
-
 @pytest.mark.parametrize("epochs", [None, [2, 6]])
 def test_no_observed_matrix_stands_in_a_report_twice(
     settings: list[Setting], epochs: list[int] | None
@@ -140,11 +128,3 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.Capture
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_comparison(report)
     assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out
-
-
-def test_a_phone_shows_every_column_of_the_ranked_predictors(written: Path) -> None:
-    """The verdict is about the skill, which a table that scrolls sideways would hide."""
-    page = (written / "report.html").read_text()
-    ranked = re.search(r'<table class="(\w+)">\s*<thead><tr><th scope="col">predictor</th>[^\n]*skill', page)
-    assert ranked is not None
-    assert ranked[1] == "cards"

@@ -12,6 +12,9 @@ from sim.config.run import MemberConfig, make_member_config
 from sim.models.initial import tensor_specs
 from theory import cosine_matrix, label_table, marginal_distribution
 from theory.task.task import task_from_dict, task_to_dict
+from validate.figures import Sheet
+from validate.figures.paper import draw_figure
+from validate.figures.style import fix_layout
 from validate.observe import Observations, draw_probe, observe_parameters
 
 TASK = {
@@ -75,6 +78,31 @@ def several(
 ) -> list[Observations]:
     """Return made-up runs of several γ, two seeds each."""
     return [make_observations(model, gamma, seed, **other) for gamma in gammas for seed in (0, 1)]
+
+
+def runs_for(number: int) -> list[Observations]:
+    """Return runs that a figure can be drawn from."""
+    from tests.validate.figures.synthetic_language import several_language
+
+    if number in (1, 7, 14):
+        return several_language()
+    if number == 8:
+        return [make_observations(m, task=t) for t in (RANGES, MEMORIES) for m in ("emb-mlp", "transformer")]
+    if number == 17:
+        return [o for rate in (1e-4, 1e-3) for o in several(learning_rate=rate)]
+    if number in (3, 16):
+        return several("no-norm") if number == 16 else several("transformer") + several("emb-mlp")
+    return several("emb-mlp" if number in (4, 10) else "transformer", (0.3, 0.5, 0.8))
+
+
+@cache
+def drawn(number: int) -> Sheet:
+    """Return a drawn figure of such runs, its texts where a file has them."""
+    sheet = draw_figure(number, runs_for(number))
+    assert sheet.figure_ is not None
+    fix_layout(sheet.figure_)
+    sheet.figure_.draw_without_rendering()
+    return sheet
 
 
 @cache

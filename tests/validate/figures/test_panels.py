@@ -7,7 +7,6 @@ import pytest
 from matplotlib.collections import PolyCollection
 from scipy import stats
 
-from tests.validate.figures.drawn import drawn
 from tests.validate.figures.synthetic import make_observations, several
 from theory import label_distribution, marginal_distribution, off_diagonal
 from validate.figures import (
@@ -175,12 +174,3 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
         for name in names:
             shown = dict(zip(lines[name].get_xdata(), lines[name].get_ydata(), strict=True))
             assert shown == pytest.approx({e: wanted[group, name, e] for e in (2, 9)})
-
-
-def test_fig_4_has_one_colour_bar_for_each_row_of_matrices() -> None:
-    sheet = drawn(4)
-    assert sheet.figure_ is not None
-    for part, row in zip(sheet.figure_.subfigs, sheet.axes_, strict=True):
-        maps = [ax for ax in row if ax.images]
-        assert len(part.axes) - len(row) == bool(maps)
-        assert len({ax.images[0].get_clim() for ax in maps}) <= 1

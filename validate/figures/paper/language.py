@@ -105,8 +105,8 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {_when_early([small])}. The first seed is drawn. Mean cosine of all "
-        f"tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
+        f"of shuffled text) and observed early, {_when_early([small])}. The first seed is drawn. Mean "
+        f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
         f"{missing_rates(settings)}"
     )
     return Sheet("fig07_language", caption.strip(), about(settings), rows)
