@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, overload
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,20 +32,10 @@ MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error"
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the comparison.
+    """One line of the comparison: an estimate over seeds of a measure of one predictor.
 
-    Attributes
-    ----------
-    setting : str
-        Which runs: γ, and whatever else distinguishes them.
-    epoch : int
-    group : str
-        Which tokens.
-    anchor : int or None
-        The row of the cosine matrix, or None for all off-diagonal pairs.
-    predictor, measure : str
-    estimate : Estimate
-        Over seeds.
+    ``setting`` says which runs, by γ and whatever else distinguishes them; ``group`` which tokens; ``anchor``
+    which row of the cosine matrix, None for all off-diagonal pairs.
     """
 
     setting: str
@@ -61,31 +51,10 @@ class Row:
         return asdict(self) | {"estimate": self.estimate.as_dict()}
 
 
-class Comparison(Sequence[Row]):
-    """A comparison's rows, with a table of them for notebooks and pandas.
+class Comparison(tuple[Row, ...]):
+    """A comparison's rows, with a table of them for notebooks and pandas."""
 
-    Parameters
-    ----------
-    rows : iterable of Row
-    """
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = tuple(rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> Comparison: ...
-    def __getitem__(self, index: int | slice) -> Row | Comparison:
-        return Comparison(self._rows[index]) if isinstance(index, slice) else self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Comparison) and self._rows == other._rows
-
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
 
     def __repr__(self) -> str:
         settings = ", ".join(dict.fromkeys(row.setting for row in self))

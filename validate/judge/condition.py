@@ -30,17 +30,9 @@ _HEADER = ("role", "setting", "measure", "threshold", "runs")
 
 @dataclass(frozen=True)
 class Needs:
-    """The runs that a measure is taken of.
+    """The runs that a measure is taken of: a study's at some γ, of some variants; all that it has if empty.
 
-    Attributes
-    ----------
-    study : str
-    init_rates : tuple of float
-        γ; all that have runs if empty.
-    variants : tuple of str
-        All that the study defines if empty.
-    least_rates : int
-        How many values of γ there have to be.
+    ``least_rates`` is how many values of γ there have to be.
     """
 
     study: str
@@ -57,13 +49,8 @@ class Needs:
 def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measure:
     """Return the measure that gives each seed its value.
 
-    Parameters
-    ----------
-    function : callable
-    of : {"run", "seed", "runs", "draw", ""}
-        What the function is applied to: a run of the only cell, a seed's runs by cell, the runs of all seeds
-        at once (one value each), the number of a random draw, or nothing.
-    draws : int, optional
+    The function is applied ``of`` a "run" of the only cell, a "seed"'s runs by cell, the "runs" of all
+    seeds at once (one value each), the number of a random "draw", or nothing (one computed number).
     """
 
     def measure(sample: Sample) -> dict[int, Value]:

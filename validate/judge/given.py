@@ -25,16 +25,9 @@ from validate.studies import Study, load_study
 
 @dataclass(frozen=True)
 class Match:
-    """Given runs that stand for a study, or for one of its variants.
+    """Given runs, alike in all but γ and seed, that stand for a study or for one of its variants.
 
-    Attributes
-    ----------
-    study, variant : str
-        The variant is empty where the study has none.
-    runs : tuple of Observations
-        Alike in all but γ and seed.
-    differing : mapping of str to tuple of str
-        The settings in which they differ from the study: their value and the study's, as JSON.
+    ``differing`` has the settings in which they differ from it: their value and the study's, as JSON.
     """
 
     study: str

@@ -101,28 +101,21 @@ class Setting(Shown):
         return np.array([run.cosines(tokens, epoch) for run in self.runs])
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        rows = []
+        for run in self.runs:
+            last = run.metrics[-1]
+            reached = ", ".join(f"{name} {value:.3f}" for name, value in last["accuracy"].items())
+            rows.append([run.source, str(run.config.seed), f"{last['epoch']:g}", reached])
         title = f"{self.label}: {self.kind}, seeds {', '.join(map(str, self.seeds))}"
-        return (
-            title,
-            ["run", "seed", "epochs", "accuracy"],
-            [
-                [run.source, str(run.config.seed), f"{run.metrics[-1]['epoch']:g}", _reached(run)]
-                for run in self.runs
-            ],
-        )
-
-
-def _reached(run: Observations) -> str:
-    return ", ".join(f"{name} {value:.3f}" for name, value in run.metrics[-1]["accuracy"].items())
+        return title, ["run", "seed", "epochs", "accuracy"], rows
 
 
 def as_settings(sources: Source | Iterable[Setting | Source]) -> list[Setting]:
     """Return settings as they are, and group anything else; parameters as in ``compare_runs``."""
     if isinstance(sources, Iterable) and not isinstance(sources, str):
         listed: list[Any] = list(sources)
-        if listed and all(isinstance(each, Setting) for each in listed):
-            return listed
-        return group_runs(listed)
+        settings = [each for each in listed if isinstance(each, Setting)]
+        return settings if settings and len(settings) == len(listed) else group_runs(listed)
     return group_runs(sources)
 
 
@@ -149,15 +142,18 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
         if any(other.config.seed == run.config.seed for other in grouped[key]):
             raise InputError("run", run.source, "the same configuration and seed twice", "name it once")
         grouped[key].append(run)
-    differing = _differing([_flat(json.loads(key)) for key in grouped])
-    settings = [
-        Setting(_label(_flat(json.loads(key)), differing), tuple(sorted(own, key=lambda r: r.config.seed)))
-        for key, own in grouped.items()
-    ]
+    flat = {key: _flat(json.loads(key)) for key in grouped}
+    told = _telling(list(flat.values()))
+    settings = []
+    for key, own in grouped.items():
+        others = [f"{name.split('.')[-1]} = {flat[key].get(name, 'none')}" for name in told]
+        label = ", ".join([f"γ = {flat[key]['init_rate']}", *others])
+        settings.append(Setting(label, tuple(sorted(own, key=lambda run: run.config.seed))))
     return sorted(settings, key=lambda setting: (setting.init_rate, setting.label))
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    """Return a configuration as dotted keys with values as JSON."""
     if not isinstance(value, dict):
         return {prefix: json.dumps(value)}
     out: dict[str, str] = {}
@@ -166,25 +162,20 @@ def _flat(value: Any, prefix: str = "") -> dict[str, str]:
     return out
 
 
-def _differing(flat: list[dict[str, str]]) -> list[str]:
-    keys = sorted(set().union(*flat) - {"init_rate"})
-    found = [k for k in keys if len({f.get(k) for f in flat}) > 1]
-    return found if len(found) <= _MOST_NAMED else _telling(flat, found)
+def _telling(flat: list[dict[str, str]]) -> list[str]:
+    """Return the keys besides γ that differ; of many, a few that still distinguish all settings.
 
+    The kind of model comes first, then short ones.
+    """
 
-def _telling(flat: list[dict[str, str]], keys: list[str]) -> list[str]:
-    """Return a few keys that still distinguish all settings: the kind of model first, then short ones."""
+    def distinct(keys: list[str]) -> int:
+        return len({tuple(f.get(key) for key in keys) for f in flat})
+
+    differing = [key for key in sorted(set().union(*flat) - {"init_rate"}) if distinct([key]) > 1]
+    if len(differing) <= _MOST_NAMED:
+        return differing
     chosen = ["init_rate"]
-    for key in sorted(keys, key=lambda k: (k != "model.kind", max(len(f.get(k, "")) for f in flat), k)):
-        if _distinct(flat, [*chosen, key]) > _distinct(flat, chosen):
+    for key in sorted(differing, key=lambda k: (k != "model.kind", max(len(f.get(k, "")) for f in flat), k)):
+        if distinct([*chosen, key]) > distinct(chosen):
             chosen.append(key)
     return chosen[1:]
-
-
-def _distinct(flat: list[dict[str, str]], keys: list[str]) -> int:
-    return len({tuple(f.get(k) for k in keys) for f in flat})
-
-
-def _label(flat: dict[str, str], differing: list[str]) -> str:
-    others = "".join(f", {key.split('.')[-1]} = {flat.get(key, 'none')}" for key in differing)
-    return f"γ = {flat['init_rate']}{others}"

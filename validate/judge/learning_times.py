@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from theory.arrays import FloatArray
 from theory.flows.activation import IDENTITY
 from theory.flows.learning_curves import training_size
 from validate.judge.bounds import Bound
+from validate.judge.stats import UNDEFINED
 from validate.judge.times import fitted_time
 from validate.observe import Observations
 
@@ -33,19 +34,13 @@ _ACTIVATIONS = {activation.name: activation for activation in (TANH, IDENTITY)}
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A prediction that is kept, with the setting that it is for."""
+    """A prediction that is kept, with its setting; without ``scatter`` its curves are the mean course's."""
 
     optimizer: str
     rate: float
     init_rate: float
     curves: LearningCurves
     scatter: bool = False
-    """Whether the weights scatter, or the curves are those of the mean course alone."""
-
-    def is_for(self, config: MemberConfig) -> bool:
-        """Return whether a run has this setting."""
-        own = (config.training.optimizer, config.training.learning_rate, config.init_rate)
-        return own == (self.optimizer, self.rate, self.init_rate)
 
 
 def predict_for(
@@ -69,9 +64,8 @@ def predict_for(
         raise InputError("config", config.name, "no Emb-MLP with tanh", "choose another run")
     plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
     if not plain or training.batch_size == "full" or config.data.source != "enumerate":
-        raise InputError(
-            "config", config.name, "its training is not one that is predicted", "see predict_learning"
-        )
+        problem = "its training is not one that is predicted"
+        raise InputError("config", config.name, problem, "see predict_learning")
     settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
     if training.optimizer == "adamw":
         betas = (training.beta1, training.beta2)
@@ -95,37 +89,26 @@ def predict_for(
 
 def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
     """Read what is kept; of each setting, the prediction with scatter stands before the mean course."""
-    found = [_from_json(entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+    found = []
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        accuracy, loss = (
+            {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
+        )
+        curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
+        setting = (entry[key] for key in ("optimizer", "rate", "init_rate"))
+        found.append(Kept(*setting, curves, entry.get("scatter", False)))
     return sorted(found, key=lambda kept: not kept.scatter)
 
 
 def prediction_for(config: MemberConfig, predictions: Sequence[Kept]) -> Kept | None:
     """Return the first prediction for a run's setting; None without one."""
-    return next((prediction for prediction in predictions if prediction.is_for(config)), None)
-
-
-def _from_json(entry: dict[str, Any]) -> Kept:
-    accuracy, loss = (
-        {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
-    )
-    curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
-    return Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, entry.get("scatter", False))
+    own = (config.training.optimizer, config.training.learning_rate, config.init_rate)
+    return next((p for p in predictions if (p.optimizer, p.rate, p.init_rate) == own), None)
 
 
 @dataclass(frozen=True)
 class Time:
-    """One data set of one run.
-
-    Attributes
-    ----------
-    part : str
-    optimizer : str
-    rate, init_rate : float
-    observed, predicted : float
-        log2 of the number of steps; ∞ where it is not fitted by the end of the run.
-    end : float
-        log2 of the steps of the run.
-    """
+    """When one data set of one run is fitted, in log2 of the number of steps; ∞ if not by the end."""
 
     part: str
     optimizer: str
@@ -137,7 +120,7 @@ class Time:
 
     @property
     def setting(self) -> tuple[str, float, float]:
-        """What a rival must not have seen of the same."""
+        """Optimiser, rate and γ: a rival must not have seen the setting that it guesses."""
         return self.optimizer, self.rate, self.init_rate
 
 
@@ -159,21 +142,16 @@ def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
 
 
 class Bias(NamedTuple):
-    """log2 of memory's time over that of the training sums.
+    """log2 of memory's time over the training sums', NaN where these have none.
 
-    Attributes
-    ----------
-    value : float
-        NaN where the training sums have no time.
-    least : bool
-        Whether memory has none by the end: the bias is at least ``value``.
+    ``least`` says that memory has none by the end: the bias is at least the value.
     """
 
     value: float
     least: bool
 
     def __str__(self) -> str:
-        return "–" if math.isnan(self.value) else f"{'> ' if self.least else ''}{self.value:.2f}"
+        return UNDEFINED if math.isnan(self.value) else f"{'> ' if self.least else ''}{self.value:.2f}"
 
 
 def bias_of(times: Sequence[Time], which: Literal["observed", "predicted"]) -> Bias:
@@ -185,9 +163,8 @@ def bias_of(times: Sequence[Time], which: Literal["observed", "predicted"]) -> B
 
 def one_sided(times: Sequence[Time]) -> float:
     """Return the share of data sets that one of run and prediction fits by the end and the other does not."""
-    if not times:
-        return math.nan
-    return float(np.mean([math.isinf(t.observed) != math.isinf(t.predicted) for t in times]))
+    apart = [math.isinf(t.observed) != math.isinf(t.predicted) for t in times]
+    return float(np.mean(apart)) if times else math.nan
 
 
 def explained(times: Sequence[Time]) -> float:
@@ -198,26 +175,20 @@ def explained(times: Sequence[Time]) -> float:
 
 def r_squared(observed: Sequence[float], predicted: Sequence[float]) -> float:
     """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²."""
-    if len(observed) < 3:
-        return math.nan
     x, guess = np.array(observed), np.array(predicted)
-    spread = float(np.sum((x - x.mean()) ** 2))
+    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
     return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
 
 
+def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
+    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
+    kept = prediction_for(run.config, predictions)
+    if kept is None:
+        return math.nan
+    return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)
+
+
 # --- rivals ---------------------------------------------------------------------------------------------
-
-
-def _by_part(t: Time) -> dict[str, float]:
-    return {t.part: 1.0}
-
-
-def _by_part_and_optimiser(t: Time) -> dict[str, float]:
-    return {f"{t.part} {t.optimizer}": 1.0}
-
-
-def _linear(t: Time) -> dict[str, float]:
-    return _by_part_and_optimiser(t) | {"γ": t.init_rate, "rate": math.log2(t.rate)}
 
 
 @dataclass(frozen=True)
@@ -235,15 +206,14 @@ class Guess:
         return r_squared([t.observed for t in seen], guesses)
 
     def _fitted(self, others: Sequence[Time], target: Time) -> float:
-        names = sorted({name for t in (*others, target) for name in self.terms(t)})
-        rows = np.array([[self.terms(t).get(name, 0.0) for name in names] for t in others])
-        values = np.array([t.observed + self._unit(t) for t in others])
         if not others:
             return math.nan
+        names = sorted({name for t in (*others, target) for name in self.terms(t)})
+        *rows, own = (np.array([self.terms(t).get(name, 0.0) for name in names]) for t in (*others, target))
+        values = np.array([t.observed + self._unit(t) for t in others])
         # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
         mean = float(values.mean())
-        fitted: FloatArray = np.linalg.lstsq(rows, values - mean, rcond=None)[0]
-        own = np.array([self.terms(target).get(name, 0.0) for name in names])
+        fitted: FloatArray = np.linalg.lstsq(np.array(rows), values - mean, rcond=None)[0]
         return mean + float(own @ fitted) - self._unit(target)
 
     def _unit(self, t: Time) -> float:
@@ -251,9 +221,12 @@ class Guess:
 
 
 GUESSES = (
-    Guess("mean of the data set", _by_part),
-    Guess("time ∝ 1/rate", _by_part_and_optimiser, in_rates=True),
-    Guess("regression on γ and log rate", _linear),
+    Guess("mean of the data set", lambda t: {t.part: 1.0}),
+    Guess("time ∝ 1/rate", lambda t: {f"{t.part} {t.optimizer}": 1.0}, in_rates=True),
+    Guess(
+        "regression on γ and log rate",
+        lambda t: {f"{t.part} {t.optimizer}": 1.0, "γ": t.init_rate, "rate": math.log2(t.rate)},
+    ),
 )
 """What the prediction has to beat."""
 
@@ -261,11 +234,3 @@ GUESSES = (
 def best_guess(times: Sequence[Time]) -> float:
     """Return the greatest R² of the guesses."""
     return max((guess.explained(times) for guess in GUESSES), default=math.nan)
-
-
-def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
-    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
-    kept = prediction_for(run.config, predictions)
-    if kept is None:
-        return math.nan
-    return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)

@@ -84,16 +84,7 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
 
 
 def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ...]:
-    """Read claims from a file.
-
-    Parameters
-    ----------
-    path : Path
-    study : str, optional
-        Whose runs, where a claim names no settings.
-    names : optional
-        What stands for {name} in the file.
-    """
+    """Read claims from a file; ``names`` stand for {name} in it, a study for claims that name no setting."""
     text = path.read_text(encoding="utf-8")
     for name, value in names.items():
         text = text.replace(f"{{{name}}}", str(value))

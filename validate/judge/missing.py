@@ -17,16 +17,10 @@ COMPARE = "anchorflow compare "
 
 
 def missing_command(like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1) -> str:
-    """Return the command that trains some runs, or the one that compares them where they are all there.
+    """Return the command that trains runs at some γ and seeds, or that compares them where all are there.
 
-    Parameters
-    ----------
-    like : Setting
-        The runs whose configuration they take, but for what follows; the first has a run folder.
-    rates, seeds : sequence
-        γ and seeds.
-    longer : int, optional
-        How many times as long they train.
+    They have the configuration of ``like``, whose first run has a run folder, but train ``longer`` times as
+    long.
     """
     source, config = like.runs[0].run_folder, like.config
     assert source is not None

@@ -88,7 +88,8 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
         if own:
             first, primary = own[0], headline(own[0])
             number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
-            told = "-".join(str(n) for n in dict.fromkeys((first["number"], own[-1]["number"])))
+            numbers = [claim["number"] for claim in own]
+            told = ", ".join(map(str, numbers)) if len(own) < 3 else f"{numbers[0]}-{numbers[-1]}"
             rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
     return rows
 

@@ -22,15 +22,10 @@ RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 
 @dataclass(frozen=True)
 class Ranked:
-    """How well one predictor does, early and over all pairs of anchors.
+    """How well one predictor does over seeds, early and over all pairs of anchors.
 
-    Attributes
-    ----------
-    name : str
-    rival : bool
-        Whether it is a guess that knows no label distribution.
-    pearson, skill, rmse : Estimate
-        Over seeds; a rival has no scale, and so neither skill against orthogonal anchors nor error.
+    A rival is a guess that knows no label distribution. It has no scale, and so neither skill against
+    orthogonal anchors nor error.
     """
 
     name: str

@@ -52,17 +52,8 @@ LEFT_OUT = (
 class RungDistance:
     """How far the cosines of two rungs lie apart over all pairs of a group's anchors.
 
-    Attributes
-    ----------
-    setting : str
-    epoch : int
-    group : str
-    lower, upper : str
-        The rungs; the last is what was observed.
-    cause : str
-        The idealisation between them.
-    rmse, largest : Estimate
-        The root mean square and the largest difference, over seeds.
+    ``cause`` is the idealisation between the lower and the upper rung, of which the last is what was
+    observed; ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
     """
 
     setting: str

@@ -16,17 +16,10 @@ _DATA = tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encodi
 class Setup:
     """A setting: a network and how it is trained.
 
-    Attributes
-    ----------
-    label, name : str
-        A column of the table of claims, and what people call it.
-    study, more : str
-        Whose runs stand for it; ``more`` is a study with further seeds.
-    meaning : str
-    robustness : bool
-        Whether it is a check of robustness, outside the main table.
-    looks : mapping of str to float
-        From which number of seeds on which level is used; fewer seeds decide nothing.
+    ``label`` is its column in the table of claims and ``name`` what people call it; the runs of ``study``
+    stand for it, and those of ``more``, a study with further seeds. A check of ``robustness`` stands
+    outside the main table. ``looks`` gives the level from each number of seeds on; fewer seeds decide
+    nothing.
     """
 
     label: str

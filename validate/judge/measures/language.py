@@ -37,13 +37,7 @@ def two_corpora(run: Observations) -> tuple[str, str]:
 def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float:
     """Return the second corpus's loss less the first's, in nats, each above an entropy of its own text.
 
-    Parameters
-    ----------
-    run : Observations
-    known : {"nothing", "frequencies", "pairs"}, optional
-        See ``KNOWN``.
-    line : int, optional
-        Which evaluation; the last by default.
+    ``known`` is one of ``KNOWN``, ``line`` an evaluation.
     """
     losses = run.metrics[line]["loss"]
     first, second = (
@@ -92,21 +86,9 @@ def cosine_correlation(
 ) -> float:
     """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
 
-    NaN if no epoch is given and there is no ``learned_epoch``.
-
-    Parameters
-    ----------
-    run : Observations
-    corpus : str or int
-        Its name, or 0 for the first of the two.
-    predictor : str, optional
-        See ``validate.observe.language.PREDICTORS``.
-    control : bool, optional
-        Whether the prediction is that of the shuffled text.
-    centred : bool, optional
-        Whether the mean row is removed first, of the predicted rows and of the observed ones.
-    epoch : int, optional
-        A snapshot; ``learned_epoch`` by default.
+    ``corpus`` is a name, or 0 for the first of the two; ``predictor`` one of ``validate.observe.language``.
+    ``control`` takes the prediction of the shuffled text, ``centred`` removes the mean row first. At
+    ``learned_epoch`` unless another is given; NaN if there is none.
     """
     epoch = learned_epoch(run) if epoch is None else epoch
     if epoch is None:
