@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 from tests.validate.judge.synthetic import TASK, embedding, learning, of_embeddings, run
 from theory import off_diagonal
-from validate.figures.style import SMALL_TEXT, TEXT, TITLE
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting
 from validate.observe import Observations
@@ -140,12 +138,3 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
         np.testing.assert_allclose(points.get_ydata(), off_diagonal(mean)[chosen])
         np.testing.assert_allclose(points.get_xdata(), off_diagonal(predicted)[chosen])
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))
-
-
-def test_the_pictures_text_has_the_sizes_of_every_other_figure(small: Setting) -> None:
-    sheet = picture(only([small]))
-    assert sheet is not None
-    figure = sheet.plot().figure_
-    assert figure is not None
-    shown = [t for t in figure.findobj(Text) if isinstance(t, Text) and t.get_text() and t.get_visible()]
-    assert {round(t.get_fontsize(), 1) for t in shown} <= {TITLE + 1, TITLE, TEXT, SMALL_TEXT}

@@ -16,7 +16,9 @@ from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
 from validate.judge.compare import (
+    ALL,
     compare_runs,
+    early_rows,
     fitted_widths,
     groups_of,
     measures,
@@ -24,9 +26,11 @@ from validate.judge.compare import (
     predicted_cosines,
 )
 from validate.judge.groups import Setting, group_runs
-from validate.judge.times import time_at
+from validate.judge.ranking import ranking
+from validate.judge.rungs import rung_distances
+from validate.judge.times import early_epoch, time_at
 from validate.observe import Observations, observe
-from validate.predict.predictors import FITTED_WIDTH, PREDICTORS
+from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
 from validate.studies import load_study
 
 
@@ -91,6 +95,54 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
         if (r.group, r.anchor, r.predictor, r.measure) == ("reasoning", 12, "P^s - u", "pearson")
     )
     assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)
+
+
+def test_every_number_stands_under_the_name_of_its_measure(settings: list[Setting]) -> None:
+    """The early comparison, the ranking and the error budget of one setting, by SciPy and by hand."""
+    small = next(s for s in settings if s.init_rate == 0.8)
+    tokens, last = small.task.anchors, small.epochs()[-1]
+    predicted = [off_diagonal(from_uniform(run, tokens)) for run in small.runs]
+    sample = [off_diagonal(from_counts(run, tokens)) for run in small.runs]
+
+    def wanted(epochs: list[int], guesses: list[Any]) -> dict[str, float]:
+        seen = [off_diagonal(run.cosines(tokens, e)) for run, e in zip(small.runs, epochs, strict=True)]
+        pairs = list(zip(guesses, seen, strict=True))
+        each = {
+            "pearson": [pearsonr(p, o).statistic for p, o in pairs],
+            "spearman": [spearmanr(p.round(12), o.round(12)).statistic for p, o in pairs],
+            "rmse": [np.sqrt(np.mean((p - o) ** 2)) for p, o in pairs],
+            "largest_error": [np.abs(p - o).max() for p, o in pairs],
+            "skill": [1 - ((p - o) ** 2).sum() / (o**2).sum() for p, o in pairs],
+        }
+        return {name: float(np.mean(values)) for name, values in each.items()}
+
+    early = [early_epoch(run) for run in small.runs]
+    by_hand = wanted(early, predicted)
+    rows = {
+        row.measure: row.estimate.mean
+        for row in early_rows(small)
+        if (row.group, row.anchor, row.predictor) == (ALL, None, "P^s - u")
+    }
+    assert rows == pytest.approx({name: by_hand[name] for name in rows})
+    (ranked,) = (line for line in ranking(small) if line.name == "P^s - u")
+    assert [ranked.pearson.mean, ranked.skill.mean, ranked.rmse.mean] == pytest.approx(
+        [by_hand[name] for name in ("pearson", "skill", "rmse")]
+    )
+    for lower, upper in (("P^s - u", "observed"), ("P^s - u", "finite sample")):
+        (found,) = (
+            d
+            for d in rung_distances([small])
+            if (d.epoch, d.group, d.lower, d.upper) == (last, ALL, lower, upper)
+        )
+        at_end = wanted([last] * len(small.runs), predicted)
+        apart = [np.abs(p - s) for p, s in zip(predicted, sample, strict=True)]
+        if upper == "finite sample":
+            at_end |= {
+                "rmse": float(np.mean([np.sqrt((a**2).mean()) for a in apart])),
+                "largest_error": float(np.mean([a.max() for a in apart])),
+            }
+        assert found.rmse.mean == pytest.approx(at_end["rmse"])
+        assert found.largest.mean == pytest.approx(at_end["largest_error"])
 
 
 def _run(observed: Observations) -> Run:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +27,6 @@ from validate.judge.learning_times import (
     r_squared,
     times_of,
 )
-from validate.predict.learning import sure_sentences
 
 MEAN, INVERSE, LINEAR = GUESSES
 LONG = Path(__file__).resolve().parents[2] / "docs/theory/learning_times_long.json"
@@ -131,26 +128,3 @@ def test_kept_predictions_are_complete(file: Path) -> None:
         for values in curves.accuracy.values():
             assert values.shape[1] == len(curves.steps)
             assert ((values >= 0) & (values <= 1)).all()
-
-
-def test_curves_that_end_too_soon_say_at_which_epoch() -> None:
-    low = {"memory": np.array([[0.0, 0.1, 0.4]])}
-    curves = LearningCurves(np.array([0, 100, 300]), low, low, 10)
-    member: Any = SimpleNamespace(seed=3)
-    sure, judged, end = sure_sentences(member, curves, scatter=True)
-    assert "(seed 3)" in sure
-    assert "anchorflow claims 39" in judged
-    assert end == "The curves end at epoch 30: --epochs follows them further."
-
-
-def test_what_claim_39_says_is_not_said_of_curves_without_scatter() -> None:
-    """It judges predictions with scatter; the mean course alone is far worse."""
-    known = {"memory": np.array([[0.0, 0.6]])}
-    curves = LearningCurves(np.array([0, 100]), known, known, 10)
-    member: Any = SimpleNamespace(seed=3)
-    (_, without), (_, with_scatter) = (sure_sentences(member, curves, scatter) for scatter in (False, True))
-    assert (
-        with_scatter == "How far such times are from those of trained runs: anchorflow claims 39 --verbose."
-    )
-    assert with_scatter not in without
-    assert "claim 39 judges times with it alone" in without

@@ -1,28 +1,60 @@
-"""Intervals cover what they say they cover."""
+"""Every function that returns an interval covers the truth at the level that it states."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.validate.judge.test_verdict import condition, judged
 from validate.judge.bounds import Bound, magnitude, step_of
-from validate.judge.stats import over_seeds
+from validate.judge.stats import Mean, band, each_over_seeds, over_seeds, spread
+
+TRIALS = 4000
+Interval = tuple[float | None, float | None]
+
+
+def _outcome(values: Any, setting: str) -> Interval:
+    (outcome,) = judged(condition(values.tolist(), setting=setting)).outcomes
+    return outcome.estimate.low, outcome.estimate.high
+
+
+def _band(values: Any) -> Interval:
+    _, low, high = band(np.column_stack([values, -values]))
+    assert (low[1], high[1]) == pytest.approx((-high[0], -low[0]))
+    return low[0], high[0]
+
+
+def _estimate(found: Any) -> Interval:
+    return found.low, found.high
+
+
+INTERVALS: dict[str, tuple[Callable[[Any], Interval], float]] = {
+    "over_seeds": (lambda x: _estimate(over_seeds(x)), 0.95),
+    "over_seeds at 80 %": (lambda x: _estimate(over_seeds(x, level=0.8)), 0.8),
+    "each_over_seeds": (lambda x: _estimate(each_over_seeds(x[:, None])[0]), 0.95),
+    "band": (_band, 0.95),
+    "Mean.interval": (lambda x: Mean.of(x, spread(x)).interval(0.1) or (None, None), 0.9),
+    "a condition": (lambda x: _outcome(x, "post"), 0.95),
+    "a condition at the interim look": (lambda x: _outcome(x, "printed"), 1 - 0.0164),
+}
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n", [2, 3, 10])
-def test_coverage_is_what_it_says(n: int) -> None:
-    """4000 simulated experiments of n normal seeds: coverage within 4 standard errors of 95 %."""
-    rng = np.random.default_rng(n)
-    hits = 0
-    for sample in rng.normal(2.0, 3.0, (4000, n)):
-        estimate = over_seeds(sample.tolist())
-        assert estimate.low is not None
-        assert estimate.high is not None
-        hits += estimate.low <= 2.0 <= estimate.high
-    assert abs(hits / 4000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 4000)
+@pytest.mark.parametrize("name", INTERVALS)
+def test_an_interval_covers_at_its_level(name: str) -> None:
+    """Simulated experiments of four normal seeds: coverage within four standard errors of what is stated."""
+    interval, level = INTERVALS[name]
+    rng, hits = np.random.default_rng(4), 0
+    for sample in rng.normal(2.0, 3.0, (TRIALS, 4)):
+        low, high = interval(sample)
+        assert low is not None
+        assert high is not None
+        hits += low <= 2.0 <= high
+    assert abs(hits / TRIALS - level) < 4 * math.sqrt(level * (1 - level) / TRIALS)
 
 
 def test_cutting_to_the_possible_values_costs_no_coverage() -> None:
@@ -30,19 +62,22 @@ def test_cutting_to_the_possible_values_costs_no_coverage() -> None:
     rng = np.random.default_rng(0)
     truth = 0.05
     for sample in rng.beta(1, 19, (500, 3)):
-        wide, cut = over_seeds(sample.tolist()), over_seeds(sample.tolist(), (0.0, 1.0))
-        assert wide.low is not None
-        assert cut.low is not None
-        assert wide.high is not None
-        assert cut.high is not None
-        assert 0 <= cut.low <= cut.mean <= cut.high <= 1
-        assert (wide.low <= truth <= wide.high) == (cut.low <= truth <= cut.high)
+        wide, cut = _estimate(over_seeds(sample)), _estimate(over_seeds(sample, (0.0, 1.0)))
+        assert cut == (max(wide[0] or 0.0, 0.0), min(wide[1] or 0.0, 1.0))
+        assert (wide[0] <= truth <= wide[1]) == (cut[0] <= truth <= cut[1])  # type: ignore[operator]
 
 
 def test_one_seed_says_nothing_of_spread() -> None:
     estimate = over_seeds([0.7])
     assert (estimate.mean, estimate.low, estimate.high, estimate.n) == (0.7, None, None, 1)
     assert str(estimate) == "0.700"
+    assert np.isnan(band([[0.5, 0.6]])[1:]).all()
+
+
+def test_equal_seeds_vary_by_less_than_a_step_and_by_an_unknown_amount_without_steps() -> None:
+    assert over_seeds([0.3, 0.3, 0.3]).low is None
+    assert spread([0.3, 0.3, 0.3], step=0.12) == pytest.approx(0.12**2 / 12)
+    assert spread([0.1, 0.5], step=0.12) == pytest.approx(np.var([0.1, 0.5], ddof=1))
 
 
 def test_undefined_values_are_left_out_and_counted() -> None:
@@ -51,7 +86,7 @@ def test_undefined_values_are_left_out_and_counted() -> None:
     assert estimate.mean == pytest.approx(0.6)
     nothing = over_seeds([math.nan])
     assert nothing.as_dict() == {"mean": None, "low": None, "high": None, "n": 0}
-    assert str(nothing) == "–"
+    assert str(nothing) == nothing.brief == "–"
 
 
 def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None:

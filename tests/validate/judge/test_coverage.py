@@ -61,9 +61,3 @@ def test_coverage_is_the_one_reported(shape: str, n: int) -> None:
     reported, own = map(float, row.groups()[2 * SEEDS.index(n) :][:2])
     assert abs(found - reported) < 4 * error(found)
     assert own == pytest.approx(error(reported), abs=6e-4)
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("n", [3, 5, 10])
-def test_normal_values_are_covered_at_the_stated_level(n: int) -> None:
-    assert abs(coverage(*SHAPES["normal"], n) - 0.95) < 4 * error(0.95)

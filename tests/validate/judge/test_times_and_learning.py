@@ -16,7 +16,6 @@ from validate.judge.measures.learning import (
     crossover,
     gain,
     highest_accuracy,
-    lead,
     least_gain,
     least_lead,
     trend,
@@ -55,18 +54,6 @@ def test_mean_over_run_is_the_trapezoid() -> None:
     found = of(mem=NEVER)
     assert mean_over_run(found, TIMES) == pytest.approx(5)
     assert mean_over_run(found, TIMES**2) == pytest.approx(33.5)
-
-
-def test_bias_is_the_difference_of_areas() -> None:
-    found = of(mem=ramp(8), rsn_test=ramp(2))
-    assert bias(found) == pytest.approx(0.6)
-    assert bias(of(mem=ramp(2), rsn_test=ramp(8))) == pytest.approx(-0.6)
-
-
-def test_a_bound_from_one_side_has_the_step_of_the_end_that_is_known() -> None:
-    seen = lead(of(mem=NEVER, rsn_train=ramp(2.5)))
-    assert isinstance(seen, Bound)
-    assert seen.step == pytest.approx(math.log2(3 / 2))
 
 
 def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
@@ -141,14 +128,6 @@ def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> No
     sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
     seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
     assert ends(least_lead(seed)) == (-math.inf, math.log2(8 / 2))
-
-
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 8, 9])
-def test_scrambled_changes_the_distances_of_three_things_and_more(n: int) -> None:
-    order = scrambled(n)
-    assert sorted(order.tolist()) == list(range(n))
-    apart = np.abs(np.subtract.outer(order, order))
-    assert (apart != np.abs(np.subtract.outer(np.arange(n), np.arange(n)))).any()
 
 
 @pytest.mark.parametrize("n", [5, 7, 10, 20, 100])

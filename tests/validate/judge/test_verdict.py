@@ -7,12 +7,16 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from validate.judge import presentation
 from validate.judge.bounds import Bound, Value
 from validate.judge.condition import Claim, Condition, Needs, Side
 from validate.judge.outcome import MissingRunsError
-from validate.judge.verdict import Finding, judge_claim
+from validate.judge.settings import BY_LABEL, setup_of
+from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
 
 NEEDS = Needs("made-up", (0.8,))
 
@@ -89,3 +93,91 @@ def test_runs_that_are_missing_are_named() -> None:
     finding = judge_claim(Claim("name", "A statement.", (condition(ABOVE),)), find)
     assert finding.verdict == "not tested"
     assert finding.outcomes[0].missing == "no runs of made-up"
+
+
+def two_sided(setting: str = "post", **keys: Any) -> Condition:
+    """A contrast in which every number is another one; each side has a seed that the other lacks."""
+    first = Side("left", lambda _: {1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}, Needs("one", (0.8,)))
+    second = Side("right", lambda _: {4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0}, Needs("two", (0.3,), ("v",)))
+    given = {"relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because"} | keys
+    return Condition("left minus right", (first, second), setting=setting, **given)
+
+
+def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
+    claim = Claim("a name", "A statement.", (two_sided(),), number=12, section="3.4")
+    (entry,) = presentation.to_json(
+        [judge_claim(claim, lambda needs: {}, lambda needs: f"no {needs.study}")]
+    )["claims"]
+    (found,) = entry["conditions"]
+    contrast = np.array([7.25 - 2.0, 6.5 - 0.25, 8.0 - 1.0])
+    low, high = stats.t.interval(0.95, 2, contrast.mean(), stats.sem(contrast))
+    assert found["values"] == contrast.tolist()
+    assert found["estimate"] == pytest.approx({"mean": contrast.mean(), "low": low, "high": high, "n": 3})
+    assert found["p_value"] == pytest.approx(stats.ttest_1samp(contrast, 3.5).pvalue)
+    assert found["adjusted_p"] == found["p_value"] == entry["q_values"]["post"]
+    assert [(s["measure"], s["values"], s["runs"]) for s in found["sides"]] == [
+        ("left", [5.0, 7.25, 6.5, 8.0], "one, γ = 0.8"),
+        ("right", [1.0, 2.0, 0.25, 50.0], "two (v), γ = 0.3"),
+    ]
+    words = {key: found[key] for key in ("relation", "threshold", "margin", "reason", "setting", "role")}
+    assert words == {
+        "relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because", "setting": "post",
+        "role": "endpoint",
+    }  # fmt: skip
+    assert (found["init_rates"], found["absent"]) == ("0.8 − 0.3", "no one; no two")
+    assert (entry["number"], entry["name"], entry["section"]) == (12, "a name", "3.4")
+    assert presentation.measured(found) == [
+        "left minus right", ">= 3.5", f"{contrast.mean():.3f} [{low:.3f}, {high:.3f}]", "3",
+    ]  # fmt: skip
+
+
+def test_tables_have_each_verdict_in_the_column_of_its_setting() -> None:
+    values = {"group": ABOVE, "GELU": BELOW, "post": WIDE, "quarter": BELOW, "pre": ABOVE}
+    conditions = [condition(found, setting=label) for label, found in values.items()]
+    claims = presentation.to_json([judge_claim(Claim("n", "S.", tuple(conditions), 25), lambda needs: {})])[
+        "claims"
+    ]
+    for robustness, labels in ((False, ["group", "GELU", "post"]), (True, ["quarter", "pre"])):
+        header, (row,) = presentation.setting_table(claims, robustness)
+        assert header == ["", "claim", *labels]
+        assert row == ["25", "n", *(claims[0]["verdicts"][label] for label in labels)]
+    assert claims[0]["verdicts"] == {
+        "group": "holds", "GELU": "fails", "post": "undecided", "quarter": "fails", "pre": "holds",
+    }  # fmt: skip
+    ((told, _, number, setting, verdict, where),) = presentation.answer_rows(claims)
+    assert (told, setting, verdict, where) == ("25", "group", "holds", "1/3")
+    assert number.startswith("1.00 [")
+    assert presentation.summary(claims[0]) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
+    assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.counts(claims)
+
+
+def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not() -> None:
+    """Three settings of one measure share a prior; a condition with another name keeps its own variance."""
+    spreads = {"group": 0.1, "GELU": 0.2, "post": 0.4}
+    alike = [condition([1 - s, 1.0, 1 + s], setting=label) for label, s in spreads.items()]
+    other = replace(condition([1.0, 1.2, 1.4], setting="group"), what="another")
+    outcomes = judged(*alike, other).outcomes
+    assert {o.prior.freedom > 0 for o in outcomes[:3]} == {True}
+    assert outcomes[3].prior.freedom == 0
+    width = [o.estimate.high - o.estimate.low for o in outcomes[:3]]  # type: ignore[operator]
+    plain = [2 * stats.t.ppf(0.975, 2) * s / math.sqrt(3) for s in spreads.values()]
+    assert width[0] / plain[0] > 1 > width[2] / plain[2]  # the small variance grows, the large one shrinks
+
+
+def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone() -> None:
+    findings = [judge_claim(Claim("n", "S.", (condition(v), condition(BELOW)), i), lambda needs: {})
+                for i, v in enumerate((ABOVE, WIDE, BELOW))]  # fmt: skip
+    p = [finding.endpoints("")[0].p_value for finding in findings]
+    assert list(benjamini_hochberg(findings).values()) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> None:
+    """O'Brien–Fleming: two looks at 4 and 6 of six seeds, whose z-values correlate as √(4/6)."""
+    setup = BY_LABEL["printed"]
+    assert [setup.level(n) for n in (2, 3)] == [None, None]
+    assert setup.level(5) == setup.level(4)
+    limits = [stats.norm.isf(setup.level(n) / 2) for n in (4, 6)]  # type: ignore[operator]
+    z = stats.multivariate_normal(cov=[[1, math.sqrt(4 / 6)], [math.sqrt(4 / 6), 1]])
+    neither = z.cdf(limits, lower_limit=[-x for x in limits])
+    assert 1 - neither == pytest.approx(0.05, abs=5e-4)
+    assert setup_of("of my own").level(2) == 0.05

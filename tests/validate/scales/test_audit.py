@@ -60,84 +60,38 @@ def coarse_norm(model: Language) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
-    "a bias at torch's default": (
-        lambda m: uniform(m.layers[0].c_fc.bias, WIDTH**-0.5),
-        "layers.0.c_fc.bias",
-        "bias",
-        "torch's default",
-    ),
-    "the packed bias": (
-        lambda m: nn.init.constant_(m.layers[1].attention.in_proj_bias, 0.1),
-        "layers.1.attention.in_proj_bias",
-        "bias",
-        "up to 0.1",
-    ),
+    "a bias at torch's default": (lambda m: uniform(m.layers[0].c_fc.bias, WIDTH**-0.5),
+        "layers.0.c_fc.bias", "bias", "torch's default"),
+    "the packed bias": (lambda m: nn.init.constant_(m.layers[1].attention.in_proj_bias, 0.1),
+        "layers.1.attention.in_proj_bias", "bias", "up to 0.1"),
     "packed projections with the fan-in of all three": (
         lambda m: redraw(m.layers[0].attention.in_proj_weight, (3 * WIDTH) ** -RATE),
-        "layers.0.attention.in_proj_weight",
-        "rate",
-        "all packed matrices together",
-    ),
-    "one of three packed projections": (
-        one_of_three,
-        "layers.1.attention.in_proj_weight",
-        "rate",
-        "packed matrices have",
-    ),
-    "a map with the wrong axis": (
-        lambda m: redraw(m.layers[0].c_fc.weight, (4 * WIDTH) ** -RATE),
-        "layers.0.c_fc.weight",
-        "rate",
-        "its other axis",
-    ),
+        "layers.0.attention.in_proj_weight", "rate", "all packed matrices together"),
+    "one of three packed projections": (one_of_three,
+        "layers.1.attention.in_proj_weight", "rate", "packed matrices have"),
+    "a map with the wrong axis": (lambda m: redraw(m.layers[0].c_fc.weight, (4 * WIDTH) ** -RATE),
+        "layers.0.c_fc.weight", "rate", "its other axis"),
     "a residual projection divided by √(2 n_layers)": (
         lambda m: redraw(m.layers[1].c_proj.weight, (4 * WIDTH) ** -RATE / 2),
-        "layers.1.c_proj.weight",
-        "rate",
-        "n_layers = 2",
-    ),
-    "a matrix at torch's default": (
-        lambda m: uniform(m.layers[0].attention.out_proj.weight, WIDTH**-0.5),
-        "layers.0.attention.out_proj.weight",
-        "rate",
-        "uniform within",
-    ),
-    "an embedding at 0.02": (
-        lambda m: redraw(m.wte.weight, 0.02),
-        "wte.weight",
-        "rate",
-        "the fixed 0.02",
-    ),
-    "an embedding by its vocabulary": (
-        lambda m: redraw(m.wte.weight, VOCAB**-RATE),
-        "wte.weight",
-        "rate",
-        "of the vocabulary",
-    ),
-    "positions at torch's default": (
-        lambda m: redraw(m.wpe.weight, 1.0),
-        "wpe.weight",
-        "positions",
-        "N(0, 1)",
-    ),
+        "layers.1.c_proj.weight", "rate", "n_layers = 2"),
+    "a matrix at torch's default": (lambda m: uniform(m.layers[0].attention.out_proj.weight, WIDTH**-0.5),
+        "layers.0.attention.out_proj.weight", "rate", "uniform within"),
+    "an embedding at 0.02": (lambda m: redraw(m.wte.weight, 0.02), "wte.weight", "rate", "the fixed 0.02"),
+    "an embedding by its vocabulary": (lambda m: redraw(m.wte.weight, VOCAB**-RATE),
+        "wte.weight", "rate", "of the vocabulary"),
+    "positions at torch's default": (lambda m: redraw(m.wpe.weight, 1.0),
+        "wpe.weight", "positions", "N(0, 1)"),
     "fixed positions": (fixed_positions, "pe", "positions", "times the embedding's"),
     "positions of your own": (own_positions, "pos_embed", "positions", "fan-in not known"),
-    "a matrix of zeros": (
-        lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
-        "layers.0.c_proj.weight",
-        "constant",
-        "all its entries",
-    ),
-    "a gain": (lambda m: nn.init.constant_(m.layers[0].ln_2.weight, 2), "layers.0.ln_2.weight", "norm", "2"),
-    "a norm's bias": (
-        lambda m: nn.init.constant_(m.layers[0].ln_2.bias, 0.3),
-        "layers.0.ln_2.bias",
-        "norm",
-        "0.3",
-    ),
+    "a matrix of zeros": (lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
+        "layers.0.c_proj.weight", "constant", "all its entries"),
+    "a gain": (lambda m: nn.init.constant_(m.layers[0].ln_2.weight, 2),
+        "layers.0.ln_2.weight", "norm", "2"),
+    "a norm's bias": (lambda m: nn.init.constant_(m.layers[0].ln_2.bias, 0.3),
+        "layers.0.ln_2.bias", "norm", "0.3"),
     "a large ε": (coarse_norm, "layers.0.ln_1", "epsilon", "short"),
     "a frozen matrix": (untrainable, "layers.0.c_fc.weight", "frozen", "no gradient"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)

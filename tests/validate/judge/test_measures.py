@@ -1,0 +1,274 @@
+"""Measures against second computations, on a run in which every number is another one.
+
+Each array, loss and accuracy of the run is drawn by itself, so that a measure which takes another part,
+epoch, side or column than its name says gives another number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from tests.validate.judge.synthetic import EPOCHS, MEMORIES, RANGES, TASK, run
+from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagonal, principal_components
+from validate.judge.bounds import ends
+from validate.judge.measures import measure_of
+from validate.judge.measures.geometry import MATRICES
+from validate.judge.times import early_epoch, first_epoch, last_epoch
+from validate.observe import Observations, tokens_of
+from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
+from validate.predict.predictors import from_eq14, from_uniform
+
+TOKENS = list(tokens_of(TASK))
+EARLY, MEMORY, SUMS, KEYS = 1, TASK.memory_anchors, TASK.reasoning_anchors, TASK.keys
+RISING = {
+    "mem": np.linspace(0.1, 0.72, 11) ** 1.5,
+    "rsn_train": [0.01, 0.2, 0.35, 0.55, 0.62, 0.7, 0.8, 0.91, 0.95, 0.97, 0.99],
+    "rsn_test": np.linspace(0.03, 0.83, 11),
+}
+LOSSES = {
+    "mem": np.linspace(4.1, 1.7, 11),
+    "rsn_train": [4.3, 3.4, 2.8, 2.1, 1.7, 1.9, 1.2, 0.8, 0.5, 0.3, 0.2],
+    "rsn_test": np.linspace(4.4, 2.2, 11),
+}
+
+
+def random_run(rate: float = 0.8, seed: int = 0, **keys: Any) -> Observations:
+    """Return a run whose arrays are random, each epoch's its own."""
+    rng = np.random.default_rng([seed, round(10 * rate)])
+    n, L, d = len(TOKENS), TASK.length, 9
+    points = rng.standard_normal((len(EPOCHS), n, d))
+    positions = L - TASK.n_anchors
+    arrays = {
+        "gram": np.einsum("eid,ejd->eij", points[:, : len(TASK.anchors)], points),
+        "norms": np.linalg.norm(points, axis=2),
+        "pca": rng.standard_normal((len(EPOCHS), n, 3)),
+        "pca_anchors": rng.standard_normal((len(EPOCHS), len(SUMS), 3)),
+        "lemma1_share": rng.random((len(EPOCHS), len(LEMMA1_EPSILONS))),
+        "first_attention": rng.random((len(EPOCHS), L, L)),
+        "last_logits": rng.standard_normal((len(EPOCHS), positions, L)),
+        "key_attention": rng.random((len(EPOCHS), positions)),
+        "last_logits_positions": rng.standard_normal((len(EPOCHS), L)),
+        "wv_direction": rng.standard_normal((len(EPOCHS), n)),
+        "singular/0.W_V": rng.random((len(EPOCHS), 3)) + 1,
+        "held_out_deviations": rng.random((len(EPOCHS), 2 * FARTHEST + 1)),
+    }
+    arrays |= {f"effective_rank/{name}": 1 + rng.random(len(EPOCHS)) for name in (*MATRICES, "W_emb")}
+    shift = 0.01 * seed + 0.1 * (rate < 0.5)
+    accuracy = {k: np.clip(np.array(v) + shift, 0, 1).tolist() for k, v in RISING.items()}
+    losses = {part: (np.array(values) + shift).tolist() for part, values in LOSSES.items()}
+    return run(rate, seed, accuracy, arrays=arrays, loss=losses, **keys)
+
+
+RUN = random_run()
+SEED = {("", 0.3): random_run(0.3), ("", 0.8): RUN}
+
+
+def cosines(tokens: Any, epoch: int = EARLY, r: Observations = RUN) -> np.ndarray[Any, Any]:
+    """Return the pairs' cosines from the Gram matrix and the norms."""
+    rows = [TASK.anchors.index(t) for t in tokens]
+    columns = [TOKENS.index(t) for t in tokens]
+    norms = r.arrays["norms"][epoch, columns]
+    return off_diagonal(r.arrays["gram"][epoch][np.ix_(rows, columns)] / np.outer(norms, norms))
+
+
+def at(name: str, epoch: int = EARLY) -> np.ndarray[Any, Any]:
+    return RUN.arrays[name][epoch]
+
+
+def apart(tokens: Any) -> np.ndarray[Any, Any]:
+    return np.array([abs(a - b) for i, a in enumerate(tokens) for b in tokens[i + 1 :]], float)
+
+
+def predicted(tokens: Any) -> np.ndarray[Any, Any]:
+    rows = [label_distribution(TASK, s, held_out=True) - 1 / TASK.vocab_size for s in tokens]
+    return off_diagonal(cosine_matrix(rows))
+
+
+def planes(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.array([math.dist(a, b) for i, a in enumerate(points) for b in points[i + 1 :]])
+
+
+def unexplained(guess: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> float:
+    """Return 1 − r² of the best line, 1 for a guess that falls where the observation rises."""
+    r = pearsonr(guess, observed).statistic
+    return 1 - max(r, 0.0) ** 2
+
+
+WV = {kind: np.mean([abs(at("wv_direction")[TOKENS.index(t)]) for t in group])
+      for kind, group in (("reasoning", SUMS), ("memory", MEMORY))}  # fmt: skip
+ALL = TASK.anchors
+LN_Z = math.log(len(KEYS))
+EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], float]]] = {
+    "lemma1_share": ({"epsilon": LEMMA1_EPSILONS[1]}, lambda: at("lemma1_share")[1]),
+    "lemma1_share, first": (
+        {"epsilon": LEMMA1_EPSILONS[0], "when": first_epoch},
+        lambda: at("lemma1_share", 0)[0],
+    ),
+    "average_error": (
+        {},
+        lambda: max(
+            abs(at("first_attention")[i, j] - (j <= i) / (i + 1)) for i in range(9) for j in range(9)
+        ),
+    ),
+    "value_gap": ({"when": last_epoch}, lambda: at("singular/0.W_V", 2)[0] / at("singular/0.W_V", 2)[1]),
+    "alignment": ({"kind": "memory"}, lambda: WV["memory"]),
+    "alignment, sums": ({"kind": "reasoning"}, lambda: WV["reasoning"]),
+    "preference": ({}, lambda: abs(WV["reasoning"] - WV["memory"])),
+    "key_mass": ({}, lambda: at("key_attention").mean()),
+    "cliff_share": (
+        {},
+        lambda: np.mean([np.argmin(np.diff(at("last_logits")[p])) == p + 2 for p in range(6)]),
+    ),
+    "rise": (
+        {},
+        lambda: np.mean(
+            [
+                spearmanr(range(p + 1), at("last_logits")[p, : p + 1]).statistic
+                for p in range(2, len(at("last_logits")))
+            ]
+        ),
+    ),
+    "positions_rise": ({}, lambda: spearmanr(range(8), at("last_logits_positions")[:-1]).statistic),
+    "ordering": ({"when": last_epoch}, lambda: spearmanr(apart(SUMS), cosines(SUMS, 2)).statistic),
+    "nearest_excess": (
+        {},
+        lambda: cosines(SUMS)[apart(SUMS) == 1].mean() - cosines(SUMS)[apart(SUMS) == 9].mean(),
+    ),
+    "mean_cosine": ({"tokens": "memory anchors"}, lambda: cosines(MEMORY).mean()),
+    "mean_size": ({"tokens": "reasoning anchors"}, lambda: abs(cosines(SUMS)).mean()),
+    "memory_excess": ({}, lambda: cosines(MEMORY).mean() - cosines(SUMS).mean()),
+    "moved": ({}, lambda: math.sqrt(((cosines(ALL) - cosines(ALL, 0)) ** 2).mean())),
+    "correlation": ({}, lambda: pearsonr(predicted(ALL), cosines(ALL)).statistic),
+    "skill": ({}, lambda: 1 - ((predicted(ALL) - cosines(ALL)) ** 2).sum() / (cosines(ALL) ** 2).sum()),
+    "skill_over_mean": (
+        {"tokens": "reasoning anchors"},
+        lambda: 1 - ((predicted(SUMS) - cosines(SUMS)) ** 2).mean() / cosines(SUMS).var(),
+    ),
+    "skill_over_rival": (
+        {"rival": "−|i − j|"},
+        lambda: 1 - unexplained(predicted(ALL), cosines(ALL)) / unexplained(-apart(ALL), cosines(ALL)),
+    ),
+    "skill_over_prediction": (
+        {"predict": from_eq14, "other": from_uniform, "tokens": SUMS},
+        lambda: (
+            1
+            - unexplained(off_diagonal(cosine_matrix(eq14_embedding(TASK, SUMS))), cosines(SUMS))
+            / unexplained(predicted(SUMS), cosines(SUMS))
+        ),
+    ),
+    "plane_order": (
+        {"group": "keys", "when": last_epoch},
+        lambda: spearmanr(apart(list(KEYS)), planes(at("pca", 2)[-len(KEYS) :, :2])).statistic,
+    ),
+    "plane_correlation": (
+        {"group": "reasoning anchors"},
+        lambda: pearsonr(
+            planes(principal_components(eq14_embedding(TASK, SUMS), 2).coordinates),
+            planes(at("pca_anchors")[:, :2]),
+        ).statistic,
+    ),
+    "rank_left": ({}, lambda: at("effective_rank/W_emb") / at("effective_rank/W_emb", 0)),
+    "held_out_share": (
+        {"deviations": [-3, 4]},
+        lambda: at("held_out_deviations", 2)[[FARTHEST - 3, FARTHEST + 4]].sum(),
+    ),
+    "last_accuracy": ({"part": "mem"}, lambda: RISING["mem"][-1]),
+    "highest_accuracy": ({"part": "rsn_train"}, lambda: 0.99),
+    "matched_test_accuracy": ({}, lambda: np.interp(2.75, range(11), RISING["rsn_test"])),
+    "first_bias": ({}, lambda: RISING["rsn_test"][0] - RISING["mem"][0]),
+    "learned_bias": ({}, lambda: np.trapezoid(RISING["rsn_test"] - RISING["mem"]) / 10),
+    "held_out_loss_change": (
+        {},
+        lambda: (np.interp(6 + 10 / 11, range(11), LOSSES["rsn_test"]) - 4.4) / LN_Z,
+    ),
+    "loss_gap_aligned": (
+        {},
+        lambda: np.mean([np.interp(t, range(11), np.subtract(LOSSES["mem"], LOSSES["rsn_train"]))
+                         for t in (9 / 19, 1 + 2 / 3, 2.75, 6 + 10 / 11)]) / LN_Z,
+    ),
+    "loss_lead": (
+        {"slow": "mem", "fast": "rsn_train"},
+        lambda: np.trapezoid(np.subtract(LOSSES["mem"], LOSSES["rsn_train"])) / 10 / LN_Z,
+    ),
+    "loss_lead, first": ({"slow": "mem", "fast": "rsn_train", "first": True}, lambda: -0.2 / LN_Z),
+    "spike": ({}, lambda: 0.2 / LN_Z),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_measure_of_a_run_is_what_its_name_says(name: str) -> None:
+    arguments, expected = EXPECTED[name]
+    kind, function = measure_of(name.split(",")[0])
+    assert kind == "run"
+    assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
+
+
+def test_early_is_the_second_snapshot_of_this_run() -> None:
+    assert [first_epoch(RUN), early_epoch(RUN), last_epoch(RUN)] == list(EPOCHS)
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast"), [("mem", "rsn_train"), ("rsn_test", "rsn_train"), ("mem", "rsn_test")]
+)
+def test_a_lead_is_between_the_evaluations_on_both_sides(slow: str, fast: str) -> None:
+    brackets = {"mem": (800, 900), "rsn_train": (200, 300), "rsn_test": (500, 600)}
+    (low, high), (early, late) = brackets[slow], brackets[fast]
+    found = ends(measure_of("lead")[1](RUN, slow=slow, fast=fast))
+    assert found == pytest.approx((math.log2(low / late), math.log2(high / early)))
+
+
+def test_contrasts_of_a_seed_are_small_weights_less_large_ones() -> None:
+    small, large = SEED["", 0.8], SEED["", 0.3]
+    _, gain = measure_of("gain")
+    bias = measure_of("learned_bias")[1]
+    assert gain(SEED) == pytest.approx(bias(small) - bias(large))
+    alike = gain(SEED, "mean_cosine", tokens="memory anchors", when=last_epoch, absolute=True)
+    assert alike == pytest.approx(abs(cosines(MEMORY, 2).mean() - cosines(MEMORY, 2, large).mean()))
+    ratios = [measure_of("rank_ratio")[1](SEED, name) for name in MATRICES]
+    wanted = [
+        small.arrays[f"effective_rank/{name}"][1] / large.arrays[f"effective_rank/{name}"][1]
+        for name in MATRICES
+    ]
+    assert ratios == pytest.approx(wanted)
+    assert measure_of("greatest_rank_ratio")[1](SEED) == max(ratios)
+    assert measure_of("mean_log_rank_ratio")[1](SEED) == pytest.approx(np.log2(ratios).mean())
+
+
+def test_interventions_are_taken_at_the_plain_runs_time() -> None:
+    plain, changed = random_run(), random_run(seed=5)
+    seed = {("plain", 0.8): plain, ("changed", 0.8): changed}
+    own, before = cosines(SUMS, EARLY, changed), cosines(SUMS, EARLY, plain)
+    correlation = measure_of("intervened_correlation")[1]
+    assert correlation(seed, "changed") == pytest.approx(pearsonr(own, before).statistic)
+    assert correlation(seed, "changed", labels="changed") == pytest.approx(
+        pearsonr(own, predicted(SUMS)).statistic
+    )
+    change = measure_of("geometry_change")[1](seed, "changed")
+    assert change == pytest.approx(math.sqrt(((own - before) ** 2).mean()))
+
+
+def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another() -> None:
+    rng = np.random.default_rng(1)
+    masses = {m.name: rng.random(len(EPOCHS)) for m in RANGES.mappings}
+    outputs = {m.name: rng.random((len(EPOCHS), RANGES.vocab_size)) for m in RANGES.mappings}
+    arrays = {f"label_mass/{k}": v for k, v in masses.items()} | {
+        f"outputs/{k}": v for k, v in outputs.items()
+    }
+    found = run(0.8, 0, {m.name: RISING["rsn_train"] for m in RANGES.mappings}, task=RANGES, arrays=arrays)
+    own = measure_of("least_own_mass")[1](found)
+    assert own == pytest.approx(min(mass[EARLY] for mass in masses.values()))
+    foreign = [outputs[f"range{i + 1}"][EARLY, 30 : 30 + 20 * i].sum() for i in (1, 2, 3)]
+    assert measure_of("greatest_foreign_mass")[1](found) == pytest.approx(max(foreign))
+
+
+def test_a_task_of_two_tables_leads_by_their_names() -> None:
+    accuracy = {"mem1": RISING["mem"].tolist(), "mem2": RISING["rsn_train"]}
+    found = run(0.8, 0, accuracy, task=MEMORIES)
+    low, high = ends(measure_of("lead")[1](found, slow="mem1", fast="mem2"))
+    assert (low, high) == pytest.approx((math.log2(800 / 300), math.log2(900 / 200)))
