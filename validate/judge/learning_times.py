@@ -95,8 +95,8 @@ def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
             {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
         )
         curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
-        setting = (entry[key] for key in ("optimizer", "rate", "init_rate"))
-        found.append(Kept(*setting, curves, entry.get("scatter", False)))
+        scatter = entry.get("scatter", False)
+        found.append(Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, scatter))
     return sorted(found, key=lambda kept: not kept.scatter)
 
 

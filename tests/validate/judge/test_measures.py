@@ -26,12 +26,12 @@ from validate.predict.predictors import from_eq14, from_uniform
 
 TOKENS = list(tokens_of(TASK))
 EARLY, MEMORY, SUMS, KEYS = 1, TASK.memory_anchors, TASK.reasoning_anchors, TASK.keys
-RISING = {
+RISING: dict[str, Any] = {
     "mem": np.linspace(0.1, 0.72, 11) ** 1.5,
     "rsn_train": [0.01, 0.2, 0.35, 0.55, 0.62, 0.7, 0.8, 0.91, 0.95, 0.97, 0.99],
     "rsn_test": np.linspace(0.03, 0.83, 11),
 }
-LOSSES = {
+LOSSES: dict[str, Any] = {
     "mem": np.linspace(4.1, 1.7, 11),
     "rsn_train": [4.3, 3.4, 2.8, 2.1, 1.7, 1.9, 1.2, 0.8, 0.5, 0.3, 0.2],
     "rsn_test": np.linspace(4.4, 2.2, 11),
@@ -104,7 +104,7 @@ WV = {kind: np.mean([abs(at("wv_direction")[TOKENS.index(t)]) for t in group])
       for kind, group in (("reasoning", SUMS), ("memory", MEMORY))}  # fmt: skip
 ALL = TASK.anchors
 LN_Z = math.log(len(KEYS))
-EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], float]]] = {
+EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
     "lemma1_share": ({"epsilon": LEMMA1_EPSILONS[1]}, lambda: at("lemma1_share")[1]),
     "lemma1_share, first": (
         {"epsilon": LEMMA1_EPSILONS[0], "when": first_epoch},
