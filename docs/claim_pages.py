@@ -151,7 +151,9 @@ def cell(condition: Claimed | None) -> str:
         return "–"
     _, _, found, seeds = measured(condition, brief=True)
     state = f"**{condition['state']}** " * (condition["role"] == "endpoint")
-    return escaped(f"{state}{found}, n {seeds}")
+    estimate, _, interval = found.partition(" [")
+    kept_together = f"{estimate} [{interval}".replace(", ", ",\N{NO-BREAK SPACE}") if interval else estimate
+    return escaped(f"{state}{kept_together}, n\N{NO-BREAK SPACE}{seeds}")
 
 
 def table(rows: list[list[str]]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import pytest
 
-from tests.docs_script import load_script
+from tests.docs_script import DOCS, load_script
 from validate import ledger
 
 PAGES = load_script("claim_pages")
@@ -63,7 +64,7 @@ def test_numbers_stand_in_their_settings_columns() -> None:
     assert (head[2], head[3].rstrip(" |")) == ("group's code", "Emb-MLP")
     assert first[0] == "| gap \\| at γ = 0.8"
     assert first[1] == "> 0.5 (half)"
-    assert first[2] == "**holds** 0.71 [0.61, 0.81], n 3"
+    assert first[2] == "**holds** 0.71 [0.61,\N{NO-BREAK SPACE}0.81], n\N{NO-BREAK SPACE}3"
     assert first[3].startswith("**fails** 0.32")
     assert (second[1], second[2]) == ("", "–")
     assert second[3].startswith("0.14")
@@ -79,3 +80,9 @@ def test_a_difference_of_two_kinds_of_run_names_both() -> None:
 @pytest.mark.parametrize(("verdict", "sign"), [("holds", "✓"), ("fails", "✗"), ("censored", "?")])
 def test_the_readmes_table_has_a_sign_for_each_verdict(verdict: str, sign: str) -> None:
     assert load_script("update_claims").SIGNS[verdict] == sign
+
+
+def test_the_page_on_verdicts_explains_every_row_of_the_answer() -> None:
+    rows = tomllib.loads(PAGES.TOPIC_FILES.with_name("rows.toml").read_text(encoding="utf-8"))["row"]
+    page = (DOCS / "claims.md").read_text(encoding="utf-8")
+    assert [row["statement"] for row in rows if f"| {row['statement']} |" not in page] == []
