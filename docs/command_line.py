@@ -28,23 +28,11 @@ def without_arguments(docstring: str | None) -> None:
     CommandLine(docstring).parse_args()
 
 
-def has_flag(docstring: str | None, flag: str, what: str) -> bool:
-    """Return whether the command line has a script's only option, such as --train; refuse anything else."""
-    line = CommandLine(docstring)
-    line.add_argument(flag, action="store_true", dest="flag", help=what)
-    return bool(line.parse_args().flag)
-
-
 def names_among(docstring: str | None, what: str, known: Sequence[str]) -> list[str]:
     """Return the names that the command line gives, all that are known without any; refuse another."""
     line = CommandLine(docstring)
     line.add_argument(what, nargs="*", help=", ".join(known))
     found: list[str] = vars(line.parse_args())[what]
-    return checked_names(line, what, found, known)
-
-
-def checked_names(line: CommandLine, what: str, found: list[str], known: Sequence[str]) -> list[str]:
-    """Return names, all that are known without any; end the script with one that is not."""
     for name in found:
         if name not in known:
             line.error(f"unknown {what} {name!r}: choose from {', '.join(known)}")

@@ -55,6 +55,7 @@ myst_heading_anchors = 3
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # An attribute that has a docstring of its own would be listed twice.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 html_theme = "furo"

@@ -18,7 +18,7 @@ FOLDER = ROOT / "docs" / "notebooks"
 def executed(notebook: Path) -> Any:
     """Run a notebook in an empty folder, with this checkout's packages; an error in a cell ends it."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    found = nbformat.read(notebook, as_version=4)
+    found: Any = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as folder:
         NotebookClient(found, timeout=900, resources={"metadata": {"path": folder}}).execute()
     return found

@@ -33,7 +33,7 @@ def compared(setting: Setting, start: FloatArray, ours: FloatArray, run: FloatAr
     """Return the cosine of the anchors' displacements, their ratio of lengths, and the RMSE of cosines."""
     anchors = list(setting.task.anchors)
     a, b = (ours - start)[anchors], (run - start)[anchors]
-    norms = np.linalg.norm(a), np.linalg.norm(b)
+    norms = float(np.linalg.norm(a)), float(np.linalg.norm(b))
     difference = off_diagonal(cosine_matrix(ours[anchors]) - cosine_matrix(run[anchors]))
     return (
         float(np.sum(a * b) / norms[0] / norms[1]),
@@ -68,8 +68,11 @@ def displacement() -> None:
             initial.W_emb + np.multiply.outer(times, np.sign(frozen_direction(C, initial)))
         ] * 2
         for name, options in RUNGS.items():
-            noise = {"batch_size": 100, "n_sequences": setting.n_train}
-            both = (adaptive_flow(population, initial, times, settings, **options, **n) for n in ({}, noise))
+            noise: dict[str, Any] = {"batch_size": 100, "n_sequences": setting.n_train}
+            plain: dict[str, Any] = {}
+            both = (
+                adaptive_flow(population, initial, times, settings, **options, **n) for n in (plain, noise)
+            )
             paths[name] = [path.W_emb for path in both]
         for k, mark in enumerate(marks):
             for name, (without, with_noise) in paths.items():
@@ -78,11 +81,9 @@ def displacement() -> None:
                     for path in (without, with_noise)
                 ]
                 cosine, length, rmse = np.mean(rows[1], axis=0)
-                plain = np.mean(rows[0], axis=0)[0]
-                print(
-                    f"| {gamma} | {mark} | {name} | {plain:.3f} | {cosine:.3f} | {length:.2f} | {rmse:.3f} |",
-                    flush=True,
-                )
+                unaided = np.mean(rows[0], axis=0)[0]
+                cells = f"{unaided:.3f} | {cosine:.3f} | {length:.2f} | {rmse:.3f}"
+                print(f"| {gamma} | {mark} | {name} | {cells} |", flush=True)
 
 
 def validity() -> None:
@@ -97,7 +98,8 @@ def validity() -> None:
         for batch in (1, 4, 16, 50, 200, None):
             rows = []
             for gamma in (0.3, 0.6, 0.9):
-                setting = Setting(SMALL, AdamSettings(rate), gamma, batch=batch or 10**6)
+                settings = AdamSettings(rate)
+                setting = Setting(SMALL, settings, gamma, batch=batch or 10**6)
                 population, initial, *_ = setting.start()
                 mark, n = round(0.2 / rate), setting.n_train
                 options: dict[str, Any] = {
@@ -105,11 +107,9 @@ def validity() -> None:
                     "n_sequences": batch and n,
                     "activation": "tanh",
                 }
-                flow = adaptive_flow(population, initial, [0.2], setting.settings, **options).W_emb[0]
+                flow = adaptive_flow(population, initial, [0.2], settings, **options).W_emb[0]
                 if batch is None:
-                    runs = [
-                        adam_steps(population, initial, [mark], setting.settings, activation="tanh").W_emb[0]
-                    ]
+                    runs = [adam_steps(population, initial, [mark], settings, activation="tanh").W_emb[0]]
                 else:
                     runs = [embeddings(setting, [mark], order)[0] for order in range(2)]
                 among = compared(setting, initial.W_emb, runs[0], runs[-1])[0]

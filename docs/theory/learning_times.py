@@ -1,6 +1,6 @@
-"""When each thing is learned, predicted against observed: the tables and figures of learning_times.md.
+"""When each thing is learned, predicted against observed: the tables of learning_times.md.
 
-python docs/theory/learning_times.py              print the tables from what is kept, and draw the figures
+python docs/theory/learning_times.py              print the tables from what is kept
 python docs/theory/learning_times.py --predict    predict first, with scatter: 85 min of processor time
 python docs/theory/learning_times.py --long       print the runs of 1000 epochs; with --predict, predict first
 """
@@ -9,24 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from learning_times_figures import draw_curves, draw_times
-from learning_times_runs import MEAN, SCATTERED, STUDIES, courses, settings, times_by_seed, title
 from printing import CommandLine
 
-from sim.config.run import MemberConfig
 from theory import LearningCurves
-from theory.arrays import FloatArray
-from theory.integrate.first_passage import first_passage
-from validate.judge.groups import Setting
+from validate.judge.groups import Setting, group_runs
 from validate.judge.learning_times import (
-    GUESSES,
     PARTS,
     PREDICTIONS,
     Kept,
@@ -39,14 +30,13 @@ from validate.judge.learning_times import (
     one_sided,
     predict_for,
     prediction_for,
-    r_squared,
     times_of,
 )
 from validate.judge.measures.learning import matched_test_accuracy
-from validate.judge.stats import SHARE, SIZE, SKILL, estimate_text, over_seeds
+from validate.judge.stats import SHARE, SIZE, SKILL, over_seeds
+from validate.observe import kept
 
-LONG = "emb-mlp"
-"""1000 epochs, long enough for AdamW 1e-4 to learn the table."""
+STUDIES, LONG = ("learning-times", "optimisers"), ("emb-mlp",)
 LONG_PREDICTIONS = Path(__file__).with_name("learning_times_long.json")
 SEEDS = (1000,)
 TRAIN, TEST = PARTS["rsn_train"], PARTS["rsn_test"]
@@ -59,19 +49,19 @@ def predict(wanted: Sequence[Setting], file: Path) -> None:
     done = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     for setting in wanted:
         curves = predict_for(setting.config, SEEDS)
-        new = entry(setting.config, curves)
+        new = entry(setting, curves)
         done = [old for old in done if any(old.get(key) != new[key] for key in KEY)] + [new]
         file.write_text("[\n" + ",\n".join(map(json.dumps, done)) + "\n]\n")
-        print(setting.label, {name: curves.half_time(name) for name in curves.loss}, flush=True)
+        print(title(setting), {name: curves.half_time(name) for name in curves.loss}, flush=True)
 
 
-def entry(config: MemberConfig, curves: LearningCurves) -> dict[str, Any]:
+def entry(setting: Setting, curves: LearningCurves) -> dict[str, Any]:
     """Return a prediction as it is kept."""
-    training = config.training
+    training = setting.config.training
     return {
         "optimizer": training.optimizer,
         "rate": training.learning_rate,
-        "init_rate": config.init_rate,
+        "init_rate": setting.init_rate,
         "scatter": True,
         "seeds": list(SEEDS),
         "steps_per_epoch": curves.steps_per_epoch,
@@ -81,137 +71,69 @@ def entry(config: MemberConfig, curves: LearningCurves) -> dict[str, Any]:
     }
 
 
-def print_times(predictions: list[Kept], studies: Sequence[str] = STUDIES) -> None:
-    """Print predicted and observed steps, and log2 of their ratio, mean over seeds."""
-    heads = ["setting", "data set", MEAN, SCATTERED, "observed steps, seed by seed"]
-    print_row([*heads, "log2 ratio, mean course", "with scatter"])
-    print_row(["---"] * 7)
-    for setting in (s for study in studies for s in settings(study)):
-        both = [
-            list(zip(*(times_of(run, own) for run in setting.runs), strict=True))
-            for own in courses(predictions).values()
-        ]
-        for pair in zip_longest(*both):
-            known = next(times for times in pair if times)
-            seen = ", ".join(steps(t.observed) for t in known)
-            cells = [steps(times[0].predicted) if times else "" for times in pair]
-            print_row([title(setting), PARTS[known[0].part], *cells, seen, *map(ratio, pair)])
+def title(setting: Setting) -> str:
+    training = setting.config.training
+    return f"{training.optimizer} {training.learning_rate:g}, γ = {setting.init_rate:g}"
 
 
-def print_row(cells: Iterable[str]) -> None:
-    """Print a row of a table."""
-    print(f"| {' | '.join(cells)} |")
+def print_table(*header: str, rows: Iterable[Sequence[str]]) -> None:
+    for line in (header, ["---"] * len(header), *rows):
+        print(f"| {' | '.join(line)} |")
+    print()
 
 
-def ratio(times: Sequence[Time] | None) -> str:
-    """Return log2 of predicted over observed, mean over the runs that both have; "–" where none has."""
-    off = [t.predicted - t.observed for t in times or () if math.isfinite(t.predicted + t.observed)]
-    return f"{np.mean(off):+.2f}" if off else "–"
+def times_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> Iterable[list[str]]:
+    """Yield predicted and observed steps of each data set."""
+    for setting in settings:
+        predicted = [[times_of(run, own) for run in setting.runs] for own in courses]
+        for number, part in enumerate(PARTS.values()):
+            both = [[run[number] for run in runs if run] for runs in predicted]
+            seen = next((times for times in both if times), [])
+            found = [steps(times[0].predicted) if times else "" for times in both]
+            yield [title(setting), part, *found, ", ".join(steps(t.observed) for t in seen)]
 
 
 def steps(log: float) -> str:
     return "–" if math.isinf(log) else f"{2**log:.0f}"
 
 
-def print_scores(predictions: list[Kept]) -> None:
-    """Print R² of the predictions and of the guesses, and how often run and prediction disagree."""
-    print()
-    print_row(["study", "prediction", "R²", "one-sided", "best guess", *(g.name for g in GUESSES)])
-    print_row(["---"] * (5 + len(GUESSES)))
+def score_rows(courses: dict[str, list[Kept]]) -> Iterable[list[str]]:
+    """Yield R² of the predictions and of the best guess, and how often run and prediction disagree."""
     for study in STUDIES:
-        for name, own in courses(predictions).items():
-            seeds = [seed for seed in times_by_seed(study, own) if seed]
-            if not seeds:
-                continue
-            measures = [explained, one_sided, best_guess, *(g.explained for g in GUESSES)]
-            ranges = [SHARE if measure is one_sided else SKILL for measure in measures]
+        for name, own in courses.items():
+            by_seed: dict[int, list[Time]] = {}
+            for run in kept(study):
+                by_seed.setdefault(run.config.seed, []).extend(times_of(run, own))
+            measures = {explained: SKILL, one_sided: SHARE, best_guess: SKILL}
             cells = [
-                str(over_seeds([measure(times) for times in seeds], within))
-                for measure, within in zip(measures, ranges, strict=True)
+                over_seeds([measure(times) for times in by_seed.values() if times], within)
+                for measure, within in measures.items()
             ]
-            print_row([f"`{study}`", name, *cells])
+            yield [f"`{study}`", name, *map(str, cells)]
 
 
-def print_matched(predictions: list[Kept]) -> None:
-    """Print the test accuracy at a training accuracy of one half."""
-    print()
-    print_row(["setting", MEAN, SCATTERED, "observed", "mean absolute difference, mean course", SCATTERED])
-    print_row(["---"] * 6)
-    for setting in sorted((s for study in STUDIES for s in settings(study)), key=lambda s: s.init_rate):
+def matched_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> Iterable[list[str]]:
+    """Yield the held-out accuracy at a training accuracy of one half, and how far predictions are from it."""
+    for setting in sorted(settings, key=lambda s: s.init_rate):
         observed = [matched_test_accuracy(run) for run in setting.runs]
-        values, off = [], []
-        for own in courses(predictions).values():
-            mine = prediction_for(setting.config, own)
-            values.append(estimate_text(mine.curves.matched(TEST, at=TRAIN)[0], None, None) if mine else "")
+        cells = [str(over_seeds(observed, SHARE))]
+        for own in courses:
+            found = prediction_for(setting.config, own)
             errors = [
                 matched_error(run, own, value) for run, value in zip(setting.runs, observed, strict=True)
             ]
-            off.append(str(over_seeds(errors, SIZE)) if mine else "")
-        print_row([title(setting), *values, str(over_seeds(observed, SHARE)), *off])
+            value = f"{found.curves.matched(TEST, at=TRAIN)[0]:.3f}" if found else ""
+            cells += [value, str(over_seeds(errors, SIZE)) if found else ""]
+        yield [title(setting), *cells]
 
 
-def print_bias(predictions: list[Kept]) -> None:
-    """Print log2 of memory's time over that of the training sums; a bound where memory has none."""
-    print()
-    print_row(
-        ["setting", "predicted log2 of memory's steps over the training sums'", "observed, seed by seed"]
-    )
-    print_row(["---"] * 3)
-    off: list[float] = []
-    for setting in (s for study in STUDIES for s in settings(study)):
-        runs = [times_of(run, predictions) for run in setting.runs]
-        if not all(runs):
-            continue
-        predicted, *_ = (bias_of(run, "predicted") for run in runs)
-        observed = [bias_of(run, "observed") for run in runs]
-        print_row([title(setting), str(predicted), ", ".join(map(str, observed))])
-        known = [predicted.value - own.value for own in observed if not (predicted.least or own.least)]
-        off += [value for value in known if math.isfinite(value)]
-    print(f"\nmean absolute difference where both are known, {len(off)} runs: {np.mean(np.abs(off)):.2f}")
-
-
-def loss_time(steps: FloatArray, loss: FloatArray) -> float:
-    """Return log2 of the steps after which a loss is half of ln N_Z, what knowing only the labels costs."""
-    return float(np.log2(first_passage(steps, -loss, -math.log(100) / 2)))
-
-
-def print_losses(predictions: list[Kept]) -> None:
-    """Print the same for the loss: chosen after the comparison, to see where the difference comes from."""
-    print()
-    heads = ["setting", "data set", f"{MEAN}, steps to half of ln N_Z", SCATTERED, "observed"]
-    print_row([*heads, "log2 ratio, mean course", SCATTERED])
-    print_row(["---"] * 7)
-    pairs: dict[str, list[tuple[float, float]]] = {MEAN: [], SCATTERED: []}
-    for setting in (s for study in STUDIES for s in settings(study)):
-        for part, name in PARTS.items():
-            observed = observed_losses(setting, part)
-            if observed is None:
-                continue
-            predicted, off = [], []
-            for course, own in courses(predictions).items():
-                log = predicted_loss(setting, own, name)
-                pairs[course] += [(o, log) for o in observed if math.isfinite(log)]
-                predicted.append("" if math.isnan(log) else steps(log))
-                off.append(f"{log - np.mean(observed):+.2f}" if math.isfinite(log) else "–")
-            print_row([title(setting), name, *predicted, ", ".join(map(steps, observed)), *off])
-    for course, found in pairs.items():
-        print(f"\nR² of all these, {course}: {r_squared(*zip(*found, strict=True)):.3f} ({len(found)})")
-
-
-def observed_losses(setting: Setting, part: str) -> list[float] | None:
-    """Return each run's log2 steps to half of ln N_Z; None if one of them does not get there."""
-    at = np.array([line["step"] for line in setting.runs[0].metrics], np.float64)
-    logs = [loss_time(at, np.array([line["loss"][part] for line in run.metrics])) for run in setting.runs]
-    return logs if np.isfinite(logs).all() else None
-
-
-def predicted_loss(setting: Setting, predictions: list[Kept], name: str) -> float:
-    """Return the predicted log2 steps, ∞ if beyond the end of the runs, NaN without a prediction."""
-    kept_one = prediction_for(setting.config, predictions)
-    if kept_one is None:
-        return math.nan
-    found = loss_time(kept_one.curves.steps.astype(np.float64), kept_one.curves.loss[name][0])
-    return found if 2**found <= setting.runs[0].metrics[-1]["step"] else math.inf
+def bias_rows(settings: Sequence[Setting], own: list[Kept]) -> Iterable[list[str]]:
+    """Yield log2 of the table's time over that of the training sums; a bound where the table has none."""
+    for setting in settings:
+        runs = [times for run in setting.runs if (times := times_of(run, own))]
+        if runs:
+            observed = ", ".join(str(bias_of(run, "observed")) for run in runs)
+            yield [title(setting), str(bias_of(runs[0], "predicted")), observed]
 
 
 if __name__ == "__main__":
@@ -219,17 +141,17 @@ if __name__ == "__main__":
     line.add_argument("--long", action="store_true", help="of the runs of 1000 epochs")
     line.add_argument("--predict", action="store_true", help="predict first")
     options = line.parse_args()
-    studies, file = ((LONG,), LONG_PREDICTIONS) if options.long else (STUDIES[::-1], PREDICTIONS)
+    file = LONG_PREDICTIONS if options.long else PREDICTIONS
+    everything = [s for study in (LONG if options.long else STUDIES) for s in group_runs(kept(study))]
     if options.predict:
-        predict([s for study in studies for s in settings(study)], file)
-    if file is LONG_PREDICTIONS:
-        print_times(load_predictions(file), studies)
-        sys.exit()
-    found = load_predictions()
-    print_times(found)
-    print_scores(found)
-    print_matched(found)
-    print_bias(found)
-    print_losses(found)
-    draw_curves(found)
-    draw_times(found)
+        predict(everything, file)
+    predictions = load_predictions(file)
+    courses = {"mean course": [p for p in predictions if not p.scatter]}
+    courses["with scatter"] = [p for p in predictions if p.scatter]
+    both = list(courses.values())
+    print_table("setting", "data set", *courses, "observed steps", rows=times_rows(everything, both))
+    if not options.long:
+        print_table("study", "prediction", "R²", "one-sided", "best guess", rows=score_rows(courses))
+        head = [cell for name in courses for cell in (name, "off by")]
+        print_table("setting", "observed", *head, rows=matched_rows(everything, both))
+        print_table("setting", "predicted bias", "observed", rows=bias_rows(everything, both[1]))

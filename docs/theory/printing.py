@@ -1,21 +1,17 @@
-"""What the scripts that print a page's numbers share: sections by name, and observations that are kept."""
+"""Sections by name, for the scripts that print a page's numbers."""
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 # The folder above has what these scripts share with the others in docs/.
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from command_line import CommandLine as CommandLine
-from command_line import has_flag as has_flag
 from command_line import names_among as names_among
 from command_line import without_arguments as without_arguments
-from pictures import redraw as redraw
 
 
 def end_with_reader() -> None:
@@ -35,17 +31,3 @@ def print_sections(
         if headings:
             print(f"== {name}: {sections[name].__doc__}")
         sections[name]()
-
-
-def observations(
-    file: Path, names: Iterable[str], observe: Callable[[str], Any], docstring: str | None
-) -> dict[str, Any]:
-    """Return what is kept in a file; with ``--train`` on the command line, observe it anew and keep that."""
-    if has_flag(docstring, "--train", "observe anew, and keep that"):
-        found = {}
-        for name in names:
-            found[name] = observe(name)
-            print(f"{name}: {found[name]}", flush=True)
-        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return kept

@@ -76,7 +76,7 @@ def batches(setting: Setting, order: int) -> Iterator[torch.Tensor]:
         if setting.independent:
             yield torch.randint(n, (setting.batch,), generator=generator)
         else:
-            yield from torch.randperm(n, generator=generator).split(setting.batch)
+            yield from torch.split(torch.randperm(n, generator=generator), setting.batch)
 
 
 def trained(setting: Setting, n_steps: int, order: int) -> Iterator[list[torch.Tensor]]:
