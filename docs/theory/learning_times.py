@@ -21,7 +21,6 @@ from validate.judge.learning_times import (
     PARTS,
     PREDICTIONS,
     Kept,
-    Time,
     best_guess,
     bias_of,
     explained,
@@ -33,8 +32,9 @@ from validate.judge.learning_times import (
     times_of,
 )
 from validate.judge.measures.learning import matched_test_accuracy
+from validate.judge.measures.learning_times import times_by_other_seed
 from validate.judge.stats import SHARE, SIZE, SKILL, over_seeds
-from validate.observe import kept
+from validate.observe import Observations, kept
 
 STUDIES, LONG = ("learning-times", "optimisers"), ("emb-mlp",)
 LONG_PREDICTIONS = Path(__file__).with_name("learning_times_long.json")
@@ -101,14 +101,18 @@ def score_rows(courses: dict[str, list[Kept]]) -> Iterable[list[str]]:
     """Yield R² of the predictions and of the best guess, and how often run and prediction disagree."""
     for study in STUDIES:
         for name, own in courses.items():
-            by_seed: dict[int, list[Time]] = {}
+            runs: dict[int, list[Observations]] = {}
             for run in kept(study):
-                by_seed.setdefault(run.config.seed, []).extend(times_of(run, own))
+                runs.setdefault(run.config.seed, []).append(run)
+            seeds = [
+                times for of in runs.values() if (times := [t for run in of for t in times_of(run, own)])
+            ]
             measures = {explained: SKILL, one_sided: SHARE, best_guess: SKILL}
             cells = [
-                over_seeds([measure(times) for times in by_seed.values() if times], within)
+                over_seeds([measure(times) for times in seeds], within)
                 for measure, within in measures.items()
             ]
+            cells.insert(1, over_seeds(times_by_other_seed(list(runs.values())), SKILL))
             yield [f"`{study}`", name, *map(str, cells)]
 
 
@@ -151,7 +155,8 @@ if __name__ == "__main__":
     both = list(courses.values())
     print_table("setting", "data set", *courses, "observed steps", rows=times_rows(everything, both))
     if not options.long:
-        print_table("study", "prediction", "R²", "one-sided", "best guess", rows=score_rows(courses))
+        heads = ("study", "prediction", "R²", "another seed's run", "one-sided", "best guess")
+        print_table(*heads, rows=score_rows(courses))
         head = [cell for name in courses for cell in (name, "off by")]
         print_table("setting", "observed", *head, rows=matched_rows(everything, both))
         print_table("setting", "predicted bias", "observed", rows=bias_rows(everything, both[1]))
