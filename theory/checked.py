@@ -156,22 +156,22 @@ def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.N
 
 
 def _axes_of(hint: Any) -> list[str] | None:
-    """Return the names of an array's axes; None for anything else."""
+    """Return the names of an array's axes; None for anything that need not be an array."""
     if inspect.isclass(hint) and issubclass(hint, AbstractArray):
         return str(hint.dim_str).split()
-    if typing.get_origin(hint) in (Annotated, Union, types.UnionType):
-        return next(filter(None, map(_axes_of, typing.get_args(hint))), None)
-    return None
+    members = [member for member in typing.get_args(hint) if member is not types.NoneType]
+    optional = typing.get_origin(hint) in (Union, types.UnionType) and len(members) == 1
+    return _axes_of(members[0]) if optional or typing.get_origin(hint) is Annotated else None
 
 
 def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
     """Refuse an array whose axes do not fit its annotation, or those of the arguments before it."""
     sizes: dict[str, int] = {}
     for argument, names in axes.items():
-        value = given.get(argument)
-        if value is None or isinstance(value, numbers.Number):
+        if given.get(argument) is None:
             continue
-        shape = np.shape(value)
+        value = np.asarray(given[argument])
+        shape = value.shape
         open_end = next((k for k, name in enumerate(names) if name.startswith(("*", "..."))), None)
         single = [name for k, name in enumerate(names) if k != open_end]
         spare = len(shape) - len(single)
@@ -182,8 +182,7 @@ def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
             (int(name) if name.isdigit() else sizes.setdefault(name, n)) != n for name, n in named
         ):
             wanted = ", ".join(str(sizes.get(name, name)) for name in names)
-            problem = f"of shape {shape}, which does not fit what else is given"
-            raise InputError(argument, value, problem, f"give shape ({wanted})")
+            raise InputError(argument, value, "does not fit what else is given", f"give shape ({wanted})")
 
 
 def _check_of(hint: Any) -> Check:

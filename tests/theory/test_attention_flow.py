@@ -17,8 +17,6 @@ from theory import (
     lemma4_flow,
     one_layer_logits,
     paper_transformer_drive,
-    sample_last_position_matrix,
-    token_label_matrix,
     transformer_drive,
     value_drive,
 )
@@ -103,21 +101,6 @@ def test_exact_drive_equals_autograd_at_vanishing_embeddings(record_error):
     exact = transformer_drive(C, last_position_matrix(task, held_out=True), 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
     assert np.abs(exact - observed).max() < 1e-10
     record_error("eq. 28", np.abs(exact - observed).max())
-
-
-def test_exact_drive_of_a_sample_equals_autograd(record_error):
-    """The finite-sample statistics instead of the task's, drawn labels instead of distributions."""
-    task = small_task(held_out=())
-    population = enumerate_population(task)
-    labels = labels_of(task, population, draw_tables(task, np.random.default_rng(3)))
-    chosen = np.random.default_rng(4).integers(len(population), size=200)
-    sequences, labels = population.sequences[chosen], labels[chosen]
-    p = random_parameters(22, np.random.default_rng(5), embedding=0.0)
-    _, observed, _ = autograd_flow(p, sequences, np.eye(22)[labels])
-    C, C_last = (f(sequences, labels, 22) for f in (token_label_matrix, sample_last_position_matrix))
-    error = np.abs(transformer_drive(C, C_last, 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O) - observed).max()
-    assert error < 1e-10
-    record_error("eq. 28", error)
 
 
 @pytest.mark.parametrize("kind", KINDS)

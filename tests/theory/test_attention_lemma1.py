@@ -101,13 +101,6 @@ def test_smallest_init_rate_inverts_both_statements(source, tolerance, fan_in):
     assert first < proven
 
 
-def test_worst_row_is_the_second():
-    p = [average_attention_probability(0.02, 200, 0.4, row) for row in range(1, 20)]
-    assert p[0] == 1.0
-    assert np.argmin(p) == 1
-    assert (np.diff(p[1:8]) > 0).all()  # beyond, 1 to the last digits
-
-
 @pytest.mark.parametrize(("source", "limit"), [("embedding", 0.25), ("position", 0.25), ("layer_norm", 0.5)])
 def test_any_rate_above_the_constant_does_for_a_wide_model(source, limit):
     """C(ε) − 1/4 falls as 1/log d_m: the lemma asks for a small initialisation only at finite width."""

@@ -7,25 +7,11 @@ from theory import (
     Task,
     expected_token_label_matrix,
     find_derivation,
-    label_distribution,
     label_table,
     predict_value_growth,
     theorem_2_terms,
     token_ratios,
 )
-
-
-def numbered_task(n_keys, n_reasoning, n_memory, vocab_size, length=9):
-    """Memory anchors 1.., then reasoning anchors, then keys, as in the paper; q = 2."""
-    first = n_memory + n_reasoning + 1
-    return Task(
-        keys=range(first, first + n_keys),
-        memory_anchors=range(1, n_memory + 1),
-        reasoning_anchors=range(n_memory + 1, first),
-        n_anchors=2,
-        length=length,
-        vocab_size=vocab_size,
-    )
 
 
 def anchors_over(n_labels, n_keys, seed=0):
@@ -93,15 +79,3 @@ def test_leading_order_does_not_prefer_reasoning_in_the_papers_task(form, refere
     if reference == "marginal":  # the kinds balance: W_V tells them apart by sign
         assert (growth.alignment[list(growth.task.reasoning_anchors)] > 0.85).all()
         assert (growth.alignment[list(growth.task.memory_anchors)] < -0.99).all()
-
-
-def test_where_reasoning_is_preferred():
-    """Where reasoning dominates the data and memory's distribution is orthogonal to it."""
-    assert predict_value_growth(numbered_task(20, 10, 3, 80)).selectivity > 10
-    assert predict_value_growth(numbered_task(20, 10, 10, 90)).selectivity < 1.5
-    task = numbered_task(60, 10, 10, 200)
-    memory = label_distribution(task, 1) - 1 / 200
-    for anchor in task.reasoning_anchors:
-        law = label_distribution(task, anchor)
-        inside = law[list(task.keys)].sum()
-        assert (law - 1 / 200) @ memory == pytest.approx(inside / 60 - 1 / 200, abs=1e-15)

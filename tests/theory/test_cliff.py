@@ -13,7 +13,6 @@ from theory import (
     build_construction,
     cliff_sequence,
     cliff_step,
-    enumerate_population,
     is_cliff,
     linear_plateau,
     mass_outside,
@@ -220,17 +219,3 @@ def test_the_forward_pass_is_that_of_causal_attention(record_error):
     record_error("eq. 42", np.abs(c.tags(memory)).max())
     assert np.abs(c.tags(memory)).max() == 0
     assert mass_outside(c.last_row(memory), np.full(20, 3), 2).min() > 0.99
-
-
-def test_the_whole_population_of_a_small_task():
-    task = Task(
-        keys=range(8, 12), reasoning_anchors=[4, 5, 6], memory_anchors=[1, 2], n_anchors=2,
-        length=5, vocab_size=30,
-    )  # fmt: skip
-    population = enumerate_population(task)
-    anchors = np.isin(population.sequences, task.anchors)
-    p = anchors.argmax(axis=1)  # positions before the first anchor = the key's position counted from 1
-    mass = mass_outside(build_construction(task, mass=1e-2).last_row(population.sequences), p, 2)
-    reasoning = np.isin(population.sequences[anchors].reshape(-1, 2)[:, 0], task.reasoning_anchors)
-    assert mass[reasoning].max() <= 1e-2
-    assert mass[~reasoning & (p < 3)].min() > 0.9

@@ -80,15 +80,6 @@ def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
     assert error < 1e-4
 
 
-def test_frozen_against_coupled_differ_by_the_square_of_time():
-    initial = parameters(scale=0.1)
-    times = [0.1, 0.2, 0.4, 0.8]
-    difference = coupled_flow(C, initial, times, solver=EXACT).W_emb - frozen_flow(C, initial, times).W_emb
-    sizes = [float(np.linalg.norm(d)) for d in difference]
-    # The next power of t changes the slope by about t times the rate of growth, 0.002 here.
-    assert slope(times, sizes) == pytest.approx(2.0, abs=0.02)
-
-
 @pytest.mark.parametrize("rung", ["linearised", "population", "tanh"])
 def test_the_softmax_rungs_approach_the_coupled_one_with_the_cube_of_the_scale(rung):
     whole = parameters(scale=1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -36,6 +37,12 @@ MEMORY = Task(keys=range(5, 9), memory_anchors=[1, 2], n_anchors=1, length=3, vo
 TINY = {"init_rate": 0.5, "d_m": 4, "d_f": 4, "batch_size": 5}
 COUNTS = theory.corpus_counts([[0, 1]], 4)
 DOCUMENTS = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
+FLOWS: list[Callable[..., object]] = [
+    partial(theory.frozen_flow, C, START),
+    partial(theory.coupled_flow, C, START),
+    partial(theory.linearised_flow, C, S, START),
+    partial(theory.population_flow, POPULATION, START),
+]
 OTHER_RATES = {"d_m": 4, "d_f": 4, "rng": np.random.default_rng(0)}
 
 REFUSED: dict[str, list[Callable[[], object]]] = {
@@ -131,7 +138,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "times": [
         lambda: theory.adaptive_flow(POPULATION, START, [1.0, 0.5], ADAM),
         lambda: theory.adaptive_flow(POPULATION, START, [1e9], ADAM),
+        *(lambda f=f, t=t: f(times=t) for f in FLOWS for t in ([-1.0], [np.nan], [2.0, 1.0], [], [[0.0]])),
     ],
+    "keep": [*(lambda f=f: f(times=[1.0], keep=("W3",)) for f in FLOWS), lambda: FROZEN["W1"]],
+    "weight_decay": [lambda f=f: f(times=[1.0], weight_decay=-0.1) for f in FLOWS],
     "batch_size": [
         lambda: theory.adam_steps(POPULATION, START, [1], ADAM, batch_size=11, n_sequences=10),
         lambda: theory.predict_learning(
@@ -157,9 +167,11 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],
     "n_terms": [lambda: theory.gradient_orders(POPULATION, START, "identity").truncated(3)],
     "activation": [
+        lambda: theory.Activation("nearly", lambda h: h + 1e-6, np.ones_like),
+        lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
         lambda: theory.gradient_orders(
             POPULATION, START, theory.Activation("t", np.tanh, lambda h: 1 - np.tanh(h) ** 2)
-        )
+        ),
     ],
     # The Transformer.
     "W_O": [lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],

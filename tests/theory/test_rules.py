@@ -190,12 +190,6 @@ def test_a_table_of_other_values_is_refused(labels: Any) -> None:
         Tabulated(labels)
 
 
-@pytest.mark.parametrize("name", list(RULES))
-def test_any_rule_goes_through_toml(name: str) -> None:
-    task = task_of(RULES[name])
-    assert Task.from_toml(task.to_toml()) == task
-
-
 def test_the_table_of_a_population_and_of_its_counts_has_each_number_under_its_name() -> None:
     mappings = [
         Mapping([1, 2, 5], Sum(), "own", {(2, 5), (1, 1)}),

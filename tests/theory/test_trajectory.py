@@ -9,6 +9,7 @@ from tests.theory.flow_reference import parameters, small_example
 from theory import (
     IDENTITY,
     TANH,
+    EmbMLPParameters,
     InputError,
     OneLayerParameters,
     Trajectory,
@@ -95,6 +96,23 @@ def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
         matrix = getattr(drawn, name)
         ratio = float(np.mean(matrix**2)) / fan_in**-1.6
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name
+
+
+def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):
+    asked = []
+    monkeypatch.setattr("theory.flows.parameters.check_memory", lambda *a: asked.append(a[2]))
+    drawn = EmbMLPParameters.draw(7, d_m=3, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
+    assert asked == [sum(matrix.nbytes for matrix in drawn.matrices)]
+
+
+@pytest.mark.statistical
+def test_drawn_parameters_have_the_scale_of_section_2_4():
+    drawn = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))
+    for matrix, fan_in in ((drawn.W_emb, 100), (drawn.W1, 100), (drawn.W2, 400)):
+        ratio = float(np.mean(matrix**2)) / fan_in**-1.6
+        # A sample variance over n entries has relative standard error √(2/n); four of them.
+        assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size)
+    assert np.array_equal(drawn.scaled(0.5).W2, 0.5 * drawn.W2)
 
 
 MODEL = OneLayerParameters.draw(6, d_k=3, d_f=4, init_rate=0.5, rng=np.random.default_rng(1))
