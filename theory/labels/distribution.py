@@ -60,7 +60,6 @@ def label_distribution(
     Parameters
     ----------
     task : Task
-        The task.
     token : int or array_like of int, shape (n,)
         s, any token of the vocabulary, or several. For a token that never occurs P^s is the uniform u by
         convention, so that its drive :math:`r_s (P^s - u)` vanishes as it should.

@@ -57,7 +57,6 @@ def finite_sample_cosine(
     Parameters
     ----------
     task : Task
-        The task.
     anchor, other : int
         Two anchors; equal ones give cosine 1.
     n_sequences : int, optional

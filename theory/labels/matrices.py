@@ -58,7 +58,6 @@ def expected_cooccurrence(
     Parameters
     ----------
     task : Task
-        The task.
     held_out : bool, optional
         True: the training distribution, without the held-out combinations.
 

@@ -97,7 +97,6 @@ def gaussian_shape(
     Parameters
     ----------
     task : Task
-        The task.
     anchor : int
         s, an anchor of a deterministic mapping (``Sum`` or ``Shift``).
     learning_rate : float, optional
@@ -158,7 +157,6 @@ def gaussian_embedding(
     Parameters
     ----------
     task : Task
-        The task.
     anchors : array_like of int, shape (n,)
         Reasoning anchors, one row each. A key's distribution is a mixture with a uniform part and not normal.
     learning_rate, max_lost_mass

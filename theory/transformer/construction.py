@@ -35,7 +35,6 @@ class Construction:
     Attributes
     ----------
     task : Task
-        The task.
     step, drop : float
         How much the logits climb at each position, and how far they lie below the window after it.
     W_emb : ndarray, shape (d, d_m)

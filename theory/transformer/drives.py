@@ -97,10 +97,15 @@ def last_position_matrix(
 
     The companion of ``expected_token_label_matrix`` for the last position alone.
     """
+    return last_position_drive(task, 1 / task.vocab_size, held_out)
+
+
+def last_position_drive(task: Task, reference: FloatArray | float, held_out: bool) -> FloatArray:
+    """Return the rows r_s ρ_s (P^{s,L} − reference), shape (d, d)."""
     tokens = range(task.vocab_size)
     ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
     table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
-    return np.asarray(ratios[:, None] * (table - 1 / task.vocab_size), dtype=np.float64)
+    return np.asarray(ratios[:, None] * (table - reference), dtype=np.float64)
 
 
 @checked

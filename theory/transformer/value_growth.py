@@ -24,7 +24,7 @@ from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import label_table, token_ratios
 from theory.shapes.cosines import cosine_matrix
 from theory.task.task import Task
-from theory.transformer.drives import last_position_distribution, last_position_ratio
+from theory.transformer.drives import last_position_drive
 
 Form = Literal["paper", "exact"]
 Reference = Literal["uniform", "marginal"]
@@ -37,7 +37,6 @@ class ValueGrowth:
     Attributes
     ----------
     task : Task
-        The task.
     singular_values : ndarray, shape (d,)
         Of the input side :math:`D^\top C / L`, largest first; those of dW_V/dt are proportional to them
         where W_f is small and d_k is large.
@@ -126,19 +125,12 @@ def predict_value_growth(
     every = token_ratios(task, held_out=held_out)[:, None] * (
         label_table(task, held_out=held_out) - distribution
     )
-    embedding = every if form == "paper" else _last_position_drive(task, distribution, held_out)
+    embedding = every if form == "paper" else last_position_drive(task, distribution, held_out)
     left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
     with np.errstate(invalid="ignore"):
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
     sign = np.sign(alignment[list(task.reasoning_anchors)].sum()) or 1.0
     return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
-
-
-def _last_position_drive(task: Task, distribution: FloatArray | float, held_out: bool) -> FloatArray:
-    tokens = range(task.vocab_size)
-    ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
-    table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
-    return np.asarray(ratios[:, None] * (table - distribution), dtype=np.float64)
 
 
 class TheoremTwo(NamedTuple):
