@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import stdtr
 
 from tests.theory.any_rule import RULES, task_of, tasks
 from theory import (
     Mapping,
     Sum,
     Task,
+    TooManyEntriesError,
     cooccurrence_matrix,
     count_population,
     count_sample,
@@ -26,6 +28,7 @@ from theory import (
     label_distribution,
     labels_of,
     sample_label_distribution,
+    sample_labels,
     sample_last_position_matrix,
     token_label_counts,
     token_label_matrix,
@@ -141,3 +144,31 @@ def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> 
     found = sample_label_distribution(task, 1, np.random.default_rng(2), n_samples=30_000, held_out=True)
     exact = label_distribution(task, 1, held_out=True)
     assert np.abs((found.shares - exact) / found.standard_error).max() < 4.5
+
+
+@pytest.mark.statistical
+def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    """120 draws: means without bias, and two standard errors hold the truth as often as Student's t says."""
+    task = task_of(RULES["modular"])
+    P = label_distribution(task, [1, 2])
+
+    def uncountable(*_: Any, **__: Any) -> None:
+        raise TooManyEntriesError("task", "", "too many", "sample")
+
+    monkeypatch.setattr("theory.labels.sampled.label_distribution", uncountable)
+    rng, n = np.random.default_rng(0), 120
+    found = [sample_labels(task, [1, 2], rng, n_samples=100) for _ in range(n)]
+    for statistic, truth in (
+        (lambda m: m.inner[0, 0], P[0] @ P[0]),
+        (lambda m: m.inner[0, 1], P[0] @ P[1]),
+        (lambda m: m.centred()[1, 1], P[1] @ P[1] - 1 / 130),
+    ):
+        estimates = [labels.estimate(statistic) for labels in found]
+        values, errors = (
+            np.array([getattr(e, name) for e in estimates]) for name in ("value", "standard_error")
+        )
+        assert abs(values.mean() - truth) < 4 * values.std() / n**0.5
+        # 19 degrees of freedom of the jackknife over 20 blocks; four standard errors of a share.
+        expected = 1 - 2 * stdtr(19, -2.0)
+        covered = np.mean(np.abs(values - truth) < 2 * errors)
+        assert abs(covered - expected) < 4 * (expected * (1 - expected) / n) ** 0.5
