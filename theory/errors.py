@@ -63,20 +63,9 @@ def unknown_name(
     argument: str | None = None,
     kind: type[InputError] = InputError,
 ) -> InputError:
-    """Return the refusal of a name that is not known, with the nearest one that is.
+    """Return the refusal of a name that is not one of ``known``, with the nearest that is.
 
-    Parameters
-    ----------
-    what : str
-        What is named: "command", "preset", "key".
-    name : str
-        The name that was given.
-    known : iterable of str
-        The names that could have been given.
-    argument : str, optional
-        The argument that received it, if that is not called ``what``.
-    kind : type, optional
-        The class of the error.
+    ``what`` is named, such as "command" or "key"; it is the argument's name too unless ``argument`` is given.
     """
     known = sorted(known)
     near = nearest(name, known)

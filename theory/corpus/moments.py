@@ -29,24 +29,12 @@ Entries = tuple[Tokens, Tokens, FloatArray]
 
 @dataclass
 class Part:
-    """Sums over some documents.
+    """Sums over some documents."""
 
-    Attributes
-    ----------
-    rows : csr_array, shape (n, V)
-        Σ_d a_{s,d}.
-    mass : ndarray, shape (n,)
-        Σ_d m_{s,d}.
-    within : ndarray, shape (n, n)
-        Σ_d a_{s,d} · a_{t,d}.
-    mass_within : ndarray, shape (n, n)
-        Σ_d m_{s,d} m_{t,d}.
-    """
-
-    rows: sparse.csr_array
-    mass: FloatArray
-    within: FloatArray
-    mass_within: FloatArray
+    rows: sparse.csr_array  # (n, V): Σ_d a_{s,d}
+    mass: FloatArray  # (n,): Σ_d m_{s,d}
+    within: FloatArray  # (n, n): Σ_d a_{s,d} · a_{t,d}
+    mass_within: FloatArray  # (n, n): Σ_d m_{s,d} m_{t,d}
 
     @classmethod
     def empty(cls, n: int, vocab_size: int) -> Part:
@@ -96,21 +84,11 @@ def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tupl
 
 @dataclass(frozen=True)
 class InnerProducts:
-    """K of some documents.
+    """K of some documents."""
 
-    Attributes
-    ----------
-    inner : ndarray, shape (n, n)
-        NaN for a pair of which fewer than two documents tell.
-    mass : ndarray, shape (n,)
-        Σ_d m_{s,d}.
-    last : ndarray, shape (V,)
-        Σ_d a_{s,d} of the last row.
-    """
-
-    inner: FloatArray
-    mass: FloatArray
-    last: FloatArray
+    inner: FloatArray  # (n, n): K; NaN for a pair of which fewer than two documents tell
+    mass: FloatArray  # (n,): Σ_d m_{s,d}
+    last: FloatArray  # (V,): Σ_d a_{s,d} of the last row
 
 
 def inner_products(parts: list[Part]) -> list[InnerProducts]:

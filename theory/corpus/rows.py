@@ -21,19 +21,11 @@ CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
 
 @dataclass(frozen=True, eq=False)
 class PredictedRows:
-    """Rows D_s = a_s − Σ_k weights_sk reference_k.
+    """Rows D_s = a_s − Σ_k weights_sk reference_k."""
 
-    Attributes
-    ----------
-    counted : csr_array, shape (n, V)
-        a.
-    weights : ndarray, shape (n, k)
-    references : ndarray, shape (k, V)
-    """
-
-    counted: sparse.csr_array
-    weights: FloatArray
-    references: FloatArray
+    counted: sparse.csr_array  # (n, V): a
+    weights: FloatArray  # (n, k)
+    references: FloatArray  # (k, V)
 
     @classmethod
     def of(

@@ -22,16 +22,10 @@ NO_PAIRS = "no token follows another", "give sequences of two tokens or more"
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some whole sequences, one after another; lengths are 1 or more.
+    """Some whole sequences, one after another; lengths are 1 or more."""
 
-    Attributes
-    ----------
-    tokens : ndarray of int, shape (n,)
-    lengths : ndarray of int, shape (n_sequences,)
-    """
-
-    tokens: Tokens
-    lengths: npt.NDArray[np.int64]
+    tokens: Tokens  # (n,)
+    lengths: npt.NDArray[np.int64]  # (n_sequences,)
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:

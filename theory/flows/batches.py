@@ -87,14 +87,7 @@ class Batching:
 class BatchGradient:
     """Mean and variance of a batch's gradient of the loss.
 
-    Parameters
-    ----------
-    population : CountPopulation
-    batching : Batching
-    activation : Activation
-    softmax : {"live", "uniform"}
-    noise_every : int
-        The variance is computed anew after at most so many steps, or a twentieth of those taken; 0: always.
+    The variance is computed anew after ``noise_every`` steps or a twentieth of those taken; with 0, always.
     """
 
     def __init__(

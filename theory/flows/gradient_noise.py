@@ -72,10 +72,7 @@ class _Block:
 class GradientNoise:
     """The first two moments of one sequence's gradient over a population.
 
-    Parameters
-    ----------
-    population : CountPopulation
-        Its keys' and anchors' counts have no token in common, or squares of sums would not separate.
+    The population's keys' and anchors' counts have no token in common, or squares of sums would not separate.
     """
 
     def __init__(self, population: CountPopulation) -> None:

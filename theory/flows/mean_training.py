@@ -57,51 +57,28 @@ MOST_GRADIENTS = 20_000
 
 
 class Moment(NamedTuple):
-    """A point of the course.
-
-    Attributes
-    ----------
-    step : int
-    mean : Matrices
-        The mean of the weights.
-    seen : tuple of Matrices
-        Weights that a run may have there, on average the mean: at these it is evaluated.
-    """
+    """A point of the course."""
 
     step: int
-    mean: Matrices
-    seen: tuple[Matrices, ...]
+    mean: Matrices  # of the weights
+    seen: tuple[Matrices, ...]  # weights that a run may have there, on average the mean: evaluated at these
 
 
 @dataclass(frozen=True)
 class MeanTraining:
     """The flow of one training run's mean, and the scatter of runs about it.
 
-    Attributes
-    ----------
-    population : CountPopulation
-        In the precision in which gradients are computed.
-    settings : AdamSettings or SGDSettings
-    batching : Batching
-    clip_norm : float
-        0: no clipping.
-    activation : Activation
-    tolerance : float
-        Error of one step of the integrator, and of one interval of frozen moments, relative to the root mean
-        square of each matrix.
-    rng : numpy.random.Generator, optional
-        Draws the scatter; without it the weights have none.
-    max_gradients : int, optional
-        How many gradients of the population may be computed.
+    ``tolerance`` is that of one step of the integrator and of one interval of frozen moments, relative to the
+    root mean square of each matrix; ``max_gradients`` bounds the gradients of the population.
     """
 
-    population: CountPopulation
+    population: CountPopulation  # in the precision in which gradients are computed
     settings: AdamSettings | SGDSettings
     batching: Batching
-    clip_norm: float
+    clip_norm: float  # 0: no clipping
     activation: Activation
     tolerance: float
-    rng: np.random.Generator | None = None
+    rng: np.random.Generator | None = None  # draws the scatter; without it the weights have none
     max_gradients: int = MOST_GRADIENTS
 
     def follow(self, initial: EmbMLPParameters, steps: Iterable[int]) -> Iterator[Moment]:

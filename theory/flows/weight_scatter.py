@@ -86,17 +86,7 @@ def curvature_factors(population: CountPopulation, now: Matrices, activation: Ac
 
 
 class WeightScatter:
-    """Draws of the weights' distance from their mean course, at one point of it.
-
-    Parameters
-    ----------
-    factors : CurvatureFactors
-    mobility : Matrices
-        D, entry by entry.
-    batching : Batching
-    rate : float
-        η.
-    """
+    """Draws of the weights' distance from their mean course, at one point of it; ``mobility`` is D."""
 
     def __init__(
         self, factors: CurvatureFactors, mobility: Matrices, batching: Batching, rate: float

@@ -49,14 +49,7 @@ class SGDSettings:
 
 
 class AdamW:
-    """AdamW's steps on some arrays, in place.
-
-    Parameters
-    ----------
-    settings : AdamSettings
-    weights : sequence of ndarray
-        Float64, changed by every step.
-    """
+    """AdamW's steps on some arrays of float64, which every step changes in place."""
 
     def __init__(self, settings: AdamSettings, weights: Sequence[FloatArray]) -> None:
         self.settings, self.weights = settings, weights

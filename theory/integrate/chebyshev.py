@@ -50,17 +50,10 @@ def chebyshev_coefficients(s: int) -> tuple[tuple[float, float, float, float, fl
 class RKC(OdeSolver):
     """Second-order Runge-Kutta-Chebyshev with adaptive steps and stages, for symmetric Jacobians.
 
-    Parameters
-    ----------
-    fun, t0, y0, t_bound, vectorized
-        As for every ``scipy.integrate.OdeSolver``.
-    rtol, atol : float, optional
-        The local error estimate is kept below atol + rtol·|y| in root mean square; atol may differ by entry.
-    difference : float, optional
-        Relative size of the step over which the field is differenced to find the spectral radius: the root
-        of the precision in which the field is computed.
-    radius_tolerance : float, optional
-        Its estimates end where two in a row differ by less than this share.
+    Arguments are those of every ``scipy.integrate.OdeSolver``. The local error estimate is kept below atol +
+    rtol·|y| in root mean square; atol may differ by entry. The spectral radius is found by differencing the
+    field over steps of the relative size ``difference``, the root of the precision in which the field is
+    computed, until two estimates in a row differ by less than the share ``radius_tolerance``.
     """
 
     def __init__(

@@ -16,20 +16,10 @@ def first_passage(
     level: float,
     straight: Callable[[FloatArray], FloatArray] = np.positive,
 ) -> float:
-    """Return the first time at which a quantity is at least at a level.
+    """Return the first time at which a quantity is at least at a level; infinity where it never is.
 
-    Parameters
-    ----------
-    times, values : array_like, shape (n,)
-    level : float
-    straight : callable, optional
-        A function of the values that is taken to be linear between two times; by default the values are, and
-        where it is not finite, as the logarithm of 0.
-
-    Returns
-    -------
-    float
-        Infinity where the level is never reached, and the first time where the quantity starts there.
+    Between two times ``straight`` of the values is taken to be linear: by default the values themselves, and
+    these too where it is not finite, as the logarithm of 0.
     """
     t, x = np.asarray(times, np.float64), np.asarray(values, np.float64)
     reached = np.flatnonzero(x >= level)

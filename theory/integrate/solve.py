@@ -75,24 +75,10 @@ def integrate(
     *,
     may_blow_up: bool = False,
 ) -> Trajectory:
-    """Follow dθ/dt = field(θ) from t = 0 and record it at the given times.
+    """Follow dθ/dt = field(θ) from t = 0 and record it at the given times, which increase from 0 or later.
 
-    Parameters
-    ----------
-    flow : str
-        Its name in an error message.
-    field : callable
-        From matrices to their velocities.
-    initial : Matrices
-        θ(0).
-    times : ndarray, shape (n_times,)
-        Checked already: non-negative, increasing.
-    solver : Solver
-        Method and tolerances.
-    recorder : Recorder
-        Collects what the trajectory keeps.
-    may_blow_up : bool, optional
-        Watch for a finite-time singularity of a field homogeneous of degree 2, and end there.
+    With ``may_blow_up`` it ends at a finite-time singularity of a field homogeneous of degree 2. Error messages
+    call it by ``flow``.
 
     Raises
     ------

@@ -179,18 +179,9 @@ def check_times(times: npt.ArrayLike) -> FloatArray:
 
 
 class Recorder:
-    """Collects what a trajectory keeps, one time after another.
+    """Collects what a trajectory keeps, its losses and the drift of some balances, one time after another.
 
-    Parameters
-    ----------
-    keep : sequence of str
-        Of ``KEEPABLE``.
-    losses : callable or None
-        From matrices to the losses there.
-    conserved : sequence of str
-        The balances whose drift is measured.
-    weight_decay : float, optional
-        λ: what was conserved decays as exp(−2λt).
+    Under weight decay λ what was conserved decays as exp(−2λt).
     """
 
     def __init__(

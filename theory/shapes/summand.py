@@ -18,18 +18,10 @@ from theory.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Summand:
-    """A variable that takes each of the listed integers equally often, and how often it is added.
+    """A variable that takes each of the listed integers equally often, and how often it is added."""
 
-    Attributes
-    ----------
-    values : tuple of int
-        With multiplicity.
-    count : int
-        How many independent copies the sum holds.
-    """
-
-    values: tuple[int, ...]
-    count: int
+    values: tuple[int, ...]  # with multiplicity
+    count: int  # of independent copies in the sum
 
     @property
     def mean(self) -> float:

@@ -55,17 +55,8 @@ _GRAMMAR = "use integers, key, a1, a2, ..., total, + - * // % **, min, max, abs 
 def parse(text: str, table: dict[int, int]) -> ast.expr:
     """Return an expression's tree, with columns that count in its text as Python would write it.
 
-    Parameters
-    ----------
-    text : str
-        At most 1000 characters, as given and as Python would write it, and nested at most 100 deep.
-    table : dict of int to int
-        g.
-
-    Raises
-    ------
-    InputError
-        With the column, counted from 1, of the first part that may not occur.
+    The text has at most 1000 characters, as given and so written, and is nested at most 100 deep; ``table`` is g.
+    A refusal names the column, counted from 1, of the first part that may not occur.
     """
     source = text.replace("\n", " ").strip(" ")
     rows = _Rows(source, {}, table)
@@ -87,16 +78,9 @@ def parse(text: str, table: dict[int, int]) -> ast.expr:
 
 
 def value_of(root: ast.expr, names: dict[str, Array], table: dict[int, int]) -> Array:
-    """Return an expression's value in every row, shape (n,): int64, or object where a number is too long.
+    """Return the value of a tree of ``parse`` in every row, shape (n,): int64, or object for long numbers.
 
-    Parameters
-    ----------
-    root : ast.expr
-        A tree that ``parse`` has returned.
-    names : dict of str to ndarray of int64, shape (n,)
-        ``key`` and the other names in the expression.
-    table : dict of int to int
-        g.
+    ``names`` gives ``key`` and the other names in the expression, row by row.
     """
     return _Rows(ast.unparse(root), names, table).number(root)
 

@@ -25,22 +25,14 @@ _SAMPLE = 500
 class Selection:
     """Which sequences a label distribution is about.
 
-    Attributes
-    ----------
-    anchor : int, optional
-        Every combination counts as often as it holds this anchor; without one, once.
-    slot : int, optional
-        With an anchor: only combinations that hold it at this index, counted once.
-    key : int, optional
-        The key; uniform without one.
-    held_out : frozenset of tuple of int
-        Combinations that do not count.
+    Every combination counts as often as it holds the ``anchor``; without one, once. With a ``slot`` only
+    those count, once, that hold the anchor at this index.
     """
 
     anchor: int | None = None
     slot: int | None = None
-    key: int | None = None
-    held_out: frozenset[Combination] = frozenset()
+    key: int | None = None  # uniform without one
+    held_out: frozenset[Combination] = frozenset()  # these do not count
 
     def times(self, combination: Combination) -> int:
         """Return how often a combination counts, whether it is held out or not."""

@@ -21,21 +21,11 @@ ONE = Fraction(1)
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure on the integers: the mass of ``low + k`` is ``weights[k] * unit``.
-
-    Attributes
-    ----------
-    low : int
-        The integer that ``weights[0]`` belongs to.
-    weights : ndarray
-        Non-negative; float64, or (dtype object) Python integers and fractions when exact.
-    unit : Fraction
-        A common factor that lets exact weights stay integers; 1 in float64.
-    """
+    """A measure on the integers: the mass of ``low + k`` is ``weights[k] * unit``."""
 
     low: int
-    weights: Array
-    unit: Fraction = ONE
+    weights: Array  # non-negative: float64, or (dtype object) Python integers and fractions when exact
+    unit: Fraction = ONE  # lets exact weights stay integers; 1 in float64
 
     @property
     def exact(self) -> bool:
