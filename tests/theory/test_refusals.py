@@ -138,10 +138,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "times": [
         lambda: theory.adaptive_flow(POPULATION, START, [1.0, 0.5], ADAM),
         lambda: theory.adaptive_flow(POPULATION, START, [1e9], ADAM),
-        *(lambda f=f, t=t: f(times=t) for f in FLOWS for t in ([-1.0], [np.nan], [2.0, 1.0], [], [[0.0]])),
+        *(partial(f, times=t) for f in FLOWS for t in ([-1.0], [np.nan], [2.0, 1.0], [], [[0.0]])),
     ],
-    "keep": [*(lambda f=f: f(times=[1.0], keep=("W3",)) for f in FLOWS), lambda: FROZEN["W1"]],
-    "weight_decay": [lambda f=f: f(times=[1.0], weight_decay=-0.1) for f in FLOWS],
+    "keep": [*(partial(f, times=[1.0], keep=("W3",)) for f in FLOWS), lambda: FROZEN["W1"]],
+    "weight_decay": [partial(f, times=[1.0], weight_decay=-0.1) for f in FLOWS],
     "batch_size": [
         lambda: theory.adam_steps(POPULATION, START, [1], ADAM, batch_size=11, n_sequences=10),
         lambda: theory.predict_learning(

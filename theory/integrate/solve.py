@@ -77,8 +77,8 @@ def integrate(
 ) -> Trajectory:
     """Follow dθ/dt = field(θ) from t = 0 and record it at the given times, which increase from 0 or later.
 
-    With ``may_blow_up`` it ends at a finite-time singularity of a field homogeneous of degree 2. Error messages
-    call it by ``flow``.
+    With ``may_blow_up`` it ends at a finite-time singularity of a field homogeneous of degree 2. ``flow`` is
+    its name in error messages.
 
     Raises
     ------

@@ -55,8 +55,8 @@ _GRAMMAR = "use integers, key, a1, a2, ..., total, + - * // % **, min, max, abs 
 def parse(text: str, table: dict[int, int]) -> ast.expr:
     """Return an expression's tree, with columns that count in its text as Python would write it.
 
-    The text has at most 1000 characters, as given and so written, and is nested at most 100 deep; ``table`` is g.
-    A refusal names the column, counted from 1, of the first part that may not occur.
+    The text has at most 1000 characters, as given and so written, and is nested at most 100 deep. A refusal
+    names the column, counted from 1, of the first part that may not occur. ``table`` is g.
     """
     source = text.replace("\n", " ").strip(" ")
     rows = _Rows(source, {}, table)
