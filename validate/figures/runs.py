@@ -162,18 +162,16 @@ def _length(settings: Sequence[Setting], epochs: str, of: Setting | None, stated
     """Return how long the runs are and which epochs are shown, beside the paper's."""
     lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
-    paper = _paper(settings[0].kind).training.epochs
-    as_long = lengths == [paper]
+    paper = str(_paper(settings[0].kind).training.epochs)
     if not epochs:
-        return f"{length} epochs" + (", as in the paper" if as_long else f" for {paper} in the paper")
+        return f"{length} epochs" + f" (printed: {paper})" * (length != paper)
     part = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
     each = [" and ".join(map(str, shown_epochs(s)[part])) for s in ([of] if of else settings)]
-    shown, theirs = " or ".join(dict.fromkeys(each)), " and ".join(map(str, stated))
-    text = f"epoch{'s' * (' ' in shown)} {shown} of {length}"
+    ours, theirs = " or ".join(dict.fromkeys(each)), " and ".join(map(str, stated))
+    text = f"epoch{'s' * (' ' in ours)} {ours} of {length}"
     if not stated:
-        return text if as_long else f"{text}; the paper trains for {paper}"
-    same = as_long and shown == theirs
-    return f"{text}, as in the paper" if same else f"{text}; the paper shows {theirs} of {paper}"
+        return text + f" (printed: {paper})" * (length != paper)
+    return text + f" (printed: {theirs} of {paper})" * ((ours, length) != (theirs, paper))
 
 
 def _differences(settings: Sequence[Setting]) -> str:

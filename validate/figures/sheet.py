@@ -22,8 +22,6 @@ from validate.figures.panels.panel import NoRuns as NoRuns
 from validate.figures.seeds import legend_text
 from validate.figures.style import PAGE_WIDTH, SMALL_TEXT, TEXT, new_figure, rendered, styled
 
-LEAST_WIDTH = 4.5
-"""The narrowest sheet, in inches."""
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
 
@@ -57,12 +55,13 @@ class PanelRow:
     share_y: str = ""
     says: str = ""
 
-    def inches(self, width: float) -> float:
-        """Return the height of the row in a figure of a width."""
+    @property
+    def inches(self) -> float:
+        """The height of the row."""
         if self.height:
             return self.height
         square = [panel.square for panel in self.panels]
-        own = 0.8 * width / max(len(self.panels), 2) if any(square) else 1.35
+        own = 0.8 * PAGE_WIDTH / max(len(self.panels), 3) if any(square) else 1.35
         legend = 0.2 * (self.legend and not all(square))
         return own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + legend
 
@@ -80,8 +79,6 @@ class Sheet:
     about : str
         Of which runs: model, γ, seeds, epochs and what they stand for in the paper.
     rows : list of PanelRow
-    width : float
-        The least width of one panel in the longest row, in inches, as long as the page is wide enough.
     note : str
         The footnote: ``about``, and the meaning of bars, shades and thin lines, noted while drawing.
     """
@@ -90,7 +87,6 @@ class Sheet:
     caption: str
     about: str
     rows: list[PanelRow]
-    width: float = 2.3
     note: str = ""
     figure_: Figure | None = field(default=None, repr=False)
     axes_: list[list[Axes]] = field(default_factory=list, repr=False)
@@ -101,17 +97,14 @@ class Sheet:
 
         ``footnote=False`` leaves the footnote to whoever shows the figure.
         """
-        columns = max(len(row.panels) for row in self.rows)
-        titles = 0.08 * max(len(plain(text)) for row in self.rows for text in (row.title, row.says))
-        width = min(PAGE_WIDTH, max(LEAST_WIDTH, self.width * columns, titles))
-        heights = [row.inches(width) for row in self.rows]
-        self.figure_ = figure = new_figure(width, sum(heights) + 0.3 * footnote)
+        heights = [row.inches for row in self.rows]
+        self.figure_ = figure = new_figure(PAGE_WIDTH, sum(heights) + 0.3 * footnote)
         parts: Any = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
-        self.axes_ = [_draw_row(part, row, width) for part, row in zip(parts[:, 0], self.rows, strict=True)]
+        self.axes_ = [_draw_row(part, row) for part, row in zip(parts[:, 0], self.rows, strict=True)]
         _share_axes(self.rows, self.axes_)
         self.note = " ".join(f"{text}." for text in (self.about, legend_text(figure)) if text)
         if footnote:
-            lines = textwrap.wrap(self.note, int(width * _LETTERS_PER_INCH), break_on_hyphens=False)
+            lines = textwrap.wrap(self.note, int(PAGE_WIDTH * _LETTERS_PER_INCH), break_on_hyphens=False)
             look: dict[str, Any] = {"fontsize": SMALL_TEXT, "fontweight": "normal", "color": "0.3"}
             figure.supxlabel("\n".join(lines), x=0.01, ha="left", **look)
         return self
@@ -157,32 +150,32 @@ def plain(text: str) -> str:
     return re.sub(r"\\mathrm\{(\w+)\}", r"\1", text).replace("$", "").replace("{", "").replace("}", "")
 
 
-def _draw_row(part: SubFigure, row: PanelRow, width: float) -> list[Axes]:
+def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
     axes: Any = part.subplots(1, len(row.panels), squeeze=False)
     drawn = list(axes.flat)
     for ax, panel in zip(drawn, row.panels, strict=True):
         panel.plot(ax)
     part.suptitle(row.title + "\n" * bool(row.says), x=0.005, ha="left")
     if row.says:  # On the second line of the title, which is bold throughout.
-        part.text(0.005, 0.98 - 0.16 / row.inches(width), row.says, va="top", fontsize=TEXT)
+        part.text(0.005, 0.98 - 0.16 / row.inches, row.says, va="top", fontsize=TEXT)
     images = [panel.image_ for panel in row.panels if panel.image_]
     if row.bar and images:
         bar = part.colorbar(images[-1], ax=[ax for ax in drawn if ax.images], shrink=0.85, aspect=15)
         bar.set_label(row.bar, fontsize=TEXT)
     if row.legend:
-        _legend_below(part, drawn, width)
+        _legend_below(part, drawn)
     return drawn
 
 
-def _legend_below(part: SubFigure, axes: Sequence[Axes], width: float) -> None:
-    """Put one legend below some axes, with every label once; ``width`` is theirs, in inches."""
+def _legend_below(part: SubFigure, axes: Sequence[Axes]) -> None:
+    """Put one legend below some axes, with every label once."""
     found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
         letters = sum(len(plain(label)) + 6 for label in found)
-        columns = len(found) if letters < 16 * width else max(2, int(width / 1.5))
+        columns = len(found) if letters < 16 * PAGE_WIDTH else 4
         part.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
 
 

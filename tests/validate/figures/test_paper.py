@@ -115,7 +115,7 @@ def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(num
         for line in run.metrics:
             line["accuracy"]["rsn_train"] = 0.1
     sheet = FIGURES[number].build(runs)
-    assert re.search(r"epoch 10 of 10; the paper (shows|trains)", sheet.about)
+    assert re.search(r"epoch 10 of 10 \(printed: ", sheet.about)
     titles = [panel.title for row in sheet.rows for panel in row.panels]
     assert not re.search(r"epoch [1-9]\b", " ".join(titles))
 

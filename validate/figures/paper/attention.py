@@ -86,7 +86,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         "cosine of every anchor's embedding with the top left singular vector of W_V. "
         f"{average} (largest |A_ij − 1/i|: {told}). {first}"
     )
-    return Sheet("fig06_first_attention", caption, about(settings, "both", setting), rows, width=1.7)
+    return Sheet("fig06_first_attention", caption, about(settings, "both", setting), rows)
 
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")

@@ -144,7 +144,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
         for start in starts
     ]
     caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
-    return Sheet("fig09_rows", caption, about([setting], "early"), rows, width=1.6)
+    return Sheet("fig09_rows", caption, about([setting], "early"), rows)
 
 
 @paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")

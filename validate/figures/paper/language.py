@@ -139,7 +139,7 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
         f"at each γ, {_when_early(shown)}. The first seed is drawn. Pearson correlation "
         f"with the prediction over pairs of words: {'; '.join(told)}. {missing_rates(settings)}"
     )
-    return Sheet("fig14_language", caption.strip(), about(shown), rows, width=1.7)
+    return Sheet("fig14_language", caption.strip(), about(shown), rows)
 
 
 # --- losses ------------------------------------------------------------------------------------------------

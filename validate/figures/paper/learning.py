@@ -134,7 +134,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         "schedule, and how far the loss jumps back up on the way. "
         f"{level_text(settings)} {missing_rates(settings)}"
     )
-    return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows, width=1.5)
+    return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows)
 
 
 def _row(

@@ -55,7 +55,7 @@ def examples(observations: Sequence[Observations]) -> Sheet:
     whose = "of the runs" if observations else "of the paper"
     caption = "Sequences of each mapping with their labels; tokens coloured by kind."
     about = f"Drawn from the task {whose} with seed {SEED}; no model, γ or epoch: nothing is trained"
-    return Sheet("fig02_sequences", caption, about, rows, width=0.42 * (task.length + 3))
+    return Sheet("fig02_sequences", caption, about, rows)
 
 
 @dataclass

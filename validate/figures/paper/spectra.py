@@ -72,7 +72,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
         rows.append(_over_gamma("D", scan, " in smaller runs" * (widths[0] < widths[1])))
         caption += " D: that rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
-    return Sheet("fig13_spectra", caption, runs, rows, width=1.6)
+    return Sheet("fig13_spectra", caption, runs, rows)
 
 
 def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int], title: str) -> Curves:
