@@ -50,32 +50,27 @@ class LanguageComparison:
     def tables(self) -> list[Table]:
         """Return the tables: losses, cosines, verdicts."""
         early = ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
-        losses = Table(
-            "losses at the end (nats)",
-            ["γ", "corpus", *_LOSSES],
-            _cells(self.losses()),
-            notes=(
-                "of a token: the loss of the best model that knows how often each token occurs",
-                "of pairs: the loss of the best model that knows the token before, too",
-            ),
+        of_losses = (
+            "of a token: the loss of the best model that knows how often each token occurs",
+            "of pairs: the loss of the best model that knows the token before, too",
         )
-        cosines = Table(
-            "correlation of predicted and observed cosines",
-            ["γ", "words of", "rows", *_COSINES],
-            _cells(self.cosines(), brief=True),
-            ("its control", "centred"),
-            (
-                "over pairs of the most frequent words, at the first snapshot with both losses below "
-                f"their tokens' entropy: {early}",
-                "rows: which rows are compared, see docs/corpus.md",
-                "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
-                "centred: the mean row removed from the predicted and the observed",
-            ),
+        of_cosines = (
+            "over pairs of the most frequent words, at the first snapshot with both losses below their "
+            f"tokens' entropy: {early}",
+            "rows: which rows are compared, see docs/corpus.md",
+            "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
+            "centred: the mean row removed from the predicted and the observed",
         )
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
         rows = [o.cells() for o in self.outcomes]
         undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
-        return [losses, cosines, Table("verdicts", header, rows, ("seeds",), undefined)]
+        losses, cosines = _cells(self.losses()), _cells(self.cosines(), brief=True)
+        title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
+        return [
+            Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses),
+            Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines),
+            Table("verdicts", header, rows, ("seeds",), undefined),
+        ]
 
     def losses(self) -> list[Line]:
         """Return γ, the corpus, and its loss and entropies over the seeds, one dictionary for each."""

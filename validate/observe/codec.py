@@ -95,13 +95,15 @@ def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any
     """Return the lines of a run's metrics, from how they are kept."""
     names = sorted(name for name in stored if name.startswith(_METRICS))
     columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
+    if not columns:
+        raise LookupError("no metrics")
     lines: list[dict[str, Any]] = []
-    for i in range(len(next(iter(columns.values())))):
+    for values in zip(*columns.values(), strict=True):
         line: dict[str, Any] = {}
-        for key, values in columns.items():
+        for key, value in zip(columns, values, strict=True):
             section, inside, part = key.partition("/")
             place = line.setdefault(section, {}) if inside else line
-            place[part or section] = None if math.isnan(values[i]) else values[i]
+            place[part or section] = None if math.isnan(value) else value
         lines.append(line)
     return lines
 

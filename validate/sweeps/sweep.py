@@ -58,10 +58,6 @@ class Sweep:
         rows = self.settings.values()
         return {axis: list(dict.fromkeys(row[axis] for row in rows)) for axis in self.axes}
 
-    def paths(self, out: PathLike) -> dict[str, Path]:
-        """Return the folder of each run inside ``out``."""
-        return {name: as_path("out", out) / name for name in self.members}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -88,8 +84,8 @@ class Plan:
     @cached_property
     def remaining(self) -> list[Remaining]:
         """The runs that are left, with the epochs that each still needs."""
-        members = self.sweep.members
-        return [(members[name], epochs_left(members[name], self.paths[name])) for name in self.left]
+        left = [(self.sweep.members[name], self.paths[name]) for name in self.left]
+        return [(member, epochs_left(member, path)) for member, path in left]
 
     @cached_property
     def n_steps(self) -> int:
@@ -139,7 +135,7 @@ def plan_of(sweep: Sweep, out: PathLike) -> Plan:
     InputError
         If a run's folder holds another run.
     """
-    paths = sweep.paths(out)
+    paths = {name: as_path("out", out) / name for name in sweep.members}
     states = {name: state_in(paths[name], member) for name, member in sweep.members.items()}
     return Plan(sweep, paths, states)
 

@@ -8,16 +8,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_LOCK = ".anchorflow-lock"
+
 
 def holders(out: Path) -> list[tuple[str, int]]:
     """Return the runs below a folder that are being trained, and the process that trains each."""
     found = []
-    for lock in out.rglob(".*.lock"):
-        text = lock.read_text() if lock.exists() else ""
-        name = lock.name[1 : -len(".lock")]
-        if text and (lock.with_name(name) / "checkpoints").is_dir():
-            found.append((name, int(text)))
+    for lock in out.rglob(f".*{_LOCK}"):
+        run = lock.with_name(lock.name[1 : -len(_LOCK)])
+        if (run / "checkpoints").is_dir():
+            found += [(run.name, process) for process in _locked_by(lock)]
     return found
+
+
+def _locked_by(file: Path) -> list[int]:
+    """Return the processes that hold a lock; the kernel lists number, FLOCK, ..., process, device:inode."""
+    try:
+        inode = str(file.stat().st_ino)
+    except FileNotFoundError:
+        return []
+    lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    held = [line for line in lines if line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode]
+    return [int(line[4]) for line in held]
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 900) -> None:
