@@ -15,6 +15,7 @@ from sim.config.run import make_run_config, sources
 from sim.runs.beginning import create_folder
 from sim.runs.lock import only_writer
 from sim.training.session import train_together
+from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
 from validate.commands.study import _summary
@@ -33,6 +34,7 @@ from validate.studies import (
     states_of,
     study_names,
 )
+from validate.studies.shared import shared_runs
 from validate.studies.study import FOLDER
 
 TINY = """
@@ -428,3 +430,13 @@ def test_the_command_lists_all_studies(tmp_path: Path, capsys: pytest.CaptureFix
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == study_names()
     assert main(["study", "nosuch"]) == 2
     assert "study = 'nosuch'" in capsys.readouterr().err
+
+
+def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
+    """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
+    short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
+    other = tiny_config(learning_rate=1e-2)
+    studies = [Study("a", "test", {None: short}), Study("b", "test", {"x": long, "y": other})]
+    assert shared_runs(studies) == [(("a", "b/x"), len(members_of(studies[0])))]
+    cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
+    assert shared_runs([Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []

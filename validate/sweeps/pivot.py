@@ -62,6 +62,13 @@ class Measure:
     parts: tuple[str, ...]
     within: tuple[float, float] = ANY
 
+    def of_run(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value | None:
+        """Return the measure of a run; refuse one whose task lacks a data set."""
+        for part in self.parts:
+            if part not in metrics[0]["accuracy"]:
+                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
+        return self.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
+
 
 _TRAIN, _TEST, _MEMORY = "rsn_train", "rsn_test", "mem"
 MEASURES = {
@@ -234,11 +241,7 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
     known = set[str]()
     for config, metrics in runs:
-        for part in measure.parts:
-            if part not in metrics[0]["accuracy"]:
-                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
-        value = measure.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
-        settings = settings_of(config)
+        value, settings = measure.of_run(config, metrics), settings_of(config)
         known |= settings.keys()
         if value is not None:
             at[settings.get(x), settings.get(y)].append((value, settings))
