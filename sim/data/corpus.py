@@ -159,9 +159,13 @@ def build_corpus(
 
 
 def _texts(documents: Any) -> Iterator[str]:
-    if isinstance(documents, (str, bytes)) or not isinstance(documents, Iterable):
+    try:
+        texts = iter(() if isinstance(documents, (str, bytes)) else documents)
+    except TypeError:  # Arrays of no dimension have the method, and refuse.
+        texts = None
+    if texts is None or isinstance(documents, (str, bytes)):
         raise InputError("documents", documents, "not a list of texts", "give a list of them")
-    for document in documents:
+    for document in texts:
         if not isinstance(document, str):
             raise InputError("documents", document, "not a text", "give texts")
         yield document

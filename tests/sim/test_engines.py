@@ -309,7 +309,7 @@ def test_nobody_without_its_certificate_reaches_a_cluster_of_our_own() -> None:
         assert address.startswith("tls://127.0.0.1:")
         for theirs in (None, distributed.Security.temporary()):
             plain = address if theirs else address.replace("tls", "tcp")
-            with pytest.raises(OSError, match=r"Timed out|timeout|closed"):
+            with pytest.raises(OSError, match=r"closed|does not match"):
                 distributed.Client(plain, security=theirs, timeout=1)
         for port in ports:
             for page in ("health", "info/main/workers.html", "json/identity.json"):
