@@ -78,8 +78,14 @@ class Manifest:
         self._save({other: known for other, known in self.listed().items() if other != name})
 
     def settle(self) -> None:
-        """Keep only the newest digest of each file: nothing is being replaced any more."""
-        self._save({name: known[:1] for name, known in self.listed().items()})
+        """Keep one digest of each file, now that nothing is being replaced: its own, if that is known."""
+        listed = self.listed()
+        for name, known in listed.items():
+            file = self.folder / name
+            # A write that failed after its digest was listed left the file as it was before.
+            own = digest(read_regular(file)) if len(known) > 1 and file.is_file() else ""
+            listed[name] = (own,) if own in known else known[:1]
+        self._save(listed)
 
     def own_and_foreign(self) -> tuple[list[Path], list[Path]]:
         """Return everything in the folder: what this program wrote, and what it did not or others changed."""

@@ -59,11 +59,6 @@ def test_the_errors_are_of_order_two_three_and_five() -> None:
     check_slopes(vocab_size=30, n=30, length=9, n_layers=2)
 
 
-@pytest.mark.long
-def test_the_errors_are_of_the_same_orders_at_500_tokens() -> None:
-    check_slopes(vocab_size=500, n=40, length=17, n_layers=3)
-
-
 def test_the_errors_stay_below_the_published_bounds() -> None:
     """Im et al.: 3 s²η², 12 s³η³ and 13 s⁵η⁵T, in the Frobenius norm, for L ≤ √T/4."""
     sequences = corpus(20, 30, 33)

@@ -238,68 +238,6 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
     assert count > 80
 
 
-@pytest.mark.parametrize(("epoch", "position"), [(4, 1), (5, 0)])
-def test_a_checkpoint_from_beyond_the_end_is_passed_over(
-    epoch: int, position: int, folder: Path, made: Path, small_once: RunConfig
-) -> None:
-    """Also under the name of the step that it says it is of."""
-    from sim.training.resume import newest_checkpoint
-    from sim.training.trainer import Trainer
-
-    newest = RunFolder(made).checkpoint_steps()[0]
-    trainer, content = Trainer(small_once.members()), (made / checkpoint_name(newest)).read_bytes()
-    step = epoch * trainer.steps_per_epoch + position
-    state = json.loads(read_metadata(content)["state"]) | {"epoch": epoch, "position": position, "step": step}
-    beyond = save_numpy(load(content), metadata={"state": json.dumps(state)})
-    _interrupted(folder, made).write(checkpoint_name(step), beyond)
-    found = newest_checkpoint(trainer, [RunFolder(folder)])
-    assert found is not None
-    assert found[0][1].step == newest
-    assert (folder / f"{checkpoint_name(step)}.damaged").read_bytes() == beyond
-
-
-def test_a_run_with_a_damaged_checkpoint_reaches_the_same_numbers(
-    folder: Path, made: Path, small_once: RunConfig
-) -> None:
-    newest = RunFolder(made).checkpoint_steps()[0]
-    _interrupted(folder, made)
-    flipped = bytearray((folder / checkpoint_name(newest)).read_bytes())
-    flipped[-40] ^= 1
-    (folder / checkpoint_name(newest)).write_bytes(flipped)
-    again = train(small_once, folder.parent, resume=True)[0]
-    assert (folder / f"{checkpoint_name(newest)}.damaged").read_bytes() == flipped
-    assert (again.path / "metrics.jsonl").read_bytes() == (made / "metrics.jsonl").read_bytes()
-    for epoch in again.snapshot_epochs:
-        assert (folder / snapshot_name(epoch)).read_bytes() == (made / snapshot_name(epoch)).read_bytes()
-
-
-@pytest.mark.parametrize("listed", [True, False])
-@pytest.mark.parametrize("content", ["", "half"])
-def test_metrics_that_were_emptied_before_resuming_are_noticed(
-    content: str, listed: bool, folder: Path, made: Path, small_once: RunConfig
-) -> None:
-    manifest = _interrupted(folder, made)
-    lines = (folder / "metrics.jsonl").read_text().splitlines(keepends=True)
-    text = "".join(lines[1:]) if content == "half" else ""
-    if listed:
-        manifest.write("metrics.jsonl", text)
-    else:
-        (folder / "metrics.jsonl").write_text(text)
-    with pytest.raises(InputError, match=r"metrics.jsonl': (the evaluation at step 0 is missing|differs)"):
-        train(small_once, folder.parent, resume=True)
-    assert (folder / "metrics.jsonl").read_text() == text
-
-
-@pytest.mark.parametrize("name", ["statistics.safetensors", snapshot_name(0), snapshot_name(2)])
-def test_a_part_that_was_lost_before_resuming_is_noticed(
-    name: str, folder: Path, made: Path, small_once: RunConfig
-) -> None:
-    _interrupted(folder, made)
-    (folder / name).unlink()
-    with pytest.raises(InputError, match=f"incomplete: {name} is missing"):
-        train(small_once, folder.parent, resume=True)
-
-
 def test_strangers_among_snapshots_and_checkpoints_are_ignored(
     folder: Path, made: Path, small_once: RunConfig
 ) -> None:
@@ -308,19 +246,3 @@ def test_strangers_among_snapshots_and_checkpoints_are_ignored(
         (folder / stranger).write_text("years of work")
     assert train(small_once, folder.parent, resume=True)[0].snapshot_epochs == (0, 2, 4)
     assert (folder / "checkpoints/step_abc.safetensors").read_text() == "years of work"
-
-
-def test_a_run_without_its_manifest_is_not_taken_for_an_old_one(folder: Path, made: Path) -> None:
-    (_repaired(folder, made) / "manifest.json").unlink()
-    with pytest.raises(InputError, match=r"manifest.json is missing"):
-        Run.open(folder)
-
-
-def test_stopped_before_the_first_step_a_run_begins_once(small: Make, tmp_path: Path) -> None:
-    from sim import train_together
-
-    (member,) = small().members()
-    assert train_together([member], [tmp_path / "run"], stop=lambda: True) == "interrupted"
-    assert train_together([member], [tmp_path / "run"], resume=True) == "complete"
-    steps = [line["step"] for line in Run.open(tmp_path / "run").metrics]
-    assert steps == sorted(set(steps))

@@ -43,26 +43,6 @@ def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str, 
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
-@pytest.mark.parametrize("position", [1, 5, 8])
-def test_a_block_can_be_left_and_taken_up(position: int, device: str, small: Make) -> None:
-    config = small(dtype="float64", learning_rate=EXACT, seeds=[0, 1])
-    whole, cut = on_device(config.members(), device), on_device(config.members(), device)
-    whole.run_epoch()
-    whole.run_epoch()
-    cut.run_epoch()
-    assert cut.advance(position)
-    again = on_device(config.members(), device)
-    again.restore([cut.checkpoint(m) for m in range(2)])
-    again.run_epoch()
-    compare(_moved(whole), _moved(again), 0.0)
-
-
-def _moved(trainer: Trainer) -> Trainer:
-    trainer.parameters = {name: p.cpu() for name, p in trainer.parameters.items()}
-    return trainer
-
-
-@pytest.mark.parametrize("device", ["cpu", gpu])
 def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str, small: Make) -> None:
     config = small(dtype="float64", learning_rate=EXACT, seeds=[0, 1, 2])
     own, healthy = on_device(config.members(), device), Trainer(config.members())

@@ -24,8 +24,7 @@ from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written
 from sim.training.engines import ENGINES, engine_of
-from sim.training.execution import check_device
-from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, one_thread, train_job, watching
+from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, train_job, watching
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -93,21 +92,6 @@ def test_keywords_replace_the_fields_of_an_execution(small: Make, tmp_path: Path
     assert (first.path / "provenance.json").stat().st_mtime_ns == before
     train(config, tmp_path, Execution(resume=True), resume=False, overwrite=True)
     assert (first.path / "provenance.json").stat().st_mtime_ns != before
-
-
-def test_devices_are_known_by_their_numbers() -> None:
-    for name in ("cpu", "cuda", "cuda:0", "cuda:123"):
-        check_device(name, here=False)
-    for name in ("cpu:0", "cuda:", "cuda:1234", "cuda12"):
-        with pytest.raises(InputError, match="device"):
-            check_device(name, here=False)
-
-
-def test_a_process_gets_its_threads_back() -> None:
-    torch.set_num_threads(2)
-    with one_thread("cpu"):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == 2
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

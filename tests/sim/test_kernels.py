@@ -112,20 +112,6 @@ def _have_the_same_numbers(whole: Run, parts: Run) -> None:
             assert (parts.snapshot(epoch)[name] == array).all(), (epoch, name)
 
 
-def test_short_runs_are_not_compiled(small: Make, tmp_path: Path) -> None:
-    run = train(small(), tmp_path)[0]
-    assert run.provenance["kernels"] == {
-        "used": "torch",
-        "reason": "fewer than 20000 steps",
-        "seconds": None,
-        "difference": None,
-    }
-
-
-def _long(small: Make) -> Trainer:
-    return Trainer(small(epochs=kernels.COMPILE_FROM).members())
-
-
 def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
     small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -133,7 +119,7 @@ def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
         raise RuntimeError("no compiler\nand more")
 
     monkeypatch.setattr(torch, "compile", lambda *_, **__: fails)
-    trainer = _long(small)
+    trainer = Trainer(small(epochs=kernels.COMPILE_FROM).members())
     report = choose_kernels(trainer)
     assert (report.used, trainer.compiled) == ("torch", None)
     assert "no compiler" in report.reason

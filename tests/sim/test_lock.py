@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
 import os
 import pickle
 import resource
@@ -21,8 +19,6 @@ import pytest
 from sim import RunConfig, train
 from sim.errors import BusyError
 from sim.runs.lock import is_being_written, only_writer
-from sim.training.engines import local
-from tests.sim.conftest import TRANSFORMER
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -60,14 +56,6 @@ def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Ma
     assert [p.name for p in tmp_path.iterdir()] == ["gamma0.8_seed0"]
 
 
-def test_worker_processes_pass_a_refusal_on(
-    holder: Any, forked: Any, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(local, "_CONTEXT", forked)
-    with pytest.raises(InputError, match="another process is writing"):
-        train(small(seeds=[0, 1]), tmp_path, workers=2)
-
-
 def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
     """Also where one removes the file while another has opened it and waits to lock it."""
     inside, most, taken = 0, 0, 0
@@ -94,52 +82,6 @@ def test_a_refusal_travels_between_processes_whole() -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error) == "out = 'a/b': is in use; wait."
     assert (copy.argument, copy.value, copy.remedy) == ("out", "a/b", "wait")
-
-
-def _contents(path: Path) -> dict[str, bytes]:
-    files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
-    return {str(file.relative_to(path)): file.read_bytes() for file in files}
-
-
-def _train_until_full(config: RunConfig, out: Path, room: int, patched: pytest.MonkeyPatch) -> bool:
-    """Train with room for some writes; return whether that was too little."""
-    fsync, left = os.fsync, iter(range(room))
-
-    def full(file: int) -> None:
-        if next(left, None) is None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(file)
-
-    patched.setattr(os, "fsync", full)
-    try:
-        train(config, out)
-    except InputError as error:
-        said = (
-            "cannot be written (No space left on device); make room for it, or choose another place; --resume"
-        )
-        return said in str(error)
-    finally:
-        patched.undo()
-    return False
-
-
-@pytest.mark.parametrize("model", [{"d_m": 8, "d_f": 12}, TRANSFORMER], ids=["emb-mlp", "transformer"])
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.long)])
-def test_a_disk_that_is_full_at_any_write_loses_nothing(
-    model: dict[str, Any], every: int, small: Make, tmp_path: Path
-) -> None:
-    """With room again the run continues to the bytes of an unbroken one."""
-    config, patched = small(model=model, dtype="float64"), pytest.MonkeyPatch()
-    whole = _contents(train(config, tmp_path / "whole")[0].path)
-    for room in itertools.count(step=every):
-        out = tmp_path / str(room)
-        if not _train_until_full(config, out, room, patched):
-            break
-        assert not list(out.rglob(".*"))
-        assert _contents(train(config, out, resume=True)[0].path) == whole
-    # A configuration, statistics, three snapshots, three evaluations, two checkpoints, two records of how
-    # far the run is, and as many manifests.
-    assert room > 2 * 12
 
 
 def _train_with_little_room(config: RunConfig, out: Path) -> None:

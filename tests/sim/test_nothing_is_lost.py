@@ -224,6 +224,25 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
     assert all(isinstance(own, str) for own in json.loads((tmp_path / "manifest.json").read_text()).values())
 
 
+def test_a_write_that_failed_leaves_a_file_that_is_still_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a session that did not come to write it again."""
+    manifest, tried = Manifest(tmp_path), iter(range(9))
+    manifest.write("own", "1")
+    monkeypatch.setattr("os.fsync", lambda _: _fail() if next(tried) == 1 else None)
+    with pytest.raises(OSError, match="full"):
+        manifest.write("own", "2")
+    assert (tmp_path / "own").read_text() == "1"
+    manifest.settle()
+    assert manifest.problem("own", b"1") == ""
+    manifest.write("own", "3")
+
+
+def _fail() -> None:
+    raise OSError("disk full")
+
+
 def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, other = tmp_path / "result.json", tmp_path / "other"
     write_atomically(file, "old")

@@ -144,12 +144,6 @@ def test_the_run_that_stands_in_the_way_is_the_first_by_name(tmp_path: Path) -> 
         OutputFolder(tmp_path).check_holds_no_runs()
 
 
-def test_nothing_is_written_into_a_run_unchecked(run_folder: Path) -> None:
-    with pytest.raises(InputError, match="is in the folder of a run"):
-        OutputFolder(run_folder / "figures").write("fig.png", "")
-    assert not (run_folder / "figures").exists()
-
-
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_prediction_is_replaced_and_a_task_file_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train
 from sim.runs.folder import RunFolder
-from sim.runs.places import has_ended, snapshot_name
+from sim.runs.places import has_ended
 from sim.runs.run import is_complete
 from sim.training.jobs import jobs_of, watching
 from sim.training.session import train_together
@@ -133,17 +132,6 @@ def test_one_killed_after_its_last_step_takes_no_other(
     assert train_together([config], [path], stop=stop, resume=True) == "complete"
     assert before > 0
     assert asked == 0
-
-
-def test_a_run_without_its_last_snapshot_is_not_complete(ended: Run, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(ended.path, copy)
-    (copy / snapshot_name(ended.snapshot_epochs[-1])).unlink()
-    assert not is_complete(copy)
-    folder = RunFolder(copy)
-    folder.write_provenance(folder.read_provenance() | {"status": "running"})
-    with pytest.raises(InputError, match="snapshot"):
-        train_together([ended.config], [copy], resume=True)
 
 
 def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -> None:

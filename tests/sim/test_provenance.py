@@ -41,11 +41,6 @@ def test_changes_to_the_code_that_trains_are_kept_staged_or_not(checkout: Path) 
     assert "-a = 1\n+a = 3" in found["diff"]
 
 
-def test_changes_elsewhere_do_not_make_a_run_dirty(checkout: Path) -> None:
-    (checkout / "docs/one.py").write_text("a = 2\n")
-    assert uncommitted(checkout)["dirty"] is False
-
-
 def test_a_file_that_git_does_not_track_is_named(checkout: Path) -> None:
     (checkout / "sim/new.py").write_text("a = 2\n")
     assert uncommitted(checkout) == {"dirty": True, "diff": "?? sim/new.py\n"}

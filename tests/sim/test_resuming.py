@@ -153,22 +153,6 @@ def interrupt(config: RunConfig, out: Path, steps: int, **options: Any) -> list[
     return paths
 
 
-@pytest.mark.parametrize("stops", [(3,), (4, 1, 1), (5, 7), (11, 1)])
-def test_stopping_at_any_step_repeats_and_loses_nothing_in_the_folder(
-    stops: tuple[int, ...], small: Make, tmp_path: Path
-) -> None:
-    """Evaluations within epochs and snapshots byte for byte."""
-    config = small(dtype="float64", epochs=3, evaluate_every=1, evaluations_per_epoch=3)
-    (whole,) = train(config, tmp_path / "whole")
-    for number, steps in enumerate(stops):
-        (path,) = interrupt(config, tmp_path / "cut", steps, resume=number > 0)
-    train(config, tmp_path / "cut", resume=True)
-    names = ["metrics.jsonl", *(f"snapshots/{file.name}" for file in whole.path.glob("snapshots/*"))]
-    assert len(names) == 4
-    for file in names:
-        assert (path / file).read_bytes() == (whole.path / file).read_bytes()
-
-
 def test_evaluating_more_often_changes_no_weight(small: Make, tmp_path: Path) -> None:
     often = {"evaluate_every": 1, "evaluations_per_epoch": 4}
     few, many = (

@@ -66,9 +66,3 @@ def test_a_shorter_run_follows_the_beginning_of_a_schedule_and_a_longer_one_stay
     longer = _schedule(warmup_epochs=2, epochs=12, schedule_epochs=10)
     after = [learning_rate(longer, step, STEPS) for step in range(12 * STEPS)]
     assert after == pytest.approx(rates + [FINAL] * 2 * STEPS, rel=1e-12)
-
-
-def test_a_constant_rate_is_constant_and_its_peak() -> None:
-    training = TrainingConfig(learning_rate=3e-4, warmup_factor=FACTOR, epochs=20)
-    assert {learning_rate(training, step, STEPS) for step in range(20 * STEPS)} == {3e-4}
-    assert training.peak_learning_rate == 3e-4

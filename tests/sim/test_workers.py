@@ -210,21 +210,6 @@ def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     assert all(Run.open(path).provenance["status"] == "complete" for path in paths[1:])
 
 
-def test_the_command_names_the_run_of_a_killed_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def killed(*_: Any, **__: Any) -> None:
-        raise UnfinishedRunsError({"out/gamma0.8_seed0": "its process, 12, was killed (SIGKILL)"}, 2)
-
-    monkeypatch.setattr("validate.studies.training.train_members", killed)
-    # Timing steps of the study's own size takes seconds.
-    monkeypatch.setattr("sim.training.cost.cost_of_runs", lambda *_: Cost(1.0, 1.0, 2))
-    assert main(["study", "emb-mlp", "--run", "--root", str(tmp_path)]) == 3
-    said = capsys.readouterr().err
-    assert "1 of 2 runs did not finish: out/gamma0.8_seed0: its process, 12, was killed (SIGKILL);" in said
-    assert "the same command continues" in said
-
-
 @pytest.mark.usefixtures("forked_workers")
 def test_a_failing_report_leaves_no_process(
     members: list[MemberConfig], holders: dict[str, int], tmp_path: Path
