@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.validate.judge.synthetic import TASK, embedding, learning, of_embeddings, run
+from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import off_diagonal
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting
 from validate.observe import Observations
-from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import from_uniform
 from validate.report.picture import EveryPair, pair_kinds, picture
 
@@ -22,24 +21,13 @@ SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
 
 
-def made(
-    rate: float, kinds: list[str], *, seeds: tuple[int, ...] = SEEDS, accuracy: Any = None, mix: float = 0.0
-) -> Setting:
-    """Return a setting of made-up runs; ``mix`` adds random directions to all embeddings of odd seeds."""
+def made(rate: float, kinds: list[str], *, seeds: tuple[int, ...] = SEEDS, accuracy: Any = None) -> Setting:
+    """Return a setting of made-up runs."""
     runs = []
     for seed in seeds:
-        arrays = of_embeddings(kinds, seed) if not mix else _mixed(kinds, seed, mix * (seed % 2))
+        arrays = of_embeddings(kinds, seed)
         runs.append(run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays))
     return Setting(f"γ = {rate:g}", tuple(_in_a_folder(r, rate) for r in runs))
-
-
-def _mixed(kinds: list[str], seed: int, share: float) -> Any:
-    found = []
-    for i, kind in enumerate(kinds):
-        own, noise = embedding(kind, seed + 10 * i), embedding("random", 99 + seed)
-        own, noise = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (own, noise))
-        found.append(embedding_geometry(own + share * noise, TASK))
-    return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
 
 def _in_a_folder(of: Observations, rate: float) -> Observations:

@@ -126,9 +126,11 @@ def _repeated(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
-    of_setting = BY_LABEL[label].study if label else ""
-    study = data.get("studies", {}).get(label) or data["study"] or of_setting
+    own = BY_LABEL[label].study if label else ""
+    study = data.get("studies", {}).get(label) or data["study"] or own
     first = {key: data[key] for key in _OF_A_SIDE if key in data} | {"study": study}
+    if isinstance(of_setting := first.get("variants"), dict):
+        first["variants"] = of_setting[label]
     sides = [_side(first)]
     least, most = _RANGES[given] if isinstance(given := data.get("range", "any"), str) else given
     if "minus" in data:

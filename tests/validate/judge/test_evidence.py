@@ -1,0 +1,120 @@
+"""Which runs stand for a study: by name or by configuration, with what they lack and in what they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sim.config.run import MemberConfig
+from theory import InputError
+from validate import GivenRuns, ledger
+from validate.judge.condition import Needs
+from validate.judge.evidence import Evidence
+from validate.judge.outcome import MissingRunsError
+from validate.judge.settings import MORE
+from validate.observe import Observations
+from validate.studies import load_study
+
+STUDY = load_study("emb-mlp").configs[None]
+MEMBERS = STUDY.members()
+RATES, SEEDS = STUDY.init_rates, STUDY.seeds
+
+
+def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list[Observations]:
+    """Return runs of some members, in which keys of sections are changed."""
+    runs = []
+    for member in members:
+        update = {name: getattr(member, name).model_copy(update=keys) for name, keys in changes.items()}
+        runs.append(Observations(member.model_copy(update=update), {}, [], (0,), {}))
+    return runs
+
+
+def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None:
+    given = GivenRuns(observed(MEMBERS[::-1], training={"evaluate_every": 77, "snapshot_epochs": (3,)}))
+    match = given.match("emb-mlp", "")
+    assert match is not None
+    assert not match.differences
+    found = given.find(Needs("emb-mlp"))
+    assert [rate for _, rate in found] == sorted(RATES)
+    assert {tuple(run.config.seed for run in runs) for runs in found.values()} == {tuple(SEEDS)}
+    assert all(run.config.init_rate == rate for (_, rate), runs in found.items() for run in runs)
+
+
+def test_amounts_may_differ_and_are_named_with_both_values() -> None:
+    given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
+    match = given.match("emb-mlp", "")
+    assert match is not None
+    assert match.differences == (
+        f"model.d_m = 9 (study: {STUDY.model.d_m})",
+        f"training.epochs = 7 (study: {STUDY.training.epochs})",
+    )
+    assert given.matches_of(ledger([4])) == [match]
+
+
+def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
+    given = GivenRuns(observed(MEMBERS, training={"weight_decay": 0.3, "optimizer": "sgd"}))
+    assert given.match("emb-mlp", "") is None
+    with pytest.raises(MissingRunsError, match="no given run stands for emb-mlp"):
+        given.find(Needs("emb-mlp", (0.8,)))
+    nearest = given.nearest_of(ledger([4]))
+    assert nearest is not None
+    assert {*nearest.differing} == {"training.weight_decay", "training.optimizer"}
+    assert nearest.differing["training.optimizer"] == ('"sgd"', '"adamw"')
+    assert not nearest.is_of_another_task_or_model
+    assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
+
+
+def test_one_seed_twice_is_refused() -> None:
+    twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
+    with pytest.raises(InputError, match="one seed would count twice"):
+        GivenRuns(twice)
+
+
+@dataclass
+class Stored(Evidence):
+    """Evidence of which the runs are given by study, in place of files."""
+
+    runs: dict[str, list[Observations]] = field(default_factory=dict)
+
+    def _stored(self, study: str, variant: str) -> Sequence[Observations]:
+        if study not in self.runs:
+            raise self.missing(study, variant, "no runs")
+        return self.runs[study]
+
+
+def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
+    small, large = max(RATES), min(RATES)
+    kept = [m for m in MEMBERS if m.init_rate == small and m.seed != SEEDS[1]]
+    evidence = Stored(runs={"emb-mlp": observed(kept)})
+    needs = Needs("emb-mlp", (small,))
+    assert [run.config.seed for run in evidence.find(needs)["", small]] == [s for s in SEEDS if s != SEEDS[1]]
+    assert evidence.absent(needs) == f"1 of {len(SEEDS)} seeds missing: {SEEDS[1]} (not kept)"
+    assert evidence.can_make(needs)
+    with pytest.raises(
+        MissingRunsError, match=f"no run at γ = {large:g}; make them: anchorflow study emb-mlp"
+    ):
+        evidence.find(Needs("emb-mlp", (large,)))
+    with pytest.raises(MissingRunsError, match="of at least 9 γ"):
+        evidence.find(Needs("emb-mlp", least_rates=9))
+    whole = Stored(runs={"emb-mlp": observed(MEMBERS)})
+    assert whole.absent(needs) == ""
+    assert not whole.can_make(needs)
+    assert not whole.can_make(Needs("emb-mlp", (0.123,)))
+    assert not whole.can_make(Needs("no such study"))
+
+
+@pytest.mark.parametrize("lacking", ["", "first", "second", "both"])
+def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
+    ((study, more),) = MORE.items()
+    runs = {"first": observed(MEMBERS[:1]), "second": observed(MEMBERS[1:2])}
+    names = {"first": study, "second": more}
+    stored = {names[key]: own for key, own in runs.items() if lacking not in (key, "both")}
+    if lacking == "both":
+        with pytest.raises(MissingRunsError, match="no runs"):
+            Stored(runs=stored).runs_of(study, "")
+        return
+    wanted = [run for key, own in runs.items() if key != lacking for run in own]
+    assert Stored(runs=stored).runs_of(study, "") == wanted
