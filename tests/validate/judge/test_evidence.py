@@ -48,7 +48,7 @@ def test_amounts_may_differ_and_are_named_with_both_values() -> None:
     match = given.match("emb-mlp", "")
     assert match is not None
     assert match.differences == (
-        f"model.d_m = 9 (study: {STUDY.model.d_m})",
+        "model.d_m = 9 (study: 200)",
         f"training.epochs = 7 (study: {STUDY.training.epochs})",
     )
     assert given.matches_of(ledger([4])) == [match]
