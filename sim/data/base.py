@@ -17,24 +17,16 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class Dataset(ABC):
-    """Sequences and the data sets they belong to: all that training asks of data.
-
-    Attributes
-    ----------
-    tokens : Tensor of int64, shape (n, L)
-        Below 0 behind the end of a shorter sequence.
-    labels : Tensor of int64, shape (n,)
-        What comes behind the last token.
-    train : Tensor of int64, shape (n_train,)
-        Row numbers of the sequences that are trained on.
-    parts : dict of Tensor
-        Row numbers of the data sets that are evaluated, by name.
-    """
+    """Sequences and the data sets they belong to: all that training asks of data."""
 
     tokens: Tensor
+    """Shape (n, L), below 0 behind the end of a shorter sequence."""
     labels: Tensor
+    """What comes behind the last token, shape (n,)."""
     train: Tensor
+    """Row numbers of the sequences that are trained on, shape (n_train,)."""
     parts: dict[str, Tensor]
+    """Row numbers of the data sets that are evaluated, by name."""
 
     @abstractmethod
     def statistics(self) -> tuple[Arrays, dict[str, str]]:

@@ -40,21 +40,14 @@ def printable(token: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents of token numbers; iterating over it gives each document's tokens, any number of times.
-
-    Attributes
-    ----------
-    tokens : ndarray of int32, shape (n,)
-        All documents, one after another.
-    ends : ndarray of int64, shape (n_documents,)
-        Where each document ends.
-    words : tuple of str
-        The token of each number, ``printable``.
-    """
+    """Documents of token numbers; iterating over it gives each document's tokens, any number of times."""
 
     tokens: IntArray
+    """All documents, one after another, shape (n,)."""
     ends: npt.NDArray[np.int64]
+    """Where each document ends, shape (n_documents,)."""
     words: tuple[str, ...]
+    """The token of each number, ``printable``."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(map(printable, self.words)))

@@ -56,22 +56,13 @@ _LONGER = 0.86
 
 @dataclass(frozen=True)
 class ProntoQuestion:
-    """A question with its answer.
-
-    Attributes
-    ----------
-    question : str
-        Premises.
-    query : str
-    chain_of_thought : tuple of str
-        A premise about the individual, then a rule and what follows from it, once for each hop.
-    answer : {"True", "False"}
-    hops : int
-    """
+    """A question with its answer, "True" or "False"."""
 
     question: str
+    """Premises."""
     query: str
     chain_of_thought: tuple[str, ...]
+    """A premise about the individual, then a rule and what follows from it, once for each hop."""
     answer: str
     hops: int
 

@@ -15,22 +15,16 @@ from theory.checked import Positive, Size, check_tokens, checked
 
 @dataclass(frozen=True)
 class AssociationModel:
-    """Its matrices, in float64.
-
-    Attributes
-    ----------
-    output : Tensor, shape (V, V)
-        W_O.
-    value, attention : Tensor, shape (n_layers, V, V)
-        V_l and W_l.
-    position : Tensor, shape (n_layers, T)
-        p_l: what is added to the logit of a position r places back is its entry r.
-    """
+    """Its matrices, in float64."""
 
     output: Tensor
+    """W_O, shape (V, V)."""
     value: Tensor
+    """V_l, shape (n_layers, V, V)."""
     attention: Tensor
+    """W_l, shape (n_layers, V, V)."""
     position: Tensor
+    """p_l, shape (n_layers, T): what is added to the logit of a position r places back is its entry r."""
 
     @classmethod
     def zero(cls, vocab_size: int, n_layers: int, length: int) -> AssociationModel:

@@ -25,14 +25,8 @@ class OutputFolder:
     def check(self, names: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
         """Refuse, before any work, a folder that cannot be written, or holds files of others to be replaced.
 
-        A run folder, and whatever is in one, is refused: training deletes it with all in it if asked to.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Files that will be written.
-        folders : iterable of str
-            Folders inside it that will receive files of any name.
+        ``names`` will be written, and files of any name into ``folders`` inside it. A run folder, and
+        whatever is in one, is refused: training deletes it with all in it if asked to.
         """
         with writing(self.path):
             self._check_no_run()

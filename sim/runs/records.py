@@ -21,25 +21,17 @@ class Record(BaseModel):
 
 
 class CheckpointState(Record):
-    """The state in a checkpoint besides tensors.
-
-    Attributes
-    ----------
-    epoch, position, step : int
-        Whole epochs done, steps taken in the current one, and steps in all.
-    sum_learning_rate : float
-    failure : str or None
-        Why the member diverged, if it did.
-    seconds : float
-        Wall time so far.
-    """
+    """The state in a checkpoint besides tensors."""
 
     epoch: Count
     position: Count
+    """Steps taken in the current epoch."""
     step: Count
     sum_learning_rate: Number
     failure: StrictStr | None
+    """Why the member diverged, if it did."""
     seconds: Number
+    """Wall time so far."""
 
 
 class MetricsLine(Record):

@@ -62,12 +62,8 @@ def metric_records(
 def long_records(runs: Iterable[NamedRun], axes: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return runs as rows of "run", the axes and ``MEASURED``.
 
-    Parameters
-    ----------
-    runs : iterable of (str, MemberConfig, list of dict)
-    axes : sequence of str, optional
-        The settings that get a column; by default those in which the runs differ. A run without such a
-        setting has None there.
+    Axes are the settings that get a column, by default those in which the runs differ; a run without such a
+    setting has None there.
     """
     listed, rows = list(runs), []
     shown = axes_of(config for _, config, _ in listed) if axes is None else axes

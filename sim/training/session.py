@@ -31,23 +31,15 @@ from theory.checked import checked
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
-
-    Attributes
-    ----------
-    name : str
-    epoch : int
-        The epochs done.
-    epochs : int
-        Those that it may take.
-    has_ended : bool
-        Whether it takes no more: one with ``training.patience`` may end before ``epochs``.
-    """
+    """How far a run is."""
 
     name: str
     epoch: int
+    """The epochs done."""
     epochs: int
+    """Those that it may take."""
     has_ended: bool = False
+    """Whether it takes no more: one with ``training.patience`` may end before ``epochs``."""
 
 
 Report = Callable[[Progress], None]

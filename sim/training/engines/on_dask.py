@@ -45,10 +45,7 @@ _stopped: set[str] = set()
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
     """Train jobs on Dask workers: those of the ``scheduler`` in ``engine_options``, or processes made here.
 
-    Raises
-    ------
-    UnfinishedRunsError
-        If the scheduler was lost and did not come back.
+    A scheduler that was lost and did not come back is an UnfinishedRunsError.
     """
     given = execution.engine_options.get("scheduler")
     session = _Session(jobs, execution.in_worker())
@@ -78,10 +75,9 @@ def check_engine(_: Sequence[Job], execution: Execution) -> None:
     try:
         with ThreadPoolExecutor(1) as thread:  # A notebook has a loop of its own in this one.
             kind = thread.submit(asyncio.run, _kind(address)).result()
-    except TimeoutError:
-        raise _no_scheduler(address, f"no Dask scheduler answers (in {_ANSWER:g} s)") from None
     except OSError as error:
-        raise _no_scheduler(address, f"no Dask scheduler answers ({error})") from None
+        why = error if str(error) else f"in {_ANSWER:g} s"
+        raise _no_scheduler(address, f"no Dask scheduler answers ({why})") from None
     except Exception as error:  # Whatever Dask makes of bytes that are not its own.
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise _no_scheduler(address, f"what answers there is no Dask scheduler ({why})") from None
