@@ -128,7 +128,8 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
     file = toy
     if name == "train":
         file = tmp_path / "toy.toml"
-        file.write_text(toy.read_text().partition("[axes]")[0].replace('purpose = "toy"\n', ""))
+        text = toy.read_text().partition("[axes]")[0].replace('purpose = "toy"\n', "")
+        file.write_text(text.replace("[training]\n", "[training]\nlearning_rate = 1e-3\n"))
     finish_with_a_killed_worker(
         tmp_path, name, str(file), *(place if name == "study" else ("--out", str(tmp_path)))
     )
