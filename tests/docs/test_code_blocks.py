@@ -20,7 +20,7 @@ OWN_TEST = {
         f"docs/howto/{page}.md": "tests/docs/test_any_model_page.py"
         for page in ("advise", "any_model", "record", "series")
     },
-    "docs/howto/figure.md": "tests/validate/figures/test_registry.py",
+    "docs/howto/figure.md": "tests/validate/figures/test_paper.py",
     "docs/howto/model.md": "tests/docs/test_model_page.py",
     "docs/howto/rule.md": "tests/test_guide.py",
 }
