@@ -188,13 +188,3 @@ print(*sorted(name for name in set(sys.modules) - bare if "." not in name and na
     loaded = set(done.stdout.split())
     assert "anchorflow" in loaded
     assert not {"pathlib", "typing", "theory", "sim", "validate"} & loaded
-
-
-def test_a_command_that_tests_start_ignores_no_signal() -> None:
-    """Even where the tests themselves run under ``nohup``."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        process = _loading("claims", "2")
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    _assert_stopped(process, signal.SIGHUP, 0.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
 import termios
 from dataclasses import dataclass
@@ -10,7 +12,6 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pyte
 
 from anchorflow.__main__ import main
@@ -40,38 +41,12 @@ class Shown:
 
 
 def in_terminal(
-    arguments: list[str],
-    folder: Path,
-    columns: int = 80,
-    *,
-    command: list[str] = COMMAND,
-    interrupt_at: str = "",
-    timeout: int = 120,
-    **environment: str,
+    forked: Any, arguments: list[str], folder: Path, columns: int = 80, interrupt_at: str = ""
 ) -> Shown:
-    """Run a command in a terminal of so many columns; with Ctrl-C once it has written ``interrupt_at``."""
-    child = pexpect.spawn(
-        command[0],
-        [*command[1:], *arguments],
-        cwd=str(folder),
-        env=ENVIRONMENT | environment,
-        dimensions=(400, columns),
-        timeout=timeout,
-        encoding="utf-8",
-    )
-    raw = ""
-    if interrupt_at:
-        child.expect(interrupt_at)
-        raw = child.before + child.after
-        child.sendintr()
-    child.expect(pexpect.EOF)
-    raw += child.before
-    child.close()
-    return _shown(child.exitstatus, raw, columns)
+    """Run a command in a terminal of so many columns; with SIGINT once it has written ``interrupt_at``.
 
-
-def in_forked_terminal(forked: Any, arguments: list[str], folder: Path, columns: int = 80) -> Shown:
-    """Do as ``in_terminal`` does, in a process forked from one that has loaded what the command needs."""
+    It runs in a process forked from one that has loaded what the command needs.
+    """
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (400, columns))
     process = forked.Process(target=_run, args=(os.ttyname(theirs), arguments, str(folder)))
@@ -79,11 +54,16 @@ def in_forked_terminal(forked: Any, arguments: list[str], folder: Path, columns:
     raw = b""
     while ours in (ready := wait([ours, process.sentinel], timeout=120)):
         raw += os.read(ours, 65536)
+        if interrupt_at and re.search(interrupt_at, raw.decode(errors="ignore")):
+            os.kill(process.pid, signal.SIGINT)
+            interrupt_at = ""
     assert ready, "not over after two minutes"
     process.join()
     os.close(ours)
     os.close(theirs)
-    return _shown(process.exitcode, raw.decode(), columns)
+    screen = pyte.Screen(columns, 400)
+    pyte.Stream(screen).feed(raw.decode())
+    return Shown(process.exitcode, raw.decode(), [line.rstrip() for line in screen.display if line.strip()])
 
 
 def _run(terminal: str, arguments: list[str], folder: str) -> None:
@@ -98,10 +78,6 @@ def _run(terminal: str, arguments: list[str], folder: str) -> None:
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
     sys.argv = ["anchorflow", *arguments]
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # ``forked`` blocks it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Not ignored, as the tests' own may be.
     sys.exit(main())
-
-
-def _shown(code: int | None, raw: str, columns: int) -> Shown:
-    screen = pyte.Screen(columns, 400)
-    pyte.Stream(screen).feed(raw)
-    return Shown(code, raw, [line.rstrip() for line in screen.display if line.strip()])

@@ -107,21 +107,6 @@ def test_two_tasks_are_refused_and_both_named(
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_option_replaces_the_task_that_a_configuration_holds(task_file: Path, tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text('task = "paper"\n')
-    options = Options.model_validate({"config": str(config), "task": str(task_file)})
-    assert configuration_of(options, {}).build_task().length == 2
-
-
-@pytest.mark.parametrize("option", [[], ["--task"]])
-def test_predict_takes_a_task_in_both_forms(
-    option: list[str], task_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["predict", *option, str(task_file), "--json"]) == 0
-    assert as_task(_printed(capsys)["task"]) == Task.from_toml(TASK)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -209,15 +194,6 @@ def test_a_task_with_noise_is_trained_for_the_epochs_that_are_asked_for(epochs: 
         assert list(training.snapshot_epochs) == preset["snapshot_epochs"]
 
 
-def test_the_command_takes_the_epochs_of_a_task_with_noise(tmp_path: Path) -> None:
-    file = tmp_path / "noise.toml"
-    file.write_text(TASK.replace("length = 2", "length = 4"))
-    keys = {"training.epochs": 3}
-    config = configuration_of(Options.model_validate({"config": str(file)}), keys)
-    assert config.training.epochs == 3
-    assert list(config.training.snapshot_epochs) == [1, 2, 3]
-
-
 @pytest.mark.parametrize(
     ("preset", "kind", "words"),
     [
@@ -284,13 +260,6 @@ def test_the_task_of_a_study_replaces_that_of_its_preset_and_variants_merge(tmp_
 
 def _n_sequences(task: Task) -> int:
     return len(task.keys) * sum(task.n_combinations(m) for m in task.mappings)
-
-
-def test_a_configuration_takes_a_task_as_python_has_it(task_file: Path) -> None:
-    task = Task.from_toml(TASK)
-    assert RunConfig(task=task).build_task() == task  # type: ignore[arg-type]
-    assert RunConfig(task=str(task_file)).build_task() == task
-    assert RunConfig(task=task_file).build_task() == task  # type: ignore[arg-type]
 
 
 def test_a_sample_has_each_combination_at_least_once() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_forked_terminal, in_terminal
+from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
 from validate.cli import main
 
@@ -43,22 +43,20 @@ def _epochs(n: int) -> list[str]:
     return ["train", "tiny.toml", "--out", "runs", "--workers", "1", "--training.epochs", str(n)]
 
 
-@pytest.mark.long
-def test_a_training_is_interrupted_and_resumed_in_a_terminal(folder: Path) -> None:
-    stopped = in_terminal(_epochs(100_000), folder, interrupt_at=r"epochs: [1-9]\d*/200000")
+def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked: Any, folder: Path) -> None:
+    stopped = in_terminal(forked, _epochs(1_000), folder, interrupt_at=r"epochs: [1-9]\d*/2000")
     assert stopped.code == 130, stopped.raw
     assert "continue them with the same command and --resume" in stopped.text
     assert "Traceback" not in stopped.raw
-    resumed = in_terminal(
-        ["train", "--resume", "runs", "--workers", "1"], folder, interrupt_at=r"epochs: [1-9]\d*/\d+"
-    )
+    arguments = ["train", "--resume", "runs", "--workers", "1"]
+    resumed = in_terminal(forked, arguments, folder, interrupt_at=r"epochs: [1-9]\d*/\d+")
     assert resumed.code == 130, resumed.raw
-    assert not re.search(r"epochs: \d+/200000", resumed.raw)  # What was done is not done again.
+    assert not re.search(r"epochs: \d+/2000", resumed.raw)  # What was done is not done again.
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, columns: int) -> None:
-    shown = in_forked_terminal(forked, _epochs(20), folder, columns)
+    shown = in_terminal(forked, _epochs(20), folder, columns)
     assert shown.code == 0, shown.raw
     assert re.search(r"training epochs: \d+/40", shown.raw)
     assert "training epochs" not in shown.text  # The bar is gone.
@@ -71,10 +69,7 @@ def test_a_training_outside_a_terminal(
 ) -> None:
     monkeypatch.chdir(folder)
     assert main(_epochs(20)) == 0
-    _check_plain(*capsys.readouterr())
-
-
-def _check_plain(out: str, err: str) -> None:
+    out, err = capsys.readouterr()
     assert "\x1b" not in out + err
     assert err.startswith("runs: 2, epochs in all: 40")
     assert len(err.splitlines()) <= 3
@@ -157,7 +152,7 @@ def test_sentences_are_wrapped_between_words(
         )
         + '\n[[mappings]]\nname = "larger"\nanchors = "1..4"\nlabel = "max(key, a1)"\n'
     )
-    shown = in_forked_terminal(forked, ["predict", "own.toml"], folder)
+    shown = in_terminal(forked, ["predict", "own.toml"], folder)
     assert "Eq. 14 and Theorem 1 are left out for 'larger'" in shown.text
     written = [line for line in shown.raw.splitlines() if "\x1b" not in line]
     assert max(map(len, written)) <= 80
