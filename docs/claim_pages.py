@@ -118,12 +118,12 @@ def section(claim: Claimed) -> str:
         [escaped(name), escaped(threshold), *(cell(found.get(label)) for label in labels)]
         for (name, threshold), found in by_name.items()
     ]
-    head = ["measure", "holds if (reason)", *(BY_LABEL[label].name for label in labels)]
+    head = ["measure", "holds if", *(BY_LABEL[label].name for label in labels)]
     shown = table([head, *rows]) if labels else "No runs that could decide it are kept.\n"
     name = f"{claim['name'][0].upper()}{claim['name'][1:]}"
     return (
         f"## {claim['number']}. {name}\n\n{claim['statement']} ({claim['section']})\n\n"
-        f"**Verdict:** {summary(claim)}.\n\n{shown}"
+        f"**Verdict:** {summary(claim)}.\n\n{shown}{reasons(claim)}"
     )
 
 
@@ -140,9 +140,15 @@ def name_of(condition: Claimed) -> str:
 
 
 def asked(condition: Claimed) -> str:
-    """Return a condition's threshold with its reason; nothing where it is only shown."""
-    threshold = measured(condition)[1]
-    return f"{threshold} ({condition['reason']})" if condition["role"] == "endpoint" else ""
+    """Return a condition's threshold; nothing where it is only shown."""
+    return measured(condition)[1] if condition["role"] == "endpoint" else ""
+
+
+def reasons(claim: Claimed) -> str:
+    """Return why thresholds are where they are, each reason once."""
+    endpoints = [c for c in claim["conditions"] if c["role"] == "endpoint" and c["reason"]]
+    told = dict.fromkeys(f"{asked(c)}: {c['reason']}" for c in endpoints)
+    return f"\n*Thresholds.* {'; '.join(told)}.\n" if told else ""
 
 
 def cell(condition: Claimed | None) -> str:
