@@ -1,15 +1,18 @@
 """``make mutants``: plant random faults one by one and print the share that the tests see, with its interval.
 
-A fault changes one operator, number, argument or branch of the three packages, drawn at random by
-``--seed``. A first run under coverage records which tests reach which line; a fault is seen if one of those
-tests fails. Nothing is excluded: some faults change nothing that anyone could see, so the share is a lower
-bound. Those that went unseen are printed, to be read.
+A fault changes one operator, number, argument or branch on a line drawn at random, by ``--seed``, of those of
+the three packages that can have one. A first run under coverage says which tests reach which line; a fault is
+seen if one of those tests fails that passed before. Some faults change nothing that anyone could see, and of
+many tests only ``--most-tests`` are tried, those first that reach the fewest lines: the share is a lower
+bound. Faults that went unseen are printed, to be read. A fault costs some 10 s of processor time, the first
+run three times that of ``make test``; ``--coverage FILE`` keeps it for further draws.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
 import shutil
@@ -18,8 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -29,56 +37,76 @@ from scipy.stats import binomtest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("theory", "sim", "validate")
 SECONDS = 300
+"""A fault that keeps its tests running for longer is seen."""
 OTHER: dict[type[Any], type[Any]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.MatMult: ast.Mult,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.USub: ast.UAdd,
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},
+    **{ast.Pow: ast.Mult, ast.MatMult: ast.Mult, ast.Mod: ast.Mult},
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq},
+    **{ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+    **{ast.And: ast.Or, ast.Or: ast.And},
 }
 
 
-def faults(path: Path) -> Iterator[tuple[int, int, ast.expr, ast.expr]]:
-    """Yield (line, column, node, the same node with a fault) for every fault that a file can have."""
-    tree = ast.parse(path.read_text())
-    quiet: set[int] = set()  # Annotations, and f-strings, whose parts have no places of their own.
-    for node in ast.walk(tree):
-        annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        for part in [node] if isinstance(node, ast.JoinedStr) else annotations:
-            quiet |= {id(child) for child in ast.walk(part)} if part is not None else set()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.expr) or id(node) in quiet:
-            continue
-        for fault in _faults_of(node):
-            yield node.lineno, node.col_offset, node, fault
+@dataclass(frozen=True)
+class Fault:
+    """An expression of a file, another in its place, and the lines that run when it does."""
+
+    file: str
+    node: ast.expr
+    other: ast.expr
+    lines: range
+
+    def __str__(self) -> str:
+        change = f"{ast.unparse(self.node)} → {ast.unparse(self.other)}"
+        return f"{self.file}:{self.node.lineno}: {change}"
+
+    def planted(self, text: bytes) -> bytes:
+        """Return a file's content with the fault in it."""
+        lines, node = text.splitlines(keepends=True), self.node
+        assert node.end_lineno is not None
+        before = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
+        after = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+        return before + b"(" + ast.unparse(ast.fix_missing_locations(self.other)).encode() + b")" + after
 
 
-def _faults_of(node: ast.expr) -> Iterator[ast.expr]:
+def faults(file: str, text: str) -> Iterator[Fault]:
+    """Yield every fault that a file can have."""
+    tree = ast.parse(text)
+    quiet: set[int] = (
+        set()
+    )  # Annotations, decorators, and f-strings, whose parts have no places of their own.
+    for node in ast.walk(tree):
+        parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        parts += getattr(node, "decorator_list", []) + [node] * isinstance(node, ast.JoinedStr)
+        quiet |= {id(child) for part in parts if part is not None for child in ast.walk(part)}
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.stmt):
+            # A constant has no line of its own in the bytecode. Defaults serve the body.
+            inner = [
+                c for c in ast.iter_child_nodes(statement) if not isinstance(c, (ast.stmt, ast.excepthandler))
+            ]
+            is_header = hasattr(statement, "body") and not isinstance(
+                statement, (ast.FunctionDef, ast.ClassDef)
+            )
+            last = max((c.end_lineno or 0 for c in inner if hasattr(c, "end_lineno")), default=0)
+            end = last if is_header else statement.end_lineno or 0
+            branch = {id(statement.test)} if isinstance(statement, (ast.If, ast.While)) else set[int]()
+            for node in (n for child in inner for n in ast.walk(child)):
+                if isinstance(node, ast.expr) and id(node) not in quiet:
+                    for other in _others(node, is_branch=id(node) in branch):
+                        yield Fault(file, node, other, range(statement.lineno, end + 1))
+
+
+def _others(node: ast.expr, *, is_branch: bool) -> Iterator[ast.expr]:
+    """Yield what may stand wrongly in an expression's place."""
     match node:
-        case ast.BinOp(op=op) if type(op) in OTHER and not isinstance(node.left, ast.JoinedStr):
+        case ast.BinOp(op=op) if type(op) in OTHER:
             yield ast.BinOp(node.left, OTHER[type(op)](), node.right)
         case ast.Compare(ops=[op]) if type(op) in OTHER:
             yield ast.Compare(node.left, [OTHER[type(op)]()], node.comparators)
         case ast.BoolOp(op=op):
             yield ast.BoolOp(OTHER[type(op)](), node.values)
-        case ast.UnaryOp(op=ast.USub()):
-            yield node.operand
-        case ast.UnaryOp(op=ast.Not()):
+        case ast.UnaryOp(op=ast.USub() | ast.Not()):
             yield node.operand
         case ast.IfExp():
             yield ast.IfExp(node.test, node.orelse, node.body)
@@ -86,69 +114,117 @@ def _faults_of(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Constant(not node.value)
         case ast.Constant(value=int() | float()):
             yield ast.Constant(node.value + 1)
-        case ast.Call(args=[first, second, *rest]) if not any(
-            isinstance(a, ast.Starred) for a in (first, second)
+        case ast.Call(args=[ast.expr() as first, ast.expr() as second, *rest]) if not (
+            isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
         ):
             yield ast.Call(node.func, [second, first, *rest], node.keywords)
-        case ast.Call(keywords=[*keywords]) if [k for k in keywords if k.arg]:
-            yield ast.Call(node.func, node.args, keywords[:-1])
+        case ast.Call(keywords=[*others, ast.keyword(arg=str())]):
+            yield ast.Call(node.func, node.args, others)
+        case ast.Name() | ast.Attribute() | ast.Call() if is_branch:
+            yield ast.UnaryOp(ast.Not(), node)
 
 
-def planted(path: Path, node: ast.expr, fault: ast.expr) -> str:
-    """Return the text of a file with a node replaced."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    before = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
-    after = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
-    return (before + b"(" + ast.unparse(ast.fix_missing_locations(fault)).encode() + b")" + after).decode()
+def copy_of_project(folder: Path) -> Path:
+    """Copy what git knows of the project, as it is now."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
 
 
-def record_coverage(file: Path) -> None:
-    """Run the default tests once and record which of them reach which line."""
-    options = ["--cov-context=test", "--cov-report=", *(f"--cov={package}" for package in PACKAGES)]
-    command = [sys.executable, "-m", "pytest", "-q", "--numprocesses", "auto", *options]
-    subprocess.run(command, cwd=ROOT, env=os.environ | {"COVERAGE_FILE": str(file)}, check=True)
-
-
-def tests_of(data: CoverageData, path: Path, node: ast.expr) -> list[str]:
-    """Return the tests that reach a line; of a line that imports run, those that reach the file."""
-    reached = data.contexts_by_lineno(str(path))
-    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    contexts = {c for line in lines for c in reached.get(line, [])}
-    if contexts == {""}:
-        contexts = {c for found in reached.values() for c in found}
-    return sorted({c.partition("|")[0] for c in contexts if c})
-
-
-def is_seen(copy: Path, name: str, text: str, tests: list[str]) -> bool:
-    """Return whether a test fails, hangs or cannot be imported with a file's text replaced."""
-    file = copy / name
-    before = file.read_text()
-    file.write_text(text)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(copy)]
-    environment = os.environ | {
-        "PYTHONPATH": str(copy),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+def run_tests(copy: Path, arguments: list[str], file: Path | None = None) -> int | None:
+    """Run pytest in a copy and return its exit code; None if it took too long."""
+    own = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", str(copy), *arguments],
+        cwd=copy,
+        env=os.environ | own | ({"COVERAGE_FILE": str(file)} if file else {}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
-        process = subprocess.Popen(
-            [*command, *tests],
-            cwd=copy,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            return process.wait(SECONDS) != pytest.ExitCode.OK
-        except subprocess.TimeoutExpired:
+        return process.wait(None if file else SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return True
+
+
+def record_coverage(copy: Path, file: Path) -> None:
+    """Run the default tests once and record which of them pass, and which lines each reaches."""
+    options = ["--cov-context=test", "--cov-report=", *(f"--cov={package}" for package in PACKAGES)]
+    run_tests(copy, ["--numprocesses", "auto", *options], file)
+    failed = copy / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    names = list(json.loads(failed.read_text())) if failed.exists() else []
+    file.with_suffix(".failed").write_text(json.dumps({"copy": str(copy), "failed": names}))
+    print(f"{len(names)} tests fail without a fault, and see none:", *names, sep="\n  ")
+
+
+class Reach:
+    """Which tests reach which lines, read from a file of ``record_coverage``."""
+
+    def __init__(self, file: Path) -> None:
+        self.data = CoverageData(str(file))
+        self.data.read()
+        noted = json.loads(file.with_suffix(".failed").read_text())
+        self.copy, self.failed = Path(noted["copy"]), set(noted["failed"])
+
+    def contexts(self, file: str) -> dict[int, list[str]]:
+        """Return the tests at each line of a file, each with its phase behind a bar."""
+        return self.data.contexts_by_lineno(str(self.copy / file))
+
+    @cached_property
+    def breadth(self) -> Counter[str]:
+        """How many lines each test reaches."""
+        files = [str(Path(name).relative_to(self.copy)) for name in self.data.measured_files()]
+        lines = (found for file in files for found in self.contexts(file).values())
+        return Counter(context.partition("|")[0] for found in lines for context in found)
+
+    def tests_of(self, fault: Fault) -> list[str]:
+        """Return the tests that a fault can concern, those first that reach the fewest lines.
+
+        Of a line that runs at import, those that reach the file; of one that runs for a fixture, which
+        others may share, all tests of the file that asked for it first.
+        """
+        reached = self.contexts(fault.file)
+        found = {context for line in fault.lines for context in reached.get(line, [])}
+        if found == {""}:
+            found = {context for contexts in reached.values() for context in contexts}
+        tests = {context.partition("|")[0] for context in found} - {""}
+        shared = {c.partition("::")[0] for c in found if c.endswith("|setup")}
+        tests |= {test for test in self.breadth if test.partition("::")[0] in shared}
+        return sorted(tests - self.failed - {""}, key=lambda test: (self.breadth[test], test))
+
+
+def fate_of(fault: Fault, tests: list[str], copies: SimpleQueue[Path]) -> str:
+    """Plant a fault in a copy that is free, run tests there, and say whether one fails or hangs."""
+    if not tests:
+        return "NOT REACHED"
+    copy = copies.get()
+    file = copy / fault.file
+    before = file.read_bytes()
+    try:
+        file.write_bytes(fault.planted(before))
+        code = run_tests(copy, ["-x", "-p", "no:cacheprovider", *tests])
+        file.write_bytes(before)
+        # As when a fault stops the import of conftest.py; or a test has another name than in the first run.
+        if code == pytest.ExitCode.USAGE_ERROR:
+            assert run_tests(copy, ["--collect-only", *tests]) == pytest.ExitCode.OK, tests
     finally:
-        file.write_text(before)
+        file.write_bytes(before)
+        copies.put(copy)
+    return "NOT SEEN" if code == pytest.ExitCode.OK else "seen"
 
 
 def main() -> int:
@@ -157,35 +233,37 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="how many faults to draw")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the draw; printed")
     parser.add_argument("--package", choices=PACKAGES, action="append", help="only in this package")
-    parser.add_argument("--coverage", type=Path, help="a file of an earlier run under coverage")
-    parser.add_argument("--most-tests", type=int, default=80, help="at most so many tests for one fault")
+    parser.add_argument("--coverage", type=Path, help="a file that keeps the first run for further draws")
+    parser.add_argument("--most-tests", type=int, default=60, help="at most so many tests for one fault")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many faults at a time")
     options = parser.parse_args()
-    rng = random.Random(options.seed)
-    files = [p for name in options.package or PACKAGES for p in sorted((ROOT / name).rglob("*.py"))]
-    possible = [(path, *fault) for path in files for fault in faults(path)]
+    rng, began = random.Random(options.seed), time.monotonic()
+    possible: dict[tuple[str, int], list[Fault]] = {}
+    for path in sorted(p for name in options.package or PACKAGES for p in (ROOT / name).rglob("*.py")):
+        for fault in faults(str(path.relative_to(ROOT)), path.read_text()):
+            possible.setdefault((fault.file, fault.node.lineno), []).append(fault)
+    chosen = [rng.choice(possible[line]) for line in rng.sample(sorted(possible), options.count)]
     with tempfile.TemporaryDirectory() as folder:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.jobs):
+            copies.put(copy_of_project(Path(folder) / str(number)))
         recorded = options.coverage or Path(folder) / "coverage"
         if not recorded.exists():
-            record_coverage(recorded)
-        data = CoverageData(str(recorded))
-        data.read()
-        copy = Path(folder) / "copy"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "_build", "runs"))
-        seen = 0
-        chosen = rng.sample(possible, min(options.count, len(possible)))
-        for number, (path, line, _, node, fault) in enumerate(chosen, 1):
-            name = str(path.relative_to(ROOT))
-            tests = tests_of(data, path, node)
-            near = rng.sample(tests, min(options.most_tests, len(tests)))
-            caught = bool(near) and is_seen(copy, name, planted(path, node, fault), near)
-            seen += caught
-            fate = "seen" if caught else "NOT SEEN" if near else "NOT REACHED"
-            print(
-                f"{number:4} {fate:11} {name}:{line}: {ast.unparse(node)} → {ast.unparse(fault)}", flush=True
-            )
+            record_coverage(Path(folder) / "0", recorded)
+            print(f"first run: {time.monotonic() - began:.0f} s")
+        reach, began = Reach(recorded), time.monotonic()
+        near = [reach.tests_of(fault)[: options.most_tests] for fault in chosen]
+        with ThreadPoolExecutor(options.jobs) as pool:
+            fates = pool.map(fate_of, chosen, near, [copies] * len(chosen))
+            seen = 0
+            for number, (fault, fate) in enumerate(zip(chosen, fates, strict=True), 1):
+                seen += fate == "seen"
+                print(f"{number:4} {fate:11} {fault}", flush=True)
     share = binomtest(seen, len(chosen)).proportion_ci(method="wilson")
-    interval = f"{seen / len(chosen):.2f} [{share.low:.2f}, {share.high:.2f}]"
-    print(f"seed {options.seed}: {seen} of {len(chosen)} seen, {interval}")
+    print(
+        f"seed {options.seed}: {seen} of {len(chosen)} lines' faults seen, {seen / len(chosen):.2f} "
+        f"[{share.low:.2f}, {share.high:.2f}]; {(time.monotonic() - began) / len(chosen):.0f} s a fault"
+    )
     return 0
 
 
