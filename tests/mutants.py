@@ -114,6 +114,8 @@ def _others(node: ast.expr, *, is_branch: bool) -> Iterator[ast.expr]:
             yield ast.Constant(not node.value)
         case ast.Constant(value=int() | float()):
             yield ast.Constant(node.value + 1)
+        case ast.Call(func=ast.Name(id="min" | "max")):
+            pass  # Their order says nothing.
         case ast.Call(args=[ast.expr() as first, ast.expr() as second, *rest]) if not (
             isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ PACKAGES = ("theory", "sim", "validate")
 ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory", "sim", "validate"}}
 
 
+@cache
 def imports_of(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> dict[str, set[str]]:
     """Return which modules each module imports, those within functions and for type checkers included."""
     files = {

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from sim import RunConfig, Trainer, load_preset
+from tests.bench.products import spread
 from tests.bench.reference import PlainLoop
 
 MEMBERS = (15, 30, 60)
@@ -34,8 +35,8 @@ def _bench_members(count: int, rounds: int) -> dict[str, Any]:
     ours = [_rate(lambda: _advance(trainer, 400), 400 * count) for _ in range(rounds)]
     steps = FIG_3A_EPOCHS * trainer.steps_per_epoch * 3
     return {
-        "plain loop": _spread(plain),
-        "engine": _spread(ours),
+        "plain loop": spread(plain),
+        "engine": spread(ours),
         "engine_over_plain_loop": statistics.median(ours) / statistics.median(plain),
         "peak_memory_mib": torch.cuda.max_memory_allocated(DEVICE) / 2**20,
         "minutes_of_fig_3a": steps / statistics.median(ours) / 60,
@@ -59,7 +60,3 @@ def _rate(work: Callable[[], object], steps: int) -> float:
     start = time.perf_counter()
     work()
     return steps / (time.perf_counter() - start)
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}

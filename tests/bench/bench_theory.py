@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tests.bench.products import spread
 from tests.theory.large_task import LARGE
 from theory import (
     EmbMLPParameters,
@@ -26,7 +26,7 @@ VOCABULARY, N_TOKENS = 50_257, 1_000_000
 
 def bench_theory(rounds: int = 5) -> dict[str, Any]:
     """Return milliseconds of each call: medians with their range."""
-    found: dict[str, Any] = {"what": "the theory, ms"}
+    found: dict[str, Any] = {}
     for name, call in calls().items():
         call()
         times = []
@@ -34,7 +34,7 @@ def bench_theory(rounds: int = 5) -> dict[str, Any]:
             start = time.perf_counter()
             call()
             times.append(1e3 * (time.perf_counter() - start))
-        found[name] = {"median": statistics.median(times), "min": min(times), "max": max(times)}
+        found[name] = spread(times)
     return found
 
 

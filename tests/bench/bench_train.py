@@ -6,9 +6,8 @@ several runs. Rounds are interleaved, so that a drift of the machine's speed mee
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from functools import lru_cache
@@ -22,7 +21,14 @@ from sim.config.run import Kernels
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels, member_route
-from tests.bench.products import Product, engine_products, fewest_seconds, needed_products, operations
+from tests.bench.products import (
+    Product,
+    engine_products,
+    fewest_seconds,
+    needed_products,
+    operations,
+    spread,
+)
 from tests.bench.reference import PlainLoop
 
 ROUNDS = 5
@@ -65,31 +71,20 @@ def _bench_model(
     for _ in range(rounds):
         for kind, (pool, call) in work.items():
             rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
-    medians = {kind: statistics.median(values) for kind, values in rates.items()}
     return {
-        "steps_per_second": {
-            kind: {"median": medians[kind], "min": min(values), "max": max(values)}
-            for kind, values in rates.items()
-        },
+        "steps_per_second": {kind: spread(values) for kind, values in rates.items()},
         "ratios": {
-            kernels: {
-                "to_plain_loop": _ratio(rates[kernels], rates["plain loop"]),
-                "share_of_limit": _ratio(rates[kernels], rates["limit"]),
-                "share_of_own_limit": _ratio(rates[kernels], rates["own limit"]),
-            }
+            f"{kernels} to {other}": spread(
+                [a / b for a, b in zip(rates[kernels], rates[other], strict=True)]
+            )
             for kernels in ("torch", "compiled")
+            for other in ("plain loop", "limit", "own limit")
         },
         "gigaflop_per_step": operations(_products(name)) / 1e9,
         "own_gigaflop_per_step": operations(_products(name, engine_products)) / 1e9,
         "route": ours.submit(route_of, name).result(),
         "kernels": ours.submit(kernels_of, name).result(),
     }
-
-
-def _ratio(a: Sequence[float], b: Sequence[float]) -> dict[str, float]:
-    """Return the median of the rounds' ratios, with their range."""
-    ratios = [x / y for x, y in zip(a, b, strict=True)]
-    return {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
 
 
 @lru_cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -80,3 +82,8 @@ def _seconds(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> float:
     start = time.perf_counter()
     torch.mm(a, b, out=out)
     return time.perf_counter() - start
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return the median of measurements, and their range."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}

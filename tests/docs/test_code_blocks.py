@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
 import pytest
 
 import sim
+from tests.docs.pages import PAGES, ROOT, blocks
 from validate.cli import main
 
-ROOT = Path(__file__).resolve().parents[2]
 OWN_TEST = {
-    "README.md": "tests/test_readme.py",
-    "docs/corpus.md": "tests/test_corpus_page.py",
+    "README.md": "tests/docs/test_readme.py",
+    "docs/corpus.md": "tests/docs/test_corpus_page.py",
     "docs/tutorial.md": "tests/docs/test_tutorial.py",
     **{
         f"docs/howto/{page}.md": "tests/docs/test_any_model_page.py"
@@ -22,7 +21,7 @@ OWN_TEST = {
     },
     "docs/howto/figure.md": "tests/validate/figures/test_paper.py",
     "docs/howto/model.md": "tests/docs/test_model_page.py",
-    "docs/howto/rule.md": "tests/test_guide.py",
+    "docs/howto/rule.md": "tests/docs/test_guide.py",
 }
 HERE = {"docs/engine.md", "docs/guide.md"}
 """Pages whose code needs runs; they are made below."""
@@ -44,16 +43,6 @@ TINY = {
 }
 
 
-def blocks(page: str, language: str) -> list[str]:
-    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return pattern.findall((ROOT / page).read_text(encoding="utf-8"))
-
-
-PAGES = [
-    str(page.relative_to(ROOT))
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if not {"node_modules", "_build", "notebooks", "claims"} & set(page.parts)
-]
 OTHERS = [page for page in PAGES if blocks(page, "python") and page not in {*OWN_TEST, *HERE, *NOT_RUN}]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.test_code_blocks import PAGES, ROOT, blocks
+from tests.docs.pages import PAGES, ROOT, blocks
 from theory import InputError
 from validate.commands.parsing import import_first
 

@@ -4,43 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from validate.cli import main
+from tests.docs.pages import ROOT, all_blocks, blocks, follow
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-FAILS: set[str] = set()
-"""The commands whose verdict is "fails": none."""
-QUOTED = next(text for kind, text in BLOCKS if kind == "text")
-
-
-def commands(block: str) -> list[str]:
-    assert all(line.startswith("$ ") for line in block.splitlines())
-    return [line.removeprefix("$ ") for line in block.splitlines()]
-
-
-def write_file(block: str) -> None:
-    name = re.match(r"# (\S+)\n", block)
-    assert name is not None, "a file's block begins with its name"
-    Path(name[1]).write_text(block)
-
-
-def run_here(command: str) -> int:
-    """Run a command of the page in this process, which spares it the start of Python and torch."""
-    program, *arguments = shlex.split(command)
-    if program == "anchorflow":
-        return main(arguments)
-    assert (program, len(arguments)) == ("python", 1)
-    runpy.run_path(arguments[0], run_name="__main__")
-    return 0
+PAGE = "docs/tutorial.md"
 
 
 @pytest.mark.slow
@@ -50,15 +22,11 @@ def test_every_command_runs_from_an_empty_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("validate.cost.default_workers", lambda: 1)
-    said = {}
-    for kind, block in BLOCKS:
-        if kind in ("toml", "python"):
-            write_file(block)
-        for command in commands(block) if kind == "console" else []:
-            assert run_here(command) == int(command in FAILS), command
-            said[command] = capsys.readouterr().out
+    ended = follow(PAGE, capsys)
+    said = {command: out for command, (_, out) in ended.items()}
+    assert {command: code for command, (code, _) in ended.items() if code} == {}
     assert len(said) == 8
-    words = QUOTED.splitlines()
+    words = blocks(PAGE, "text")[0].splitlines()
     for command in ("anchorflow compare runs/mine --out runs/mine-report", "python my_task.py"):
         sentence, verdict = said[command].splitlines()[:2]
         assert numberless(sentence) == numberless(words[0])
@@ -91,12 +59,12 @@ def test_every_command_runs_as_it_is_typed(tmp_path: Path) -> None:
     (scripts / "anchorflow").write_text(entry)
     (scripts / "anchorflow").chmod(0o755)
     environment = os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    for kind, block in BLOCKS:
+    for kind, block in all_blocks(PAGE):
         if kind in ("toml", "python"):
-            name = block.split()[1]
-            (folder / name).write_text(block)
-        for command in commands(block) if kind == "console" else []:
+            (folder / block.split()[1]).write_text(block)
+        for line in block.splitlines() if kind == "console" else []:
+            command = line.removeprefix("$ ")
             done = subprocess.run(
                 command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
             )
-            assert done.returncode == int(command in FAILS), done.stderr
+            assert done.returncode == 0, done.stderr

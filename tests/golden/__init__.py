@@ -1,8 +1,8 @@
-"""Numbers that a user sees, recorded before the redesign: ``python -m tests.golden`` compares them.
+"""Numbers that a user sees, recorded: ``python -m tests.golden`` compares them with today's.
 
-Each module of this package has a function ``entries()`` that yields (name, array) pairs computed through
-public names and commands only. Of an array its shape and three sums are recorded: plain, of squares, and
-against fixed random weights, so that a change of any entry or of their order is seen.
+Each module of this package has a function ``entries()`` that yields (name, value) pairs computed through
+public names and commands only. Of the numbers in a value, in order, their count and three sums are recorded:
+plain, of squares, and against fixed random weights, so that a change of any, or of their order, is seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,32 @@ FOLDER = Path(__file__).parent
 RTOL = 1e-9
 
 
-def summary(values: Any) -> list[float]:
-    """Return the shape of an array and sums that tell it from others; NaN counts as 1e9, infinity as 1e12."""
-    array = np.nan_to_num(np.asarray(values, dtype=float), nan=1e9, posinf=1e12, neginf=-1e12)
+def numbers(value: Any) -> Iterator[float]:
+    """Yield the numbers in a value: of a text its bytes, of a dictionary by its sorted keys."""
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield from value.astype(float).ravel().tolist()
+    elif isinstance(value, Fraction):
+        yield from (value.numerator, value.denominator)
+    elif value is None or isinstance(value, (bool, int, float, np.generic)):
+        yield np.nan if value is None else float(value)
+    elif isinstance(value, str):
+        yield from value.encode()
+    elif isinstance(value, Mapping):
+        yield from numbers([value[key] for key in sorted(value)])
+    elif is_dataclass(value):
+        yield from numbers([getattr(value, field.name) for field in fields(value)])
+    else:
+        for item in value:
+            yield from numbers(item)
+
+
+def summary(value: Any) -> list[float]:
+    """Return the count of numbers and their sums; NaN counts as 1e9, infinity as 1e12."""
+    array = np.nan_to_num(np.fromiter(numbers(value), float), nan=1e9, posinf=1e12, neginf=-1e12)
     weights = np.random.default_rng(0).uniform(1, 2, array.size)
-    flat = array.ravel()
-    return [*array.shape, float(flat.sum()), float((flat**2).sum()), float(flat @ weights)]
+    return [array.size, float(array.sum()), float((array**2).sum()), float(array @ weights)]
 
 
 def areas() -> list[str]:
@@ -36,19 +58,16 @@ def areas() -> list[str]:
 def compute(area: str) -> dict[str, list[float]]:
     """Return the summaries of one area's entries."""
     pairs: Iterable[tuple[str, Any]] = importlib.import_module(f"tests.golden.{area}").entries()
-    return {name: summary(values) for name, values in pairs}
+    return {name: summary(value) for name, value in pairs}
 
 
 def differences(area: str) -> list[str]:
     """Return one line for each entry of an area that is missing, new, or differs from what was recorded."""
-    recorded = json.loads((FOLDER / f"{area}.json").read_text())
-    computed = compute(area)
-    found = [f"{area}: {name}: recorded, not computed" for name in recorded.keys() - computed.keys()]
-    found += [f"{area}: {name}: computed, not recorded" for name in computed.keys() - recorded.keys()]
+    recorded, computed = json.loads((FOLDER / f"{area}.json").read_text()), compute(area)
+    found = [f"{name}: in one of the two alone" for name in recorded.keys() ^ computed.keys()]
     for name in sorted(recorded.keys() & computed.keys()):
         was, now = recorded[name], computed[name]
         scale = max(np.sqrt(abs(was[-2])), 1e-300)
-        close = len(was) == len(now) and np.allclose(now, was, rtol=RTOL, atol=RTOL * scale)
-        if not close:
-            found.append(f"{area}: {name}: recorded {was}, now {now}")
-    return found
+        if not np.allclose(now, was, rtol=RTOL, atol=RTOL * scale):
+            found.append(f"{name}: recorded {was}, now {now}")
+    return [f"{area}: {line}" for line in found]

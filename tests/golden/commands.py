@@ -1,4 +1,4 @@
-"""Numbers that the commands print with --json, and a short training run in float64."""
+"""Numbers that the commands print with --json, and short training runs in float64."""
 
 import json
 import subprocess
@@ -10,14 +10,7 @@ from typing import Any
 
 from sim import load_preset, make_run_config, train
 
-TRAINED = {
-    "emb-mlp": {"task": "emb-mlp", "training": {"epochs": 2, "dtype": "float64", "snapshot_epochs": [1]}},
-    "transformer": {
-        **{key: value for key, value in load_preset("group-quarter").items() if key != "sources"},
-        "seeds": [0],
-        "init_rates": [0.3, 0.8],
-    },
-}
+EMB_MLP = {"task": "emb-mlp", "training": {"epochs": 2, "dtype": "float64", "snapshot_epochs": [1]}}
 
 
 def command(*arguments: str) -> dict[str, float]:
@@ -36,24 +29,23 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
         yield path, float(value)
 
 
+def transformer() -> dict[str, Any]:
+    """Return the preset that stands for the paper's Transformer, cut to two epochs of few sequences."""
+    preset = json.loads(json.dumps(load_preset("group-quarter") | {"seeds": [0], "init_rates": [0.3, 0.8]}))
+    del preset["sources"]
+    preset["training"] |= EMB_MLP["training"] | {"schedule_epochs": 20}
+    preset["data"]["n_sequences"] = 2000
+    return preset
+
+
 def entries() -> Iterator[tuple[str, Any]]:
     """Yield the entries."""
-    for arguments in (["predict", "emb-mlp"], ["predict", "paper"]):
-        numbers = command(*arguments)
-        yield " ".join(arguments), [numbers[key] for key in sorted(numbers)]
+    for task in ("emb-mlp", "paper"):
+        yield f"predict {task}", command("predict", task)
     with tempfile.TemporaryDirectory() as folder:
-        for name, settings in TRAINED.items():
-            data: dict[str, Any] = json.loads(json.dumps(settings))
-            if name == "transformer":
-                data["training"] |= {
-                    "epochs": 2,
-                    "schedule_epochs": 20,
-                    "dtype": "float64",
-                    "snapshot_epochs": [1],
-                }
-                data["data"]["n_sequences"] = 2000
+        for name, data in {"emb-mlp": EMB_MLP, "transformer": transformer()}.items():
             for run in train(make_run_config(data), Path(folder) / name, workers=1):
                 label = f"{name}, γ = {run.config.init_rate:g}"
                 yield f"{label}: embedding", [run.embedding(epoch) for epoch in (0, 1, 2)]
-                numbers = dict(leaves(run.metrics))
-                yield f"{label}: metrics", [numbers[k] for k in sorted(numbers) if "second" not in k]
+                lines = dict(leaves(run.metrics))
+                yield f"{label}: metrics", {key: lines[key] for key in lines if "second" not in key}

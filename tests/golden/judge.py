@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sim import make_run_config, train
 from validate import answers, compare_runs, group_runs, judge_demo
 
@@ -21,24 +19,12 @@ TRAINED = {
 }
 
 
-def ends(value: Any) -> list[float]:
-    """Return a value of the JSON document as its least and greatest."""
-    if isinstance(value, dict):
-        low, high = value["low"], value["high"]
-        return [-np.inf if low is None else low, np.inf if high is None else high]
-    return [np.nan if value is None else value] * 2
-
-
 def measured() -> Iterator[tuple[str, Any]]:
     """Yield the values of every measured condition of the ledger, one row a seed."""
     program = [sys.executable, "-m", "anchorflow", "claims", "--json"]
     document = json.loads(subprocess.run(program, capture_output=True, text=True, check=False).stdout)
-    seen: dict[str, Any] = {}
-    for claim in document["claims"]:
-        for condition in claim["conditions"]:
-            if condition["missing"] is None:
-                name = f"{condition['measure']} | {condition['runs']}"
-                seen.setdefault(name, [ends(value) for value in condition["values"]])
+    conditions = [condition for claim in document["claims"] for condition in claim["conditions"]]
+    seen = {f"{c['measure']} | {c['runs']}": c["values"] for c in conditions[::-1] if c["missing"] is None}
     yield from seen.items()
 
 
@@ -48,14 +34,13 @@ def entries() -> Iterator[tuple[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         runs = train(make_run_config(TRAINED), Path(folder) / "runs", workers=1)
         for outcome in judge_demo(group_runs(runs)):
-            yield f"demo: {outcome.claim.name}, {outcome.condition.what}", [ends(v) for v in outcome.values]
+            yield f"demo: {outcome.claim.name}, {outcome.condition.what}", outcome.values
         for answer in answers(runs):
             for outcome in answer.outcomes:
-                yield f"compare: {outcome.condition.what}", [ends(v) for v in outcome.values]
+                yield f"compare: {outcome.condition.what}", outcome.values
         rows = compare_runs(runs).to_records()
         for predictor in dict.fromkeys(row["predictor"] for row in rows):
-            own = [row for row in rows if row["predictor"] == predictor]
-            numbers = [
-                [row[k] if row[k] is not None else np.nan for k in ("mean", "low", "high")] for row in own
+            own = [
+                [row[key] for key in ("mean", "low", "high")] for row in rows if row["predictor"] == predictor
             ]
-            yield f"comparison: {predictor}", numbers
+            yield f"comparison: {predictor}", own

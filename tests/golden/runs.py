@@ -56,16 +56,15 @@ def said(*arguments: str) -> str:
     return out.getvalue()
 
 
-def number(text: Any) -> float:
-    """Return a cell as a number: of a word its hash, as a run's name is one."""
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return float(int(hashlib.sha256(str(text).encode()).hexdigest()[:6], 16))
+def coded(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
+    """Return a table's cells as numbers: of a word its hash, as a run's name is one."""
 
+    def number(text: Any) -> float:
+        try:
+            return float(text)
+        except (TypeError, ValueError):
+            return float(int(hashlib.sha256(str(text).encode()).hexdigest()[:6], 16))
 
-def numbers(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
-    """Return a table's cells as numbers."""
     return [[number(cell) for cell in row] for row in rows]
 
 
@@ -73,7 +72,7 @@ def table(text: str, *, without: str = "") -> list[list[float]]:
     """Return a table in CSV, its header included, but for the column that names a folder."""
     rows = list(csv.reader(io.StringIO(text)))
     left_out = rows[0].index(without) if without else -1
-    return numbers([[cell for i, cell in enumerate(row) if i != left_out] for row in rows])
+    return coded([[cell for i, cell in enumerate(row) if i != left_out] for row in rows])
 
 
 def entries() -> Iterator[tuple[str, Any]]:
@@ -87,7 +86,7 @@ def entries() -> Iterator[tuple[str, Any]]:
             for variant, whole in load_study(study).configs.items()
             for config in whole.members()
         ]
-        yield f"study {study}: variants, γ, seeds, hashes", numbers(rows)
+        yield f"study {study}: variants, γ, seeds, hashes", coded(rows)
     root = Path(__file__).resolve().parents[2] / "validate" / "kept"
     for study in KEPT:
         for file in sorted((root / study).glob("*.safetensors"))[:2]:
@@ -102,8 +101,8 @@ def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:
     file, out = folder / "golden.toml", folder / "out"
     file.write_text(SWEEP)
     sweep = load_sweep(file)
-    yield "sweep: names of runs", numbers([list(sweep.members)])
-    yield "sweep: settings", numbers([list(row.values()) for row in sweep.settings.values()])
+    yield "sweep: names of runs", coded([list(sweep.members)])
+    yield "sweep: settings", coded([list(row.values()) for row in sweep.settings.values()])
     said("sweep", str(file), "--out", str(out), "--workers", "1")
     yield "sweep: table.csv", table((out / "table.csv").read_text())
     runs = [str(path) for path in find_runs(out)]
@@ -119,5 +118,4 @@ def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:
     }.items():
         shown = json.loads(said(*show, *options))
         for key in ("values", "interval_low", "interval_high", "seeds"):
-            cells = [[float("nan") if cell is None else cell for cell in row] for row in shown[key]]
-            yield f"show {label}: {key}", cells
+            yield f"show {label}: {key}", shown[key]

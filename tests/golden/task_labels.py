@@ -1,53 +1,13 @@
 """Tasks and rules, exact and sampled label distributions, Theorem 1, bound (13) and Section 3's shapes."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from tests.golden.labels import tasks
-from theory import (
-    Expression,
-    Lookup,
-    Mapping,
-    Shift,
-    Sum,
-    Task,
-    Window,
-    cooccurrence_matrix,
-    cosine_matrix,
-    count_population,
-    count_sample,
-    draw_tables,
-    enumerate_population,
-    eq14_embedding,
-    expected_cooccurrence,
-    expected_token_label_matrix,
-    finite_sample_cosine,
-    finite_sample_spread,
-    fit_exponent,
-    fit_width,
-    gaussian_embedding,
-    gaussian_shape,
-    inner_product_bound,
-    inner_product_difference,
-    label_distribution,
-    label_distribution_embedding,
-    labels_of,
-    last_position_distribution,
-    last_position_matrix,
-    last_position_ratio,
-    marginal_distribution,
-    normal_distance,
-    off_diagonal,
-    principal_components,
-    reasoning_anchor_distribution,
-    sample_label_distribution,
-    sample_labels,
-    token_label_counts,
-    token_label_matrix,
-    token_ratio,
-)
+import theory
+from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
 
 RULES = {
     "sum": Sum(),
@@ -64,6 +24,25 @@ RULES = {
     "chain": Expression("-1 * -key if not 2 < a1 <= a2 != 5 else key + a1 * a2 - (key // -a2) % 5"),
     "function": lambda key, anchors: (key * anchors[0] + max(anchors)) % 63,
 }
+SMALL: dict[str, Any] = {"keys": range(20, 32), "vocab_size": 64}
+SMALL |= {"reasoning_anchors": range(5, 9), "memory_anchors": range(1, 5)}
+SHIFTS = [
+    Mapping((1, 2, 3, 4), Shift({1: 5, 2: 1, 3: -2, 4: -8}), "shifts"),
+    Mapping((5, 6, 7), Sum(), "sums", {(5, 6)}),
+    Mapping((8, 9), Lookup(), "table"),
+]
+LARGE = [
+    Mapping(range(1, 60), Expression("(key * a1 + a2 * a3) % 499"), "rule", {(1, 2, 3), (4, 4, 4)}),
+    Mapping(range(60, 70), Window(), "window"),
+]
+TASKS = {
+    "paper": Task.paper(),
+    "emb-mlp": Task.paper(length=3),
+    "three anchors": Task(**SMALL, n_anchors=3, length=7, held_out={(5, 6, 7)}),
+    "one anchor": Task(**SMALL, n_anchors=1, length=4),
+    "held out": Task(**SMALL, n_anchors=2, length=5, held_out={(5, 6), (6, 5), (7, 7)}),
+    "shifts": Task(keys=range(20, 40), n_anchors=2, length=5, vocab_size=64, mappings=SHIFTS),
+}
 
 
 def task_with(name: str) -> Task:
@@ -71,11 +50,6 @@ def task_with(name: str) -> Task:
     held_out = set() if name.startswith(("lookup", "window")) else {(2, 5), (3, 3)}
     mapping = Mapping((2, 3, 5), RULES[name], name, held_out)
     return Task(keys=range(20, 33), n_anchors=2, length=4, vocab_size=64, mappings=[mapping])
-
-
-def text(value: str) -> list[int]:
-    """Return the bytes of a text."""
-    return list(value.encode())
 
 
 def entries() -> Iterator[tuple[str, Any]]:
@@ -90,120 +64,106 @@ def of_rules() -> Iterator[tuple[str, Any]]:
     """Yield what each rule says of its labels."""
     for name in RULES:
         task = task_with(name)
-        mapping = task.mappings[0]
-        yield f"{name}: TOML", text(task.to_toml())
-        yield f"{name}: TOML read again", Task.from_toml(task.to_toml()) == task
-        population = enumerate_population(task)
-        tables = draw_tables(task, np.random.default_rng(1))
-        yield f"{name}: sequences", population.sequences
-        yield f"{name}: held out", population.held_out
-        yield f"{name}: labels", labels_of(task, population, tables)
+        population, tables = (
+            theory.enumerate_population(task),
+            theory.draw_tables(task, np.random.default_rng(1)),
+        )
+        assert Task.from_toml(task.to_toml()) == task
+        yield f"{name}: TOML", task.to_toml()
+        yield f"{name}: sequences", [population.sequences, population.held_out]
+        yield f"{name}: labels", theory.labels_of(task, population, tables)
+        counts = theory.count_population(task, tables)
+        yield f"{name}: counts", [counts.label_distributions, counts.data_sets]
+        span = task.label_range(task.mappings[0])
+        yield f"{name}: label range", [span.start, span.stop]
         for held_out in (False, True):
-            exact = label_distribution(task, [3, 20], held_out=held_out, exact=True)
-            pairs = [(f.numerator, f.denominator) for row in exact for f in row]
-            yield f"{name}: fractions, held_out={held_out}", pairs
-            for role in ("anchor", "key", "noise"):
-                row = label_distribution(task, [2, 21], role=role, held_out=held_out)
-                yield f"{name}: {role}, held_out={held_out}", row
-            spread = [finite_sample_spread(task, 3, n_sequences=n, held_out=held_out) for n in (None, 900)]
-            both = [finite_sample_cosine(task, 2, 3, n_sequences=n, held_out=held_out) for n in (None, 900)]
-            yield f"{name}: finite sample, held_out={held_out}", [*spread, *(b.cosine for b in both)]
-            yield f"{name}: inner, held_out={held_out}", [both[1].inner, *both[1].signal, *both[1].spread]
-            drawn = sample_label_distribution(
-                task, 3, np.random.default_rng(2), n_samples=500, held_out=held_out
-            )
-            yield f"{name}: drawn, held_out={held_out}", [drawn.shares, drawn.standard_error]
-        counts = count_population(task, tables)
-        yield f"{name}: count population", counts.label_distributions
-        yield f"{name}: its data sets", [counts.data_sets[k] for k in sorted(counts.data_sets)]
-        yield f"{name}: label range", [task.label_range(mapping).start, task.label_range(mapping).stop]
+            where, both = f"held_out={held_out}", {"held_out": held_out}
+            yield f"{name}: fractions, {where}", theory.label_distribution(task, [3, 20], exact=True, **both)
+            roles = ("anchor", "key", "noise")
+            found = [theory.label_distribution(task, [2, 21], role=role, **both) for role in roles]
+            yield f"{name}: roles, {where}", found
+            for n in (None, 900):
+                yield (
+                    f"{name}: spread, {where}, {n}",
+                    theory.finite_sample_spread(task, 3, n_sequences=n, **both),
+                )
+                cosine = theory.finite_sample_cosine(task, 2, 3, n_sequences=n, **both)
+                yield (
+                    f"{name}: cosine, {where}, {n}",
+                    [cosine.cosine, cosine.inner, cosine.signal, cosine.spread],
+                )
+            drawn = theory.sample_label_distribution(task, 3, np.random.default_rng(2), n_samples=500, **both)
+            yield f"{name}: drawn, {where}", [drawn.shares, drawn.standard_error]
 
 
 def of_statistics() -> Iterator[tuple[str, Any]]:
     """Yield tables over all tokens."""
-    for name, task in tasks().items():
-        yield f"{name}: TOML", text(task.to_toml())
-        for held_out in (False, True):
-            yield f"{name}: C, held_out={held_out}", expected_token_label_matrix(task, held_out=held_out)
-            yield f"{name}: S, held_out={held_out}", expected_cooccurrence(task, held_out=held_out)
-            yield f"{name}: marginal, held_out={held_out}", marginal_distribution(task, held_out=held_out)
-            if task.n_anchors > 1:
-                row = [last_position_ratio(task, s, held_out=held_out) for s in range(task.vocab_size)]
-                yield f"{name}: last position, held_out={held_out}", row
-                rows = [last_position_distribution(task, s, held_out=held_out) for s in (5, 6, task.keys[0])]
-                yield f"{name}: at the last position, held_out={held_out}", rows
-                yield (
-                    f"{name}: matrix of the last position, held_out={held_out}",
-                    last_position_matrix(task, held_out=held_out),
-                )
-    ratios = [token_ratio(tasks()["held out"], 21, role=r, exact=True) for r in ("key", "noise", "any")]
-    yield "exact ratios", [(f.numerator, f.denominator) for f in ratios]
-    closed = reasoning_anchor_distribution(12, 4, 3)
-    yield "eq. 22 in closed form", [(f.numerator, f.denominator) for f in closed]
+    tables = ("expected_token_label_matrix", "expected_cooccurrence", "marginal_distribution", "token_ratios")
+    last = ("last_position_ratio", "last_position_distribution")
+    for (name, task), held_out in product(TASKS.items(), (False, True)):
+        tokens = [*task.anchors, *task.keys]
+        table = theory.label_distribution(task, tokens, held_out=held_out)
+        yield f"{name}: P^s, held_out={held_out}", table
+        yield f"{name}: cosines, held_out={held_out}", theory.cosine_matrix(table - 1 / task.vocab_size)
+        for function in (*tables, "last_position_matrix") if task.n_anchors > 1 else tables:
+            yield (
+                f"{name}: {function}, held_out={held_out}",
+                getattr(theory, function)(task, held_out=held_out),
+            )
+        for function in last if task.n_anchors > 1 else ():
+            rows = [getattr(theory, function)(task, s, held_out=held_out) for s in tokens[::3]]
+            yield f"{name}: {function}, held_out={held_out}", rows
+    roles = ("key", "noise", "any")
+    yield "exact ratios", [theory.token_ratio(TASKS["held out"], 21, role=r, exact=True) for r in roles]
+    yield "eq. 22 in closed form", theory.reasoning_anchor_distribution(12, 4, 3)
 
 
 def of_samples() -> Iterator[tuple[str, Any]]:
     """Yield statistics of samples."""
     rng = np.random.default_rng(3)
     sequences, labels = rng.integers(30, size=(400, 5)), rng.integers(30, size=400)
-    yield "sample: counts", token_label_counts(sequences, labels, 30)
-    yield "sample: C", token_label_matrix(sequences, labels, 30)
-    yield "sample: S", cooccurrence_matrix(sequences, 30)
-    reduced = count_sample(sequences, labels, 30)
-    yield "sample: its counts", reduced.left
-    yield "sample: C of its counts", reduced.token_label_matrix()
-    large = Task(
-        keys=range(300, 600),
-        n_anchors=3,
-        length=9,
-        vocab_size=900,
-        mappings=[
-            Mapping(range(1, 60), Expression("(key * a1 + a2 * a3) % 499"), "rule", {(1, 2, 3), (4, 4, 4)}),
-            Mapping(range(60, 70), Window(), "window"),
-        ],
-    )
+    for function in ("token_label_counts", "token_label_matrix", "sample_last_position_matrix"):
+        yield f"sample: {function}", getattr(theory, function)(sequences, labels, 30)
+    reduced = theory.count_sample(sequences, labels, 30)
+    yield "sample: its counts", [reduced.left, reduced.token_label_matrix()]
+    yield "sample: S", theory.cooccurrence_matrix(sequences, 30)
+    large = Task(keys=range(300, 600), n_anchors=3, length=9, vocab_size=900, mappings=LARGE)
     for token, role in ((4, "any"), (61, "anchor"), (320, "key"), (320, "noise"), (320, "any")):
-        drawn = sample_label_distribution(large, token, rng, n_samples=3000, role=role, held_out=True)
+        drawn = theory.sample_label_distribution(large, token, rng, n_samples=3000, role=role, held_out=True)
         yield f"large: {token} as {role}", [drawn.shares, drawn.standard_error]
-    sampled = sample_labels(large, [1, 4, 61, 330], rng, n_samples=2000, held_out=True)
-    found = sampled.estimate(lambda m: m.centred())
-    yield "large: inner products", found.value
-    yield "large: their errors", found.standard_error
-    centred = sampled.estimate(lambda m: m.centred(np.full(4, 0.25)))
-    yield "large: about their mean", [centred.value, centred.standard_error]
+    sampled = theory.sample_labels(large, [1, 4, 61, 330], rng, n_samples=2000, held_out=True)
+    for what, about in (("", ()), (" about their mean", (np.full(4, 0.25),))):
+        found = sampled.estimate(lambda moments, about=about: moments.centred(*about))
+        yield f"large: inner products{what}", [found.value, found.standard_error]
 
 
 def of_shapes() -> Iterator[tuple[str, Any]]:
     """Yield the shapes of Section 3."""
     paper = Task.paper()
-    shifts = tasks()["shifts"]
-    for task, anchor in ((paper, 12), (shifts, 2), (shifts, 6)):
-        shape = gaussian_shape(task, anchor, learning_rate=0.5, max_lost_mass=0.3)
-        constants = [shape.C1, shape.C2, shape.mu, shape.sigma_P, shape.skewness, shape.excess_kurtosis]
-        yield f"Theorem 1: constants of {anchor}", [*constants, shape.lost_mass]
-        apart = normal_distance(task, anchor, max_lost_mass=0.3)
-        values = [apart.kolmogorov, apart.predicted_kolmogorov, apart.total_variation, apart.l2]
-        yield f"distance from the normal of {anchor}", values
+    for task, anchor in ((paper, 12), (TASKS["shifts"], 2), (TASKS["shifts"], 6)):
+        shape = theory.gaussian_shape(task, anchor, learning_rate=0.5, max_lost_mass=0.3)
+        yield (
+            f"Theorem 1: constants of {anchor}",
+            [getattr(shape, n) for n in ("C1", "C2", "mu", "sigma_P", "lost_mass")],
+        )
+        yield f"distance from the normal of {anchor}", theory.normal_distance(task, anchor, max_lost_mass=0.3)
     anchors = list(paper.reasoning_anchors)
     for q in (2, 5, 9):
         summed = Task(
             keys=range(21, 121), reasoning_anchors=range(11, 21), n_anchors=q, length=q + 1, vocab_size=400
         )
-        bound = inner_product_bound(summed, anchors, init_rate=0.8)
-        values = [bound.shape, bound.noise, bound.shape_leading, bound.noise_leading, bound.total]
-        yield f"bound (13) at q = {q}", values
-    noisy = gaussian_embedding(paper, anchors, init_rate=0.8, rng=np.random.default_rng(4))
-    exact = label_distribution_embedding(paper, anchors)
-    yield "eq. 12 with noise", noisy
-    yield "eq. 30", exact
-    yield "eq. 13", inner_product_difference(noisy, exact)
-    eq14 = eq14_embedding(paper, [*anchors, 30, 31])
-    yield "eq. 14", eq14
-    yield "eq. 14 of another width", eq14_embedding(paper, anchors, width=30.0, d_m=50)
-    yield "fitted width", fit_width(paper, anchors, cosine_matrix(exact))
-    yield "pairs", off_diagonal(cosine_matrix(eq14, exact[:, :200])[:10])
-    components = principal_components(noisy, 3)
-    yield "components", components.coordinates
-    yield "explained", components.explained
-    fit = fit_exponent([1, 2, 4, 8, 16], [3, 5, 11, 19, 42])
-    yield "exponent", [fit.value, fit.low, fit.high]
+        bound = theory.inner_product_bound(summed, anchors, init_rate=0.8)
+        yield f"bound (13) at q = {q}", [bound.shape, bound.noise, bound.shape_leading, bound.noise_leading]
+    noisy = theory.gaussian_embedding(paper, anchors, init_rate=0.8, rng=np.random.default_rng(4))
+    exact, eq14 = (
+        theory.label_distribution_embedding(paper, anchors),
+        theory.eq14_embedding(paper, [*anchors, 30]),
+    )
+    yield "eq. 12, without and with noise", [theory.gaussian_embedding(paper, anchors), noisy]
+    yield "eq. 30, and its difference", [exact, theory.inner_product_difference(noisy, exact)]
+    yield "eq. 14", [eq14, theory.eq14_embedding(paper, anchors, width=30.0, d_m=50)]
+    yield "fitted width", theory.fit_width(paper, anchors, theory.cosine_matrix(exact))
+    yield "pairs", theory.off_diagonal(theory.cosine_matrix(eq14, exact[:, :200])[:10])
+    components = theory.principal_components(noisy, 3)
+    yield "components", [components.coordinates, components.explained]
+    yield "exponent", theory.fit_exponent([1, 2, 4, 8, 16], [3, 5, 11, 19, 42])

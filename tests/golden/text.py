@@ -17,13 +17,23 @@ from tests.golden.commands import command
 from tests.toy_text import toy_documents
 
 
+def entries() -> Iterator[tuple[str, Any]]:
+    """Yield the entries."""
+    yield from counted()
+    yield from moved()
+    yield from trained_on()
+    yield from commanded()
+
+
 def counted() -> Iterator[tuple[str, Any]]:
     """Yield what the theory says of the toy text."""
     corpus = build_corpus(toy_documents(60))
     documents, V = list(corpus), corpus.vocab_size
     counts = theory.corpus_counts(documents, V)
-    yield "counts: pairs", counts.pairs.toarray()
-    yield "counts: unigrams", [*counts.unigrams, counts.n_sequences, *counts.ratios, *counts.joint.sum(0)]
+    yield (
+        "counts",
+        [counts.pairs.toarray(), counts.unigrams, counts.n_sequences, counts.ratios, counts.joint.sum(0)],
+    )
     yield "pair counts", theory.pair_counts([[0, 1], [2, 1], [0, 0]], [1, 2, 0], 4).pairs.toarray()
     operators = {
         "bigram": theory.bigram_operator(counts),
@@ -32,28 +42,28 @@ def counted() -> Iterator[tuple[str, Any]]:
         "context co-occurrence": theory.context_cooccurrence_operator(documents, V),
     }
     for name, operator in operators.items():
-        yield f"operator: {name}", theory.as_matrix(operator)
-        yield f"operator: {name}, adjoint", operator.rmatmat(np.eye(V))
+        yield f"operator: {name}", [theory.as_matrix(operator), operator.rmatmat(np.eye(V))]
     yield "top singular values", theory.top_singular(operators["context"], 4)[1]
     yield "top eigenvalues", theory.top_eigen(operators["context co-occurrence"], 4)[0]
     tokens = corpus.most_frequent(8)
     for predictor in ("bigram", "marginal", "tied", "readout", "context"):
-        g = theory.corpus_geometry(documents, V, tokens, predictor)
+        found = theory.corpus_geometry(documents, V, tokens, predictor)
         for name in ("cosine", "growth", "apart", "mean_cosine"):
-            sampled = getattr(g, name)
-            yield f"{predictor}: {name}", [sampled.value, sampled.standard_error]
-        yield f"{predictor}: departs, distinct", [g.departs, g.distinct_from_all]
+            yield (
+                f"{predictor}: {name}",
+                [getattr(getattr(found, name), part) for part in ("value", "standard_error")],
+            )
+        yield f"{predictor}: departs, distinct", [found.departs, found.distinct_from_all]
         near = theory.nearest_tokens(documents, V, tokens[3], tokens, 4, predictor)
-        yield f"{predictor}: nearest", [*near.tokens, *near.cosine.value[0]]
+        yield f"{predictor}: nearest", [near.tokens, near.cosine.value[0]]
         if predictor != "context":
             yield f"{predictor}: gram", theory.corpus_gram(counts, tokens, predictor)
             yield f"{predictor}: mean cosine", theory.corpus_mean_cosine(counts, tokens, predictor)
-    found = theory.corpus_associations(documents[:20], V).after(5, 0.3)
-    for name in ("output", "value", "attention", "position"):
-        yield f"associations: {name}", getattr(found, name)
+    after = theory.corpus_associations(documents[:20], V).after(5, 0.3)
+    yield "associations", [getattr(after, name) for name in ("output", "value", "attention", "position")]
     shuffled = theory.shuffled_tokens(documents, V, np.random.default_rng(1))
     yield "shuffled", theory.corpus_counts(shuffled, V).pairs.toarray()
-    yield "limited", np.concatenate(theory.limited_corpus(documents, V, 6, 100))
+    yield "limited", theory.limited_corpus(documents, V, 6, 100)
     other = theory.corpus_counts(list(build_corpus(toy_documents(40, seed=3)).trimmed(9)), 10)
     yield "frequency matched", theory.frequency_matched(counts.unigrams, other.unigrams, tokens)
 
@@ -63,13 +73,12 @@ def moved() -> Iterator[tuple[str, Any]]:
     rng = np.random.default_rng(0)
     V, d = 7, 4
     sequences = [rng.integers(V, size=12) for _ in range(30)]
-    counts = theory.corpus_counts(sequences, V)
-    C = theory.as_matrix(theory.bigram_operator(counts))
+    C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(sequences, V)))
     context = theory.as_matrix(theory.context_operator(sequences, V))
     W_E, W_U, W_VO, W_f = (rng.standard_normal(s) for s in ((V, d), (d, V), (d, d), (d, d)))
-    plain = {"tied": theory.LanguageParameters(W_E), "untied": theory.LanguageParameters(W_E, W_U)}
-    for name, parameters in plain.items():
-        whole = theory.LanguageParameters(parameters.W_E, parameters.W_U, W_VO, W_f)
+    for name, read_out in {"tied": None, "untied": W_U}.items():
+        parameters = theory.LanguageParameters(W_E, read_out)
+        whole = theory.LanguageParameters(W_E, read_out, W_VO, W_f)
         yield f"drive, {name}", theory.language_drive(C, context, whole)
         yield f"normed drive, {name}", theory.normed_drive(C, parameters, 1e-2)
         yield f"flow, {name}", theory.language_flow(C, parameters, 3.0)
@@ -79,34 +88,25 @@ def moved() -> Iterator[tuple[str, Any]]:
 def trained_on() -> Iterator[tuple[str, Any]]:
     """Yield text data sets, questions, and the standard deviations that ``initialise_`` gives."""
     with tempfile.TemporaryDirectory() as folder:
-        files = {}
+        sources = []
         for name, seed in (("one", 0), ("two", 1)):
-            files[name] = Path(folder, f"{name}.txt")
-            files[name].write_text("\n\n".join(toy_documents(60, seed)))
-        sources = [{"name": name, "files": [str(file)]} for name, file in files.items()]
+            file = Path(folder, f"{name}.txt")
+            file.write_text("\n\n".join(toy_documents(60, seed)))
+            sources.append(sim.CorpusSource(name=name, files=(str(file),)))
         for layout in ("cut", "pad", "pack"):
-            task = sim.make_language_task(
-                [sim.CorpusSource(**source) for source in sources], length=30, layout=layout
-            )
-            settings = {"task": task.model_dump(mode="json"), "seeds": [3], "init_rates": [0.8]}
-            member = sim.make_run_config(sim.load_preset("language-demo") | settings).members()[0]
-            data = sim.build_dataset(member)
-            yield f"text data, {layout}: tokens", data.tokens
-            yield f"text data, {layout}: labels", data.labels
-            yield f"text data, {layout}: parts", [rows.numpy() for rows in data.parts.values()]
+            task = sim.make_language_task(sources, length=30, layout=layout)
+            own = {"task": task.model_dump(mode="json"), "seeds": [3], "init_rates": [0.8]}
+            data = sim.build_dataset(sim.make_run_config(sim.load_preset("language-demo") | own).members()[0])
+            yield f"text data, {layout}", [data.tokens, data.labels, data.parts]
     trimmed = build_corpus(toy_documents(10), vocabulary=7, context=9)
-    yield "trimmed corpus", [*trimmed.tokens, *trimmed.ends]
-    questions = sim.prontoqa_questions(20, seed=1)
-    yield "questions", [ord(character) for q in questions for character in q.text]
-    yield "toy facts", [ord(character) for text in sim.toy_facts(10) for character in text]
+    yield "trimmed corpus", [trimmed.tokens, trimmed.ends]
+    yield "questions", [question.text for question in sim.prontoqa_questions(20, seed=1)]
+    yield "toy facts", sim.toy_facts(10)
     module = torch.nn.Sequential(torch.nn.Embedding(9, 4), torch.nn.Linear(4, 6), torch.nn.LayerNorm(6))
     for convention in ("paper", "vocab"):
         report = sim.initialise_(module, 0.8, convention=convention, bias_scale=1.0)
         yield f"initialise, {convention}", [[t.std or 0, t.measured] for t in report.tensors]
-        yield (
-            f"initialise, {convention}: entries",
-            torch.cat([p.flatten() for p in module.parameters()]).detach(),
-        )
+        yield f"initialise, {convention}: entries", list(module.parameters())
 
 
 def commanded() -> Iterator[tuple[str, Any]]:
@@ -114,30 +114,17 @@ def commanded() -> Iterator[tuple[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         text, checkpoint = Path(folder, "toy.txt"), Path(folder, "model.safetensors")
         text.write_text("\n\n".join(toy_documents(80)))
-        numbers = command("corpus", "predict", str(text), "--nearest", "dog", "--predictor", "tied")
-        yield "corpus predict", [numbers[key] for key in sorted(numbers)]
-        V = build_corpus(toy_documents(80)).vocab_size
         torch.manual_seed(0)
-        save_file({"wte.weight": torch.randn(V, 5), "other": torch.zeros(3, 3)}, checkpoint)
-        numbers = command("corpus", "embedding", str(text), "--checkpoint", str(checkpoint), "--top", "11")
-        yield "corpus embedding", [numbers[key] for key in sorted(numbers)]
+        tensors = {"wte.weight": torch.randn(build_corpus(toy_documents(80)).vocab_size, 5)}
+        save_file(tensors | {"other": torch.zeros(3, 3)}, checkpoint)
+        yield (
+            "corpus predict",
+            command("corpus", "predict", str(text), "--nearest", "dog", "--predictor", "tied"),
+        )
+        embedding = ("corpus", "embedding", str(text), "--checkpoint", str(checkpoint), "--top", "11")
+        yield "corpus embedding", command(*embedding)
     rng = np.random.default_rng(2)
-    found = validate.compare_embedding(
-        rng.standard_normal((12, 3)), (rng.integers(12, size=(300, 2)), rng.integers(12, size=300))
-    )
-    yield (
-        "compare_embedding of pairs",
-        [
-            [comparison[name][key] or 0 for key in ("mean", "low", "high")]
-            for comparison in found.to_json()["comparisons"]
-            for name in ("pearson", "spearman", "control", "gain")
-        ],
-    )
-
-
-def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
-    yield from counted()
-    yield from moved()
-    yield from trained_on()
-    yield from commanded()
+    pairs = rng.integers(12, size=(300, 2)), rng.integers(12, size=300)
+    found = validate.compare_embedding(rng.standard_normal((12, 3)), pairs).to_json()["comparisons"]
+    measured = [[each[name] for name in ("pearson", "spearman", "control", "gain")] for each in found]
+    yield "compare_embedding of pairs", measured

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
     """Return which modules of the engine each of them imports, also inside functions and for types alone."""
-    return imports_of(ROOT, ["sim"])
+    return imports_of(ROOT, ("sim",))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import runpy
 import shlex
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,10 @@ import pytest
 
 from sim.config.language import LanguageTask
 from sim.data.language import digest_of
+from tests.docs.pages import ROOT, follow
 from tests.docs_script import load_script
-from validate.cli import main
 from validate.studies import load_study
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "corpus.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 QUICK = shlex.split(
     "--context 16 --model.d-m 8 --model.n-heads 2 --model.n-layers 1 --training.epochs 1 "
     "--training.snapshot-epochs 1 --sequences 20 --training.evaluation-size 10 --workers 1"
@@ -33,20 +28,13 @@ def test_every_command_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = []
-    for kind, block in BLOCKS:
-        if kind == "python":
-            Path(block.split()[1]).write_text(block)
-        for command in block.replace("$ ", "").splitlines() if kind == "console" else []:
-            program, *arguments = shlex.split(command)
-            if program == "anchorflow":
-                training = arguments[:2] == ["corpus", "train"]
-                judges = arguments[:2] == ["corpus", "compare"]
-                code = main([*arguments, *QUICK] if training else arguments)
-                assert code in ((0, 1) if judges else (0,)), command
-            else:
-                runpy.run_path(arguments[0], run_name="__main__")
-            said.append(capsys.readouterr().out)
+    ended = follow(
+        "docs/corpus.md",
+        capsys,
+        lambda words: [*words, *QUICK] if words[:2] == ["corpus", "train"] else words,
+    )
+    assert all(code == 0 or (code == 1 and " compare " in command) for command, (code, _) in ended.items())
+    said = [out for _, out in ended.values()]
     assert len(said) == 6
     assert said[1].startswith("1000 documents")
     assert "nearest to 'jompus'" in said[1]

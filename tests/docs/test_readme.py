@@ -12,16 +12,12 @@ import numpy as np
 import pytest
 
 from sim import Run
+from tests.docs.pages import ROOT, blocks
 from theory import Task, label_distribution
-
-ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
 
 
 def _example() -> str:
-    found = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    assert found is not None
-    return found[1]
+    return blocks("README.md", "python")[0]
 
 
 def _printed(text: str) -> list[list[float]]:
@@ -64,5 +60,5 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
 
 
 def test_every_file_that_it_links_to_exists() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / target).exists(), target
