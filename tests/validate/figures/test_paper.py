@@ -54,6 +54,7 @@ def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: 
                     np.testing.assert_equal(by_name[name].get_ydata()[0], value)
                 assert ax.get_xlabel() == panel.xlabel
                 assert ax.get_ylabel() == (panel.ylabel if ax is axes[0] or not row.share_y else "")
+                assert ax.get_ylim()[0] < ax.get_ylim()[1]
                 named |= {*panel.curves, *panel.levels}
             elif isinstance(panel, HeatMap):
                 np.testing.assert_array_equal(np.ma.filled(ax.images[0].get_array(), np.nan), panel.values)

@@ -46,6 +46,7 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([Bound(1.0, math.inf), Bound(1.1, math.inf), Bound(0.9, math.inf)], {}, "holds", ""),
         ([0.01, 0.02, 0.0], {"relation": "within", "margin": 0.1}, "holds", "no relevant effect"),
         ([0.5, 0.51, 0.49], {"relation": "within", "margin": 0.1}, "fails", ""),
+        ([0.11, 0.13, 0.09], {"relation": "within", "margin": 0.1}, "undecided", ""),
         ([0.001, -0.001, 0.0], {"margin": 0.1}, "fails", "no relevant effect"),
         (ABOVE, {"role": "shown"}, "shown", ""),
     ],

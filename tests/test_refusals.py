@@ -1,0 +1,40 @@
+"""Every refusal names an argument, an option or a file first, and its value second."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.test_imports import PACKAGES, ROOT
+
+ERRORS = {"InputError", "UnwritableError", "BusyError", "NoRunsError"}
+NO_ARGUMENTS = {"standard", "output", "working", "directory", "configuration", "manifest", "FILE", "import"}
+
+
+def _trees() -> Iterator[tuple[str, ast.AST]]:
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            yield str(file.relative_to(ROOT)), ast.parse(file.read_text())
+
+
+def test_the_argument_comes_first() -> None:
+    names, calls = set(NO_ARGUMENTS), []
+    for file, tree in _trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS:
+                calls.append((f"{file}:{node.lineno}", node.args[:2]))
+    wrong = []
+    for where, (first, second) in calls:
+        if isinstance(first, ast.Constant):
+            parts = {part.replace("-", "_") for part in re.split(r"[., ]+|^--", first.value) if part}
+            wrong += [where] * (not parts <= names | {"sha256", "print_completion"})
+        else:
+            # A name is passed on; its value is none.
+            wrong += [where] * (isinstance(second, ast.Constant) and second.value in names)
+    assert len(calls) > 300
+    assert wrong == []
