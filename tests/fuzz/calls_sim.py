@@ -13,7 +13,6 @@ import torch
 import sim
 from sim.config.run import make_member_config
 from sim.data.prontoqa import as_json_line
-from sim.runs.beginning import create_folder
 
 Call = tuple[Callable[..., Any], dict[str, Any]]
 
@@ -137,7 +136,6 @@ def _models() -> dict[str, Call]:
 
 
 def _running() -> dict[str, Call]:
-    made: dict[str, Any] = {"path": Path("run"), "member": MEMBER, "overwrite": True}
     folder: dict[str, Any] = {"resume": False, "overwrite": True, "device": "cpu", "kernels": "torch"}
     cost: dict[str, Any] = {"kernels": "torch"}
     members: dict[str, Any] = {"members": [MEMBER], "paths": [Path("run")]}
@@ -145,7 +143,6 @@ def _running() -> dict[str, Call]:
     return {
         "Trainer": (sim.Trainer, {"members": [MEMBER], "device": "cpu"}),
         "RunFolder": (sim.RunFolder, {"path": Path("run")}),
-        "create_folder": (_in_new_folder(create_folder), made),
         "Execution": (sim.Execution, {"workers": 1} | folder),
         "Run.open": (sim.Run.open, {"path": finished_run()}),
         "find_runs": (sim.find_runs, {"paths": [finished_run()]}),

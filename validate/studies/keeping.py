@@ -93,7 +93,11 @@ def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list
     """Return the files that were kept of runs which the study does not have; refuse them unless dropped."""
     own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
     files = sorted(kept_files(study.name, folder))
-    others = [f for f in files if f not in own or make_member_config(read_header(f).config) != own[f]]
+    others = [
+        f
+        for f in files
+        if f not in own or (f.exists() and make_member_config(read_header(f).config) != own[f])
+    ]
     if others and not drop:
         problem = f"holds {others[0].name}, kept of a run that this study does not have"
         remedy = "choose another folder (--kept), or ask to delete such files (--drop)"
