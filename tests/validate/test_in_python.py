@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sim import Run, find_runs
+from sim import Run, RunConfig, find_runs
 from sim.config.presets import FOLDER as PRESETS
 from sim.config.presets import load_preset
 from sim.runs.folder import RunFolder
@@ -54,6 +54,9 @@ def test_reprs_are_short_and_say_what_it_is(runs: list[Run], settings: list[Sett
     assert derivation.title in repr(derivation)
     sheet = Sheet("one", "A caption", "note", [PanelRow("A", [Empty("nothing")])])
     assert repr(sheet) == "Sheet('one', 1 panels, not drawn yet)"
+    (axes,) = comparison.plot().axes
+    assert axes.lines[0].get_label() == "γ = 0.3: P^s - u"
+    assert repr(RunConfig(seeds=[0, 1])) == "RunConfig(seeds=(0, 1))"
     assert all(len(repr(value)) < 400 for value in (run, run.task, comparison, derivation, sheet))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 
 from sim.runs.table import frame
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
@@ -66,6 +67,20 @@ class Comparison(tuple[Row, ...]):
         cells = [[r.setting, r.epoch, r.group, r.predictor, r.estimate.brief] for r in shown]
         header = ["setting", "epoch", "anchors", "predictor", "Pearson [95 %]"]
         return html_table(repr(self), header, cells)
+
+    def plot(self) -> Figure:
+        """Return a figure of Pearson's correlation over the epochs, a line for each setting and predictor."""
+        figure = Figure(layout="constrained")
+        ax = figure.subplots()
+        lines: dict[str, list[Row]] = {}
+        for row in self:
+            if row.anchor is None and row.measure == "pearson" and row.group == self[-1].group:
+                lines.setdefault(f"{row.setting}: {row.predictor}", []).append(row)
+        for label, rows in lines.items():
+            ax.plot([r.epoch for r in rows], [r.estimate.mean for r in rows], ".-", label=label)
+        ax.set(xlabel="epoch", ylabel="Pearson", title=f"predicted and observed cosines: {self[-1].group}")
+        ax.legend(fontsize="small")
+        return figure
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return plain rows: those of ``Row``, the estimate as mean, low, high and n."""

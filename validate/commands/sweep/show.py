@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, Positional
 from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from validate.sweeps import Pivot
 
 
 class Options(CommandOptions):
@@ -79,13 +84,9 @@ def run(arguments: Sequence[str]) -> int:
     runs = [(run.config, run.metrics) for run in complete]
     shown, others = pivot_of(runs, measure, options.x, options.y), other_axes(runs, options.x, options.y)
     if options.out is not None:
-        from validate.figures.style import new_axes, save
+        from validate.figures.style import save
 
-        figure, (ax,) = new_axes()
-        panel = shown.panel
-        panel.plot(ax)
-        figure.colorbar(panel.image_, ax=ax)
-        save(figure, options.out, overwrite=options.overwrite)
+        save(picture(shown), options.out, overwrite=options.overwrite)
     if options.as_json:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0
@@ -95,3 +96,14 @@ def run(arguments: Sequence[str]) -> int:
     if options.out is not None:
         print(f"figure: {options.out}")
     return 0
+
+
+def picture(shown: Pivot) -> Figure:
+    """Return a figure of a statistic or measure over two axes."""
+    from validate.figures.style import new_axes
+
+    figure, (ax,) = new_axes()
+    panel = shown.panel
+    panel.plot(ax)
+    figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
+    return figure
