@@ -66,9 +66,10 @@ class Finding(Shown):
 
     @property
     def setting(self) -> str:
-        """The likeliest setting that was tested; the likeliest of all if none was."""
-        tested = (s for s in self.settings if self.verdict_at(s) != "not tested")
-        return next(tested, self.settings[0])
+        """The likeliest setting with seeds enough for a look; without any, the likeliest that was tested."""
+        tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
+        judged = [s for s in tested if any(o.level is not None for o in self.endpoints(s))]
+        return (judged or tested or list(self.settings))[0]
 
     @property
     def verdict(self) -> Verdict:
