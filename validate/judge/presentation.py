@@ -67,6 +67,7 @@ def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
         "setting": finding.setting,
         "verdict": finding.verdict,
         "verdicts": {setting: finding.verdict_at(setting) for setting in finding.settings},
+        "judged": list(finding.judged),
         "against_the_paper": finding.against_the_paper,
         "q_values": {s: shares[claim.number, s] for s in finding.settings if (claim.number, s) in shares},
         "conditions": [o.as_dict() | {"adjusted_p": adjusted.get(id(o))} for o in finding.outcomes],
@@ -103,8 +104,8 @@ def _joint(own: Sequence[Claimed]) -> str:
 
 
 def _where(own: Sequence[Claimed]) -> str:
-    """Return in how many of the main settings that were tested all of some claims hold: "5/6"."""
-    tested = [s for s in MAIN if any(c["verdicts"].get(s, "not tested") != "not tested" for c in own)]
+    """Return in how many of the main settings with seeds enough for a look all of some claims hold: "5/6"."""
+    tested = [s for s in MAIN if any(s in c["judged"] for c in own)]
     held = [s for s in tested if all(c["verdicts"].get(s, "holds") == "holds" for c in own)]
     return f"{len(held)}/{len(tested)}"
 

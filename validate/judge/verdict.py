@@ -66,10 +66,15 @@ class Finding(Shown):
 
     @property
     def setting(self) -> str:
-        """The likeliest setting with seeds enough for a look; without any, the likeliest that was tested."""
+        """The likeliest setting that is judged; the likeliest of all if none is."""
+        return (*self.judged, *self.settings)[0]
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The settings with seeds enough for a look; without any, those that were tested at all."""
         tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
-        judged = [s for s in tested if any(o.level is not None for o in self.endpoints(s))]
-        return (judged or tested or list(self.settings))[0]
+        looked = [s for s in tested if any(o.level is not None for o in self.endpoints(s))]
+        return tuple(looked or tested)
 
     @property
     def verdict(self) -> Verdict:

@@ -37,13 +37,16 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     more γ in others. Whether it falls, and how far, differs between matrices. The theory's reason for low
     rank: along C, the token-label matrix, the ranks are learned one by one.
     """
-    # Runs that have more γ than the longest ones stand in a row of their own. Of equally long ones those are
-    # shown that hold the singular values of more matrices.
+    # Of runs that hold singular values the longest are shown, of equally long ones those that hold them of more
+    # matrices; runs at more γ have a row of their own.
     found: dict[str, list[Setting]] = defaultdict(list)
     for setting in group_runs(observations):
         found[without_gamma(setting)].append(setting)
     families = list(found.values())
-    main = max(families, key=lambda own: (len(own) > 1, own[0].epochs()[-1], len(_names(own, "singular/"))))
+    held = {id(own): len(_names(own, "singular/")) for own in families}
+    main = max(
+        families, key=lambda own: (len(own) > 1, held[id(own)] > 0, own[0].epochs()[-1], held[id(own)])
+    )
     scan = max(families, key=len)
     more, layers = len(scan) > len(main), _by_layer(_matrices(main, "singular/"))
     late = [shown_epochs(s)[-1] for s in main]
