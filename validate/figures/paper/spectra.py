@@ -37,8 +37,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     more γ in others. Whether it falls, and how far, differs between matrices. The theory's reason for low
     rank: along C, the token-label matrix, the ranks are learned one by one.
     """
-    # Of runs that hold singular values the longest are shown, of equally long ones those that hold them of more
-    # matrices; runs at more γ have a row of their own.
+    # The longest runs that hold singular values, of as many matrices as any; more γ have a row of their own.
     found: dict[str, list[Setting]] = defaultdict(list)
     for setting in group_runs(observations):
         found[without_gamma(setting)].append(setting)
