@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from theory.arrays import FloatArray
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import Setting, early_text, group_runs
 from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
-from validate.judge.times import early_epoch, early_text
 from validate.observe import NoRunsError, kept
+from validate.observe.times import early_epoch
 
 SETUPS = (*FULL_SIZE, BY_LABEL["MLP"])
 """The ledger's settings with the paper's task, the likeliest one of the paper first."""

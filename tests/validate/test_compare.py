@@ -16,11 +16,9 @@ from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
 from validate.judge.compare import (
-    ALL,
     compare_runs,
     early_rows,
     fitted_widths,
-    groups_of,
     measures,
     observed_cosines,
     predicted_cosines,
@@ -28,9 +26,10 @@ from validate.judge.compare import (
 from validate.judge.groups import Setting, group_runs
 from validate.judge.ranking import ranking
 from validate.judge.rungs import rung_distances
-from validate.judge.times import early_epoch, time_at
 from validate.observe import Observations, observe
+from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
+from validate.predict.tokens import ALL, groups_of
 from validate.studies import load_study
 
 

@@ -28,8 +28,8 @@ from validate.figures.paper import FIGURES
 from validate.judge.groups import Setting, group_runs
 from validate.judge.rungs import STEPS, rung_distances
 from validate.judge.stats import over_seeds
-from validate.judge.times import early_epoch, time_at
 from validate.observe import Observations
+from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import from_uniform
 from validate.report import Report
 from validate.report.equations import equations_behind

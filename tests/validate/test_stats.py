@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.validate.judge.test_verdict import condition, judged
-from validate.judge.bounds import Bound, magnitude, step_of
 from validate.judge.stats import Mean, band, each_over_seeds, over_seeds, spread
+from validate.observe.bounds import Bound, magnitude, step_of
 
 TRIALS = 4000
 Interval = tuple[float | None, float | None]

@@ -70,8 +70,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
     """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
+    from validate.judge.groups import early_text
     from validate.judge.ranking import RANKED_HEADER, ranking
-    from validate.judge.times import early_text
     from validate.terminal.tables import print_table, tell
 
     for answer in answers:
@@ -96,7 +96,7 @@ def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
 
 def print_comparison(report: Report) -> None:
     """Print the early comparison over all pairs, one table per setting."""
-    from validate.judge.times import early_text
+    from validate.judge.groups import early_text
     from validate.terminal.tables import print_table
 
     for setting in report.settings:

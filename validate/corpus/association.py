@@ -16,6 +16,7 @@ from sim.runs.files import finite
 from theory import InputError
 from theory.arrays import FloatArray
 from validate.judge.stats import Estimate
+from validate.observe.language import cosines_of_gram
 
 N_GROUPS = 20
 """Groups of tokens of which the jackknife leaves out one at a time."""
@@ -90,14 +91,6 @@ def associate_rows(
         cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
     )
     return associate(first, observed, controls, np.random.default_rng(seed))
-
-
-def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
-    """Return cosines from inner products, of rows as they are or less their mean."""
-    if mean_removed:
-        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
-    return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
 
 
 def associate(

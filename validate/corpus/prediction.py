@@ -24,7 +24,7 @@ from theory.arrays import FloatArray
 from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
-from validate.judge.stats import UNDEFINED
+from validate.observe.observations import UNDEFINED
 from validate.progress import progress
 
 FORMULAS: dict[CorpusPredictor, str] = {

@@ -13,11 +13,11 @@ from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.points import Group, Points
 from validate.figures.seeds import seeds_text
 from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, Look, sequential
-from validate.judge.compare import ALL, groups_of
 from validate.judge.groups import Setting
 from validate.judge.rungs import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
+from validate.predict.tokens import ALL, groups_of
 
 BAR = "cosine similarity"
 SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"

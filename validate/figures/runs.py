@@ -13,8 +13,8 @@ from theory import InputError
 from theory.arrays import FloatArray
 from validate.judge.condition import SMALL
 from validate.judge.groups import Setting, group_runs
-from validate.judge.times import common_early, learned_part
 from validate.observe import Observations
+from validate.observe.times import common_early, learned_part
 
 KINDS = {
     "emb-mlp": "Emb-MLP",
@@ -86,7 +86,7 @@ def over_settings(each: Sequence[FloatArray]) -> FloatArray:
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
-    """Return the epochs at which figures show a model: early, as ``validate.judge.times`` has it, and late.
+    """Return the epochs at which figures show a model: early, as ``validate.observe.times`` has it, and late.
 
     Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
     then has one epoch to show.

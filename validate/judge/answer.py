@@ -12,9 +12,8 @@ from typing import Any
 
 from theory.checked import checked
 from theory.display import html_table
-from validate.judge.ceiling import training_ceiling
 from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting, as_settings
+from validate.judge.groups import Setting, as_settings, early_text
 from validate.judge.ledger import read_claims
 from validate.judge.lists import among
 from validate.judge.measures.geometry import moved
@@ -25,9 +24,10 @@ from validate.judge.missing import label, missing_command
 from validate.judge.outcome import OUTCOMES, Outcome
 from validate.judge.ranking import ranking
 from validate.judge.stats import COSINE, LEVEL, over_seeds
-from validate.judge.times import HALF, early_epoch, early_text, learned_part
 from validate.judge.verdict import Finding, Verdict, judge_claim
 from validate.observe import Source
+from validate.observe.times import HALF, early_epoch, learned_part
+from validate.predict.ceiling import training_ceiling
 
 CONDITIONS = Path(__file__).with_name("own_task.toml")
 CRITICAL = 0.5

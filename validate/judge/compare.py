@@ -18,15 +18,15 @@ from theory.checked import Entries, check_tokens, checked
 from theory.display import html_table
 from validate.judge.groups import Setting, as_settings
 from validate.judge.stats import COSINE, SIZE, Estimate, each_over_seeds
-from validate.judge.times import early_epoch
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
+from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
+from validate.predict.tokens import groups_of
 from validate.progress import track
 
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
-ALL = "all anchors"
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
 """Each measure, and the values it can take."""
 
@@ -91,17 +91,6 @@ class Comparison(tuple[Row, ...]):
         """Return ``to_records`` as a pandas DataFrame; an ImportError names the extra without pandas."""
         columns = ("setting", "epoch", "group", "anchor", "predictor", "measure", "mean", "low", "high", "n")
         return frame(self.to_records(), columns)
-
-
-def groups_of(task: Task) -> dict[str, Tokens]:
-    """Return the token groups that are compared: each mapping's anchors, and all anchors together."""
-    groups = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2}
-    return groups if len(task.mappings) == 1 else groups | {ALL: task.anchors}
-
-
-def group_title(group: str) -> str:
-    """Return what a caption calls a group."""
-    return group if group == ALL else f"{group} anchors"
 
 
 @checked

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from theory.display import Shown
-from validate.judge.bounds import Value
 from validate.judge.stats import ANY
 from validate.observe import Observations
+from validate.observe.bounds import Value
 
 LARGE, SMALL = 0.3, 0.8
 """γ of large and of small initial weights, between which the paper contrasts."""

@@ -13,11 +13,11 @@ from sim.runs.folder import RunFolder
 from sim.runs.places import runs_inside
 from theory import InputError
 from validate.judge.condition import Needs, Sample
-from validate.judge.likeness import differing_keys, keys_of
 from validate.judge.outcome import MissingRunsError
 from validate.judge.settings import MORE
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
+from validate.studies.likeness import differing_keys, keys_of
 
 Cells = dict[float, list[Observations]]
 """The runs of a study's variant by γ, those of each sorted by seed."""

@@ -16,11 +16,11 @@ from typing import Any
 from theory import InputError
 from validate.judge.condition import Claim
 from validate.judge.evidence import Evidence
-from validate.judge.likeness import AMOUNTS, differing_keys, keys_of
 from validate.judge.outcome import MissingRunsError, Outcome
 from validate.judge.verdict import Finding, judge_claim
 from validate.observe import Observations
 from validate.studies import Study, load_study
+from validate.studies.likeness import AMOUNTS, differing_keys, keys_of
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from theory.arrays import FloatArray
 from theory.checked import checked
 from theory.display import Shown
 from validate.observe import Observations, Source, find_observations
+from validate.observe.times import early_epoch
 
 _MOST_NAMED = 3
 """A label names every key that differs, or if these are more, as many as distinguish the settings."""
@@ -179,3 +180,10 @@ def _telling(flat: list[dict[str, str]]) -> list[str]:
         if distinct([*chosen, key]) > distinct(chosen):
             chosen.append(key)
     return chosen[1:]
+
+
+def early_text(setting: Setting) -> str:
+    """Return the early epochs of a setting's runs: "epoch 50", "epochs 40 to 50"."""
+    epochs = [*map(early_epoch, setting.runs)]
+    first, last = min(epochs), max(epochs)
+    return f"epoch {first}" if first == last else f"epochs {first} to {last}"

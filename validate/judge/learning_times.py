@@ -20,10 +20,10 @@ from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, 
 from theory.arrays import FloatArray
 from theory.flows.activation import IDENTITY
 from theory.flows.learning_curves import training_size
-from validate.judge.bounds import Bound
 from validate.judge.stats import UNDEFINED
-from validate.judge.times import fitted_time
 from validate.observe import Observations
+from validate.observe.bounds import Bound
+from validate.observe.times import fitted_time
 
 PREDICTIONS = Path(__file__).with_name("learning_times.json")
 """The predictions that are kept."""

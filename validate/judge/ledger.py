@@ -19,7 +19,7 @@ from validate.judge.condition import DRAWS, LARGE, SMALL, Claim, Condition, Need
 from validate.judge.measures import measure_of
 from validate.judge.settings import BY_LABEL, labels_of, step_of_measure
 from validate.judge.stats import ANY, COSINE, SHARE, SIZE, SKILL
-from validate.judge.times import early_epoch, first_epoch, has_learned, last_epoch
+from validate.observe.times import early_epoch, first_epoch, has_learned, last_epoch
 from validate.predict.predictors import (
     from_counts,
     from_eq14,

@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 from sim.runs.files import finite
 from theory.display import Shown
-from validate.judge.bounds import Bound, Value, ends, minus, side, step_of
 from validate.judge.condition import Claim, Condition, Needs, Sample
 from validate.judge.settings import setup_of
 from validate.judge.stats import NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
 from validate.observe import NotObservedError
+from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Find = Callable[[Needs], Sample]

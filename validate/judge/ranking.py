@@ -14,7 +14,7 @@ from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
-from validate.judge.times import early_epoch
+from validate.observe.times import early_epoch
 from validate.predict.predictors import PREDICTORS
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")

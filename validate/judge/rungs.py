@@ -15,10 +15,11 @@ import numpy as np
 
 from theory import off_diagonal
 from theory.checked import checked
-from validate.judge.compare import groups_of, measures
+from validate.judge.compare import measures
 from validate.judge.groups import Setting
 from validate.judge.stats import SIZE, Estimate, over_seeds
 from validate.predict.predictors import PREDICTORS, Tokens
+from validate.predict.tokens import groups_of
 from validate.progress import track
 
 OBSERVED = "observed"

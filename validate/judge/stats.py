@@ -23,11 +23,10 @@ from scipy.special import digamma, polygamma, stdtr, stdtrit
 from sim.runs.files import finite
 from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Entries, Share, checked
+from validate.observe.observations import UNDEFINED as UNDEFINED
 
 LEVEL = 0.05
 Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
-UNDEFINED = "–"
-"""What tables show for a number that is not defined."""
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 SKILL = (-math.inf, 1.0)
 """The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""

@@ -15,7 +15,6 @@ from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine,
 from theory.arrays import FloatArray
 from theory.corpus.controls import nearest_in_ratio
 from theory.corpus.rows import CountPredictor
-from validate.corpus.association import cosines_of_gram
 
 IntArray = npt.NDArray[np.int64]
 SHOWN = 40
@@ -138,6 +137,14 @@ def _geometry(
         found[f"mean_cosine/{name}"] = _mean_cosine(embedding[every[name]])
         found[f"mean_cosine_centred/{name}"] = _mean_cosine(embedding[every[name]] - centre)
     return found
+
+
+def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
+    """Return cosines from inner products, of rows as they are or less their mean."""
+    if mean_removed:
+        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
+    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
 
 
 def _mean_cosine(rows: FloatArray) -> FloatArray:

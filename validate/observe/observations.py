@@ -15,6 +15,8 @@ from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.display import Shown
 
+UNDEFINED = "–"
+"""What tables show for a number that is not defined."""
 KEPT_SUFFIX = ".safetensors"
 """How the name of a kept file ends."""
 
@@ -187,7 +189,11 @@ class Observations(Shown):
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
         rows = [
-            [name, f"{value:.3f}", "–" if last["loss"].get(name) is None else f"{last['loss'][name]:.3f}"]
+            [
+                name,
+                f"{value:.3f}",
+                UNDEFINED if last["loss"].get(name) is None else f"{last['loss'][name]:.3f}",
+            ]
             for name, value in last["accuracy"].items()
         ]
         return title, ["data set", "accuracy", "loss (nats)"], rows

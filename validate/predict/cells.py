@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from theory import off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.stats import UNDEFINED
+from validate.observe.observations import UNDEFINED
 from validate.predict.predictors import Tokens
 from validate.predict.statistics import Cosines
 

@@ -21,13 +21,13 @@ from theory.paths import PathLike, as_path
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.figures import rendered
-from validate.judge.ceiling import rule_ceiling
-from validate.judge.compare import ALL, groups_of
-from validate.judge.stats import UNDEFINED
+from validate.observe.observations import UNDEFINED
 from validate.predict import figures
+from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
 from validate.predict.predictors import are_summed
 from validate.predict.statistics import ONE_DATA_SET, Statistics, TokenStatistics, counted, sampled
+from validate.predict.tokens import ALL, groups_of
 from validate.progress import track
 
 MOST_ENTRIES = 10_000_000

@@ -24,8 +24,8 @@ from theory import (
     marginal_distribution,
 )
 from theory.arrays import FloatArray
-from validate.judge.times import time_at
 from validate.observe import NotObservedError, Observations
+from validate.observe.times import time_at
 
 Tokens = tuple[int, ...]
 Predict = Callable[[Observations, Tokens, int], FloatArray]

@@ -23,8 +23,8 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.errors import shown
-from validate.judge.compare import groups_of
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, task_cosines
+from validate.predict.tokens import groups_of
 
 ONE_DATA_SET = "expected in one data set"
 RESOLVED = 5.0

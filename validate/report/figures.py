@@ -15,11 +15,12 @@ from validate.figures.runs import about
 from validate.figures.seeds import FEW
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
-from validate.judge.compare import Row, group_title, groups_of
+from validate.judge.compare import Row
 from validate.judge.groups import Setting
 from validate.judge.rungs import STEPS, RungDistance
 from validate.judge.stats import Estimate
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens
+from validate.predict.tokens import group_title, groups_of
 from validate.report.figure import ReportFigure
 
 _MOST_SHOWN, _MOST_LETTERS = 3, 80

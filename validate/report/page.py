@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from sim.runs.provenance import commit_text
 from validate.judge import presentation
+from validate.judge.groups import early_text
 from validate.judge.ranking import ranking
 from validate.judge.rungs import LEFT_OUT, STEPS, WHOLE
-from validate.judge.times import early_text
 from validate.predict.predictors import predictor_notes
 from validate.report import rows
 from validate.report.picture import AGREEMENT, agreements

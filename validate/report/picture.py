@@ -18,9 +18,9 @@ from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
 from validate.judge.answer import PREDICTION, Answer
-from validate.judge.groups import Setting
+from validate.judge.groups import Setting, early_text
 from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
-from validate.judge.times import early_epoch, early_text
+from validate.observe.times import early_epoch
 from validate.predict.predictors import from_uniform
 
 WITHIN_MEMORY, WITHIN_REASONING, ACROSS, ALL = "within memory", "within reasoning", "across", "all pairs"

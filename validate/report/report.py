@@ -19,9 +19,9 @@ from validate.judge.ledger import ledger
 from validate.judge.outcome import Outcome
 from validate.judge.presentation import to_json as claims_json
 from validate.judge.rungs import LEFT_OUT, RungDistance, rung_distances
-from validate.judge.times import common_early
 from validate.judge.verdict import Finding
 from validate.observe import Observations
+from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
 from validate.report.equations import equations_behind

@@ -6,6 +6,7 @@ import dataclasses
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from sim.config.language import LanguageTask
 from sim.config.run import make_member_config
 from sim.runs.lock import only_writer
 from sim.runs.run import Run
@@ -86,6 +87,10 @@ def keep(
             chosen = dataclasses.replace(run, arrays={name: run.arrays[name] for name in names})
             files.append(kept_file(study.name, member.variant, member.config, folder))
             write_kept(chosen, files[-1])
+            if isinstance(member.config.task, LanguageTask):
+                from validate.observe.words import keep_words
+
+                keep_words(Run.open(member.path, unfinished=states[member.path] == "unfinished"), folder)
     return files
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from sim.config.run import MemberConfig
-from validate.judge.likeness import LOOKS
+from validate.studies.likeness import LOOKS
 from validate.studies.study import Study, load_study, members_of, study_names
 
 

@@ -20,10 +20,10 @@ from sim.runs.table import axes_of, settings_of
 from theory import InputError
 from theory.errors import unknown_name
 from validate.figures.panels.heat_map import HeatMap
-from validate.judge.bounds import Bound, Value, between, ends
 from validate.judge.measures.learning import highest_accuracy, learned_bias, matched_test_accuracy
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations
+from validate.observe.bounds import Bound, Value, between, ends
 
 Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's configuration and its metrics, one entry for each evaluation."""

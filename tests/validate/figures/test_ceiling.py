@@ -15,14 +15,14 @@ from sim.data.dataset import build_dataset
 from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Task, draw_tables, enumerate_population, labels_of
 from theory.task.task import task_from_dict, task_to_dict
-from validate.judge.ceiling import (
+from validate.observe import kept
+from validate.predict.ceiling import (
     _most_frequent,
     one_token_ceiling,
     order_blind_ceiling,
     rule_ceiling,
     training_ceiling,
 )
-from validate.observe import kept
 from validate.predict.prediction import Prediction
 
 EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})

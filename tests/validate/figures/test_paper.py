@@ -23,9 +23,9 @@ from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import shown_epochs
 from validate.judge.groups import group_runs
-from validate.judge.times import common_early
-from validate.judge.times import early_epoch as when_early
 from validate.observe import NoRunsError, Observations, find_observations, write_kept
+from validate.observe.times import common_early
+from validate.observe.times import early_epoch as when_early
 from validate.report.figure import draw_paper_figures
 
 ROOT = Path(__file__).resolve().parents[3]

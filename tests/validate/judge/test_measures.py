@@ -16,12 +16,12 @@ from scipy.stats import pearsonr, spearmanr
 
 from tests.validate.judge.synthetic import EPOCHS, MEMORIES, RANGES, TASK, run
 from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagonal, principal_components
-from validate.judge.bounds import ends
 from validate.judge.measures import measure_of
 from validate.judge.measures.geometry import MATRICES
-from validate.judge.times import early_epoch, first_epoch, last_epoch
 from validate.observe import Observations, tokens_of
+from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
+from validate.observe.times import early_epoch, first_epoch, last_epoch
 from validate.predict.predictors import from_eq14, from_uniform
 
 TOKENS = list(tokens_of(TASK))

@@ -9,8 +9,6 @@ import pytest
 
 from tests.validate.judge.synthetic import SCAN, TIMES, learning, ramp, run
 from theory import Task
-from validate.judge.bounds import Bound, ends, step_of
-from validate.judge.ceiling import order_blind_ceiling
 from validate.judge.measures.learning import (
     best_test_accuracy,
     crossover,
@@ -23,13 +21,10 @@ from validate.judge.measures.learning import (
     unlike_range,
 )
 from validate.judge.measures.order import scrambled, spearman
-from validate.judge.times import (
-    bias,
-    curve,
-    early_epoch,
-    mean_over_run,
-)
 from validate.observe import NotObservedError, Observations
+from validate.observe.bounds import Bound, ends, step_of
+from validate.observe.times import bias, curve, early_epoch, mean_over_run
+from validate.predict.ceiling import order_blind_ceiling
 
 NEVER = [0.0] * 11
 

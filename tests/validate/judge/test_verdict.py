@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from validate.judge import presentation
-from validate.judge.bounds import Bound, Value
 from validate.judge.condition import Claim, Condition, Needs, Side
 from validate.judge.outcome import MissingRunsError
 from validate.judge.settings import BY_LABEL, setup_of
 from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
+from validate.observe.bounds import Bound, Value
 
 NEEDS = Needs("made-up", (0.8,))
 

@@ -18,7 +18,7 @@ from sim.runs.table import axes_of, long_records
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
 from validate.cli import main
-from validate.judge.bounds import Bound, Value
+from validate.observe.bounds import Bound, Value
 from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
 from validate.sweeps.pivot import Cell, Evaluated
 

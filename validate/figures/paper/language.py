@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 
 import numpy as np
 
-from sim import Run
-from sim.data.corpus import printable
 from theory.arrays import FloatArray
 from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves
@@ -42,11 +38,8 @@ from validate.judge.measures.language import (
 )
 from validate.judge.stats import COSINE, number
 from validate.observe import Observations
-from validate.observe.language import most_frequent
-from validate.observe.store import KEPT
+from validate.observe.words import shown_words
 
-WORDS = KEPT / "language_words.json"
-"""The most frequent words of kept runs, which their arrays cannot hold, by task and seed."""
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 GAPS = {
     "nothing": "L₂ − L₁",
@@ -209,19 +202,6 @@ def _words(title: str, setting: Setting, name: str, matrices: FloatArray) -> Hea
     panel = cosine_map(title, words, matrices[:1], "word, by frequency")
     panel.numbers = cosine_map(title, words, matrices).numbers
     return panel
-
-
-def shown_words(run: Observations) -> dict[str, list[str]]:
-    """Return the words of each corpus's matrices, from the run's folder or from the words of kept runs."""
-    if run.run_folder is not None:
-        corpora = Run.open(run.run_folder).corpora()
-        words = {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in corpora.items()}
-    else:
-        task = run.config.model_dump_json(include={"task", "seed"})
-        kept: dict[str, dict[str, list[str]]] = json.loads(WORDS.read_text(encoding="utf-8"))
-        words = kept.get(sha256(task.encode()).hexdigest(), {})
-    # GPT-2's tokenizer writes a space as Ġ and a new line as Ċ.
-    return {n: [word.replace("Ġ", "␣").replace("Ċ", r"\n") for word in own] for n, own in words.items()}
 
 
 def _when_early(settings: Sequence[Setting]) -> str:

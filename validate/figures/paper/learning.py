@@ -25,15 +25,15 @@ from validate.figures.runs import (
 from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
-from validate.judge.bounds import ends
-from validate.judge.ceiling import order_blind_ceiling
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.learning_times import PARTS as NAMES
 from validate.judge.learning_times import load_predictions, prediction_for
 from validate.judge.stats import SIZE
-from validate.judge.times import curve, largest_rise
 from validate.observe import Observations
+from validate.observe.bounds import ends
+from validate.observe.times import curve, largest_rise
+from validate.predict.ceiling import order_blind_ceiling
 
 WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
 OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))

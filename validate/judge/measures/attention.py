@@ -6,12 +6,12 @@ import numpy as np
 
 from theory import Task, predict_value_growth
 from theory.arrays import FloatArray
-from validate.judge.bounds import Value, between
 from validate.judge.measures.geometry import When
 from validate.judge.measures.order import scrambled, spearman
-from validate.judge.times import early_epoch, first_epoch
 from validate.observe import Observations
+from validate.observe.bounds import Value, between
 from validate.observe.observables import LEMMA1_EPSILONS
+from validate.observe.times import early_epoch, first_epoch
 from validate.predict.predictors import predicted_average_share
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.arrays import FloatArray
-from validate.judge.bounds import Bound, Value
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.judge.measures.order import pearson, spearman
-from validate.judge.times import HALF, early_epoch, first_epoch, has_learned
 from validate.observe import Observations
+from validate.observe.bounds import Bound, Value
+from validate.observe.times import HALF, early_epoch, first_epoch, has_learned
 from validate.predict.predictors import Tokens, from_uniform
 
 When = Callable[[Observations], int]

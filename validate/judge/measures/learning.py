@@ -10,12 +10,12 @@ from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.judge.bounds import Bound, Value, between, ends, extreme, magnitude
-from validate.judge.ceiling import order_blind_ceiling
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.judge.measures import measure_of
 from validate.judge.measures.order import spearman
-from validate.judge.times import (
+from validate.observe import Observations
+from validate.observe.bounds import Bound, Value, between, ends, extreme, magnitude
+from validate.observe.times import (
     ALIGNMENTS,
     HALF,
     aligned,
@@ -29,7 +29,7 @@ from validate.judge.times import (
     log_ratio,
     passed,
 )
-from validate.observe import Observations
+from validate.predict.ceiling import order_blind_ceiling
 
 
 def loss_gap_aligned(run: Observations) -> Value:

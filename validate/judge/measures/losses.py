@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from validate.judge.bounds import Bound, Value, ends, extreme
 from validate.judge.condition import Seed
 from validate.judge.measures.learning import learned_variants
-from validate.judge.times import chance_loss, curve, largest_rise, mean_over_run
 from validate.observe import Observations
+from validate.observe.bounds import Bound, Value, ends, extreme
+from validate.observe.times import chance_loss, curve, largest_rise, mean_over_run
 
 
 def spike(run: Observations) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from validate.judge.times import early_epoch, last_epoch
 from validate.observe import Observations
 from validate.observe.observables import FARTHEST
+from validate.observe.times import early_epoch, last_epoch
 
 
 def least_own_mass(run: Observations) -> float:

@@ -8,8 +8,8 @@ import numpy as np
 
 from theory import marginal_distribution, off_diagonal
 from theory.display import ranges
-from validate.judge.times import curve, learned_part
 from validate.observe import Observations
+from validate.observe.times import curve, learned_part
 from validate.predict.predictors import from_uniform, training_labels
 
 PREDICTION = "P^s - u"

@@ -14,7 +14,6 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.bounds import Value
 from validate.judge.compare import measures
 from validate.judge.condition import SMALL, Seed
 from validate.judge.measures.geometry import (
@@ -26,8 +25,9 @@ from validate.judge.measures.geometry import (
     plane_distances,
 )
 from validate.judge.measures.order import pearson
-from validate.judge.times import early_epoch, has_learned
 from validate.observe import Observations
+from validate.observe.bounds import Value
+from validate.observe.times import early_epoch, has_learned
 from validate.predict.predictors import Predict, Tokens, from_eq14, from_uniform
 
 

@@ -21,9 +21,8 @@ from sim.runs.places import HELD_OUT
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.integrate.first_passage import first_passage
-from validate.judge.bounds import Bound, Value, between, ends
-from validate.judge.groups import Setting
-from validate.observe import NotObservedError, Observations
+from validate.observe.bounds import Bound, Value, between, ends
+from validate.observe.observations import NotObservedError, Observations
 
 ALIGNMENTS = (0.1, 0.3, 0.5, 0.9)
 """Training accuracies at which runs that learn at different speeds are compared."""
@@ -85,13 +84,6 @@ def early_epoch(run: Observations) -> int:
 def common_early(runs: Iterable[Observations]) -> int:
     """Return the epoch of the snapshot at which the last of some runs is early: what is shown of them all."""
     return max(map(early_epoch, runs))
-
-
-def early_text(setting: Setting) -> str:
-    """Return the early epochs of a setting's runs: "epoch 50", "epochs 40 to 50"."""
-    epochs = [*map(early_epoch, setting.runs)]
-    first, last = min(epochs), max(epochs)
-    return f"epoch {first}" if first == last else f"epochs {first} to {last}"
 
 
 # --- times of learning ----------------------------------------------------------------------------------
