@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any
 
 from sim.config.language import LanguageTask
 from sim.config.run import SECTIONS, MemberConfig
+from sim.runs.manifest import digest
 from theory.task.task import Task
 
 COLUMNS = {
@@ -125,7 +125,7 @@ def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
 
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return digest(text.encode())[:8]
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:

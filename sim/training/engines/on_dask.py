@@ -70,17 +70,11 @@ def check_engine(_: Sequence[Job], execution: Execution) -> None:
         return
     try:
         resolve_address(address)
-    except (OSError, ValueError) as error:
-        raise _no_scheduler(address, f"is no address that Dask can find ({error})") from None
-    try:
         with ThreadPoolExecutor(1) as thread:  # A notebook has a loop of its own in this one.
             kind = thread.submit(asyncio.run, _kind(address)).result()
-    except OSError as error:
-        why = error if str(error) else f"in {_ANSWER:g} s"
-        raise _no_scheduler(address, f"no Dask scheduler answers ({why})") from None
-    except Exception as error:  # Whatever Dask makes of bytes that are not its own.
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise _no_scheduler(address, f"what answers there is no Dask scheduler ({why})") from None
+    except Exception as error:  # Whatever Dask makes of an address or of bytes that are not its own.
+        why = " ".join(str(error).split()) or f"in {_ANSWER:g} s"
+        raise _no_scheduler(address, f"no Dask scheduler answers ({type(error).__name__}: {why})") from None
     if kind != "Scheduler":
         raise _no_scheduler(address, f"what answers there is no Dask scheduler but a {kind}")
 
@@ -159,22 +153,20 @@ class _Session:
     def run(self, client: Client, stop: Stop) -> None:
         """Send the jobs that are left, and collect them until all have ended or the scheduler is gone."""
         with suppress(*_GONE):
-            self._collect(client, stop)
-
-    def _collect(self, client: Client, stop: Stop) -> None:
-        futures = {self._send(client, index): index for index in self.left}
-        while futures:
-            if stop():
-                futures = self._stop(client, futures)
-            with suppress(TimeoutError):
-                wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
-            done = [future for future in futures if future.status != "pending"]
-            if any(future.status in ("lost", "cancelled") for future in done) or client.status != "running":
-                return
-            for future in done:
-                index = futures.pop(future)
-                if self._is_to_be_sent_again(client, index, future) and not self.stopped:
-                    futures[self._send(client, index)] = index
+            futures = {self._send(client, index): index for index in self.left}
+            while futures:
+                if stop():
+                    futures = self._stop(client, futures)
+                with suppress(TimeoutError):
+                    wait(list(futures), timeout=0.3, return_when="FIRST_COMPLETED")
+                done = [future for future in futures if future.status != "pending"]
+                is_gone = any(future.status in ("lost", "cancelled") for future in done)
+                if is_gone or client.status != "running":
+                    return
+                for future in done:
+                    index = futures.pop(future)
+                    if self._is_to_be_sent_again(client, index, future) and not self.stopped:
+                        futures[self._send(client, index)] = index
 
     def _send(self, client: Client, index: int) -> Future[Any]:
         job = self.jobs[index]
