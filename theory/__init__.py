@@ -14,8 +14,6 @@ from theory.lazy import lazy_names
 if TYPE_CHECKING:
     from theory.corpus.associations import Associations as Associations
     from theory.corpus.associations import corpus_associations as corpus_associations
-    from theory.corpus.controls import frequency_matched as frequency_matched
-    from theory.corpus.controls import limited_corpus as limited_corpus
     from theory.corpus.controls import shuffled_tokens as shuffled_tokens
     from theory.corpus.counts import CorpusCounts as CorpusCounts
     from theory.corpus.counts import corpus_counts as corpus_counts
@@ -23,17 +21,9 @@ if TYPE_CHECKING:
     from theory.corpus.geometry import CorpusGeometry as CorpusGeometry
     from theory.corpus.geometry import corpus_geometry as corpus_geometry
     from theory.corpus.geometry import nearest_tokens as nearest_tokens
-    from theory.corpus.motion import LanguageParameters as LanguageParameters
-    from theory.corpus.motion import language_drive as language_drive
-    from theory.corpus.motion import language_flow as language_flow
-    from theory.corpus.motion import language_gram as language_gram
-    from theory.corpus.motion import normed_drive as normed_drive
     from theory.corpus.operators import as_matrix as as_matrix
     from theory.corpus.operators import bigram_operator as bigram_operator
-    from theory.corpus.operators import context_cooccurrence_operator as context_cooccurrence_operator
     from theory.corpus.operators import context_operator as context_operator
-    from theory.corpus.operators import interchangeability_operator as interchangeability_operator
-    from theory.corpus.operators import top_eigen as top_eigen
     from theory.corpus.operators import top_singular as top_singular
     from theory.corpus.rows import corpus_gram as corpus_gram
     from theory.corpus.rows import corpus_mean_cosine as corpus_mean_cosine
@@ -72,9 +62,6 @@ if TYPE_CHECKING:
     from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
     from theory.flows.staircase import Staircase as Staircase
     from theory.flows.staircase import saddle_staircase as saddle_staircase
-    from theory.flows.validity import Horizon as Horizon
-    from theory.flows.validity import cosine_errors as cosine_errors
-    from theory.flows.validity import validity_horizon as validity_horizon
     from theory.integrate.adam import AdamSettings as AdamSettings
     from theory.integrate.adam import SGDSettings as SGDSettings
     from theory.integrate.solve import EXACT as EXACT

@@ -55,7 +55,7 @@ RESULTS = frozenset(
     [
         *("Associations", "AssumptionErrors", "Construction", "CorpusCounts", "CorpusGeometry"),
         *("CountPopulation", "Derivation", "Exponent", "FiniteSample", "GaussianShape"),
-        *("GradientExpansion", "Horizon", "InnerProductBound", "InputError", "IntegrationError"),
+        *("GradientExpansion", "InnerProductBound", "InputError", "IntegrationError"),
         *("LabelMoments", "LearningCurves", "NormalDistance", "OneModeAnswers", "OutsideValidityWarning"),
         *("Population", "PredictedEmbedding", "PrincipalComponents", "PrintedConditions"),
         *("SampledDistribution", "SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
@@ -275,20 +275,6 @@ def _flows() -> dict[str, dict[str, Any]]:
         "answer_accuracy": {"population": COUNTS, "B": SQUARE},
         "extended_logits": {"counts": ROWS, "logits": ROWS, "others": ROWS},
         "one_mode_answers": {"population": COUNTS},
-        "cosine_errors": {"reference": FROZEN, "trajectory": FROZEN, "tokens": [1, 2]},
-        "validity_horizon": {
-            "population": COUNTS,
-            "tokens": [1, 2],
-            "init_rates": [0.8],
-            "bounds": [0.1],
-            "d_m": 4,
-            "d_f": 5,
-            "rng": rng(),
-            "clocks": 0.5,
-            "n_times": 3,
-            "activation": theory.TANH,
-            "solver": QUICK,
-        },
     }
 
 
@@ -315,28 +301,15 @@ def _corpus() -> dict[str, dict[str, Any]]:
         "corpus_mean_cosine": counts | {"tokens": [0, 1, 2], "predictor": "tied"},
         "nearest_tokens": corpus | {"token": 1, "candidates": [0, 2], "n": 2, "predictor": "marginal"},
         "shuffled_tokens": corpus | {"rng": rng()},
-        "limited_corpus": corpus | {"n_distinct": 2, "n_tokens": 3},
-        "frequency_matched": {"counts": [3, 1], "other": [6, 2, 2], "tokens": [0, 1], "factor": 1.5},
         "bigram_operator": counts,
-        "interchangeability_operator": counts,
         "context_operator": corpus,
-        "context_cooccurrence_operator": corpus,
         "as_matrix": {"operator": BIGRAMS},
         "top_singular": {"operator": BIGRAMS, "n": 2},
-        "top_eigen": {"operator": theory.interchangeability_operator(**counts), "n": 2},
     }
 
 
 def _language() -> dict[str, dict[str, Any]]:
-    C = theory.as_matrix(BIGRAMS)
-    rows = np.random.default_rng(0).standard_normal((len(C), 3))
-    model = theory.LanguageParameters(rows)
     return {
-        "LanguageParameters": {"W_E": rows, "W_U": rows.T, "W_VO": np.eye(3), "W_f": np.eye(3)},
-        "language_drive": {"C": C, "context": C, "parameters": model},
-        "normed_drive": {"C": C, "parameters": model, "epsilon": 0.1},
-        "language_flow": {"C": C, "initial": model, "time": 1.0},
-        "language_gram": {"C": C, "time": 1.0, "tied": False},
         "AdamSettings": {"rate": 0.1, "betas": (0.9, 0.99), "epsilon": 1e-8, "weight_decay": 0.1},
     }
 

@@ -73,8 +73,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     **{
         (name, "sequences"): "the sequences of a corpus have lengths of their own"
         for name in (
-            *("context_cooccurrence_operator", "context_operator", "corpus_associations", "corpus_counts"),
-            *("corpus_geometry", "limited_corpus", "nearest_tokens", "shuffled_tokens"),
+            *("context_operator", "corpus_associations", "corpus_counts"),
+            *("corpus_geometry", "nearest_tokens", "shuffled_tokens"),
         )
     },
     ("RunConfig", "task"): "a name is looked up when the runs are made",

@@ -1,4 +1,4 @@
-"""The ladder of flows, AdamW's steps and flow, the staircase, horizons and learning times on a small task."""
+"""The ladder of flows, AdamW's steps and flow, the staircase and learning times on a small task."""
 
 import warnings
 from collections.abc import Iterator
@@ -68,9 +68,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield "measured_rank_steps", theory.measured_rank_steps(long, threshold, 2)
     u, _, w = np.linalg.svd(C)
     yield "escape_dose", [theory.escape_dose(start, u[:, k], w[k], threshold) for k in range(3)]
-    widths: dict[str, Any] = {"d_m": 10, "d_f": 14, "rng": np.random.default_rng(0)}
-    rows = theory.validity_horizon(population, [4, 5, 6], [0.6, 0.9], [0.05, 0.2], **widths)
-    yield "validity_horizon", [(row.time, row.clock, row.span) for row in rows]
     sizes: dict[str, Any] = {"init_rate": 0.6, "n_epochs": 40, "d_m": 16, "d_f": 24, "batch_size": 12}
     for name, optimizer in {"AdamW": AdamSettings(1e-3), "SGD": SGDSettings(0.3)}.items():
         curves = theory.predict_learning(TASK, optimizer, seeds=(0, 1), **sizes)

@@ -1,4 +1,4 @@
-"""Corpora: counts, geometry, operators, associations, first motion of language models, the commands."""
+"""Corpora: counts, geometry, operators, associations, the commands."""
 
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ from tests.toy_text import toy_documents
 def entries() -> Iterator[tuple[str, Any]]:
     """Yield the entries."""
     yield from counted()
-    yield from moved()
     yield from trained_on()
     yield from commanded()
 
@@ -37,14 +36,11 @@ def counted() -> Iterator[tuple[str, Any]]:
     yield "pair counts", theory.pair_counts([[0, 1], [2, 1], [0, 0]], [1, 2, 0], 4).pairs.toarray()
     operators = {
         "bigram": theory.bigram_operator(counts),
-        "interchangeability": theory.interchangeability_operator(counts),
         "context": theory.context_operator(documents, V),
-        "context co-occurrence": theory.context_cooccurrence_operator(documents, V),
     }
     for name, operator in operators.items():
         yield f"operator: {name}", [theory.as_matrix(operator), operator.rmatmat(np.eye(V))]
     yield "top singular values", theory.top_singular(operators["context"], 4)[1]
-    yield "top eigenvalues", theory.top_eigen(operators["context co-occurrence"], 4)[0]
     tokens = corpus.most_frequent(8)
     for predictor in ("bigram", "marginal", "tied", "readout", "context"):
         found = theory.corpus_geometry(documents, V, tokens, predictor)
@@ -63,26 +59,6 @@ def counted() -> Iterator[tuple[str, Any]]:
     yield "associations", [getattr(after, name) for name in ("output", "value", "attention", "position")]
     shuffled = theory.shuffled_tokens(documents, V, np.random.default_rng(1))
     yield "shuffled", theory.corpus_counts(shuffled, V).pairs.toarray()
-    yield "limited", theory.limited_corpus(documents, V, 6, 100)
-    other = theory.corpus_counts(list(build_corpus(toy_documents(40, seed=3)).trimmed(9)), 10)
-    yield "frequency matched", theory.frequency_matched(counts.unigrams, other.unigrams, tokens)
-
-
-def moved() -> Iterator[tuple[str, Any]]:
-    """Yield the first motion of small language models."""
-    rng = np.random.default_rng(0)
-    V, d = 7, 4
-    sequences = [rng.integers(V, size=12) for _ in range(30)]
-    C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(sequences, V)))
-    context = theory.as_matrix(theory.context_operator(sequences, V))
-    W_E, W_U, W_VO, W_f = (rng.standard_normal(s) for s in ((V, d), (d, V), (d, d), (d, d)))
-    for name, read_out in {"tied": None, "untied": W_U}.items():
-        parameters = theory.LanguageParameters(W_E, read_out)
-        whole = theory.LanguageParameters(W_E, read_out, W_VO, W_f)
-        yield f"drive, {name}", theory.language_drive(C, context, whole)
-        yield f"normed drive, {name}", theory.normed_drive(C, parameters, 1e-2)
-        yield f"flow, {name}", theory.language_flow(C, parameters, 3.0)
-        yield f"gram, {name}", theory.language_gram(C, 3.0, tied=name == "tied")
 
 
 def trained_on() -> Iterator[tuple[str, Any]]:

@@ -43,7 +43,6 @@ FLOWS: list[Callable[..., object]] = [
     partial(theory.linearised_flow, C, S, START),
     partial(theory.population_flow, POPULATION, START),
 ]
-OTHER_RATES = {"d_m": 4, "d_f": 4, "rng": np.random.default_rng(0)}
 
 REFUSED: dict[str, list[Callable[[], object]]] = {
     # Labels and samples.
@@ -106,13 +105,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "tokens": [
         lambda: theory.eq14_embedding(task_of(Sum()), [1, 6]),
         lambda: theory.eq14_embedding(SHIFTED, [20, 1]),  # Renumbered, its anchors keep their labels.
-        lambda: theory.cosine_errors(FROZEN, FROZEN, [1]),
         lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
     ],
-    "bounds": [
-        lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0)),
-        lambda: theory.validity_horizon(POPULATION, [1, 2], [0.8], [], **OTHER_RATES),
-    ],
+    "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
     "x": [lambda: theory.fit_exponent([1, 2], [1, 2]), lambda: theory.fit_exponent([2, 2, 2], [1, 2, 3])],
     "y": [lambda: theory.fit_exponent([1, 2, 3], [1, 0, 2]), lambda: theory.fit_exponent([1, 2, 3], [1, 2])],
@@ -161,7 +156,6 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.measured_rank_steps(EMBEDDING, 1.0, 3),
         lambda: theory.saddle_staircase(C, S, START, 7),
     ],
-    "trajectory": [lambda: theory.cosine_errors(FROZEN, theory.frozen_flow(C, START, [0.0, 2.0]), [1, 2])],
     "B": [lambda: theory.answer_accuracy(POPULATION, np.ones((3, 3)))],
     "others": [lambda: theory.extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]])],
     "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],

@@ -1,9 +1,9 @@
 r"""The matrices of a corpus as operators: products with a few vectors, whatever the vocabulary.
 
-C and Σ come from the counts. The context map and S need a pass over the sequences for every product: with
+C comes from the counts. The context map needs a pass over the sequences for every product: with
 :math:`c_k = \frac1k \sum_{m \le k} e_{x_m}`, what averaged attention sees at position k of a sequence,
 
-.. math:: \Phi_{ij} = E\, 1[x_{k+1} = i]\, c_{k,j}, \qquad S = E\, c_k^\top c_k,
+.. math:: \Phi_{ij} = E\, 1[x_{k+1} = i]\, c_{k,j}
 
 over all positions that have a next token, each as heavy as any other.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh, svds
+from scipy.sparse.linalg import LinearOperator, svds
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Size, checked
@@ -45,13 +45,6 @@ def bigram_operator(counts: CorpusCounts) -> LinearOperator:
 
 
 @checked
-def interchangeability_operator(counts: CorpusCounts) -> LinearOperator:
-    """Return Σ = CᵀC, shape (V, V): large where two tokens follow the same ones (Im et al.)."""
-    C = bigram_operator(counts)
-    return _operator(counts.vocab_size, lambda v: C.rmatmat(C.matmat(v)))
-
-
-@checked
 def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     """Return the context map Φ̄ of Im et al., shape (V, V): Φ with its columns centred.
 
@@ -78,17 +71,6 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
 
 
 @checked
-def context_cooccurrence_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
-    """Return S = E cᵀc of the averaged contexts, shape (V, V); see ``context_operator``."""
-    corpus = _Passes(sequences, vocab_size)
-
-    def product(v: FloatArray) -> FloatArray:
-        return corpus.sum(v, lambda block, v: _to_contexts(block, _averages(block, v)))
-
-    return _operator(vocab_size, product)
-
-
-@checked
 def as_matrix(operator: LinearOperator) -> Float64[FloatArray, "{operator.shape[0]} {operator.shape[1]}"]:
     """Return an operator as a dense matrix, of at most 4096 rows and columns."""
     if max(operator.shape) > LARGEST_MATRIX:
@@ -110,22 +92,6 @@ def top_singular(
     left, values, right = svds(operator, k=n, v0=_start(min(operator.shape)))
     order = np.argsort(values)[::-1]
     return left[:, order], np.asarray(values[order], np.float64), right[order]
-
-
-@checked
-def top_eigen(
-    operator: LinearOperator, n: Size = 10
-) -> tuple[Float64[FloatArray, " {n}"], Float64[FloatArray, "{operator.shape[0]} {n}"]]:
-    """Return the n eigenvalues of a symmetric operator that are largest in size, falling, and their vectors.
-
-    The vectors are the columns of the second array, shape (V, n).
-    """
-    _check_rank(operator, n)
-    if operator.shape[0] != operator.shape[1]:
-        raise InputError("operator", operator.shape, "not square", "ask for its singular values")
-    values, vectors = eigsh(operator, k=n, v0=_start(operator.shape[0]))
-    order = np.argsort(-np.abs(values))
-    return values[order], vectors[:, order]
 
 
 def _check_rank(operator: LinearOperator, n: int) -> None:
@@ -179,15 +145,13 @@ def _to_contexts(block: Block, rows: FloatArray) -> Labelled:
 def _operator(
     size: int,
     product: Callable[[FloatArray], FloatArray],
-    adjoint: Callable[[FloatArray], FloatArray] | None = None,
+    adjoint: Callable[[FloatArray], FloatArray],
 ) -> LinearOperator:
-    """Return a square operator; without an adjoint it is symmetric."""
-    back = adjoint or product
     return LinearOperator(
         shape=(size, size),
         dtype=np.float64,
         matmat=product,
-        rmatmat=back,
+        rmatmat=adjoint,
         matvec=lambda v: product(v.reshape(-1, 1))[:, 0],
-        rmatvec=lambda v: back(v.reshape(-1, 1))[:, 0],
+        rmatvec=lambda v: adjoint(v.reshape(-1, 1))[:, 0],
     )

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +12,6 @@ from theory.arrays import Float64, FloatArray
 from theory.display import Shown, spread
 from theory.errors import InputError
 from theory.integrate.matrices import Matrices
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
@@ -85,75 +77,6 @@ class Trajectory(Shown):
         if name not in self.kept:
             raise InputError("keep", tuple(self.kept), f"{name!r} was not kept", f"add {name!r} to keep")
         return self.kept[name]
-
-    def save(self, path: str | Path) -> Path:
-        """Write everything to one .npz file, whole or not at all, and return its path; ``load`` reads it."""
-        target = Path(path)
-        if target.suffix != ".npz":
-            raise InputError("path", str(path), "not the name of a .npz file", "let it end in .npz")
-        arrays: dict[str, Any] = {f"kept/{name}": values for name, values in self.kept.items()}
-        arrays |= {f"losses/{name}": values for name, values in self.losses.items()}
-        arrays |= {f"invariants/{name}": values for name, values in self.invariants.items()}
-        header = {"solver": asdict(self.solver), "blow_up": self.blow_up}
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".npz", delete=False) as file:
-            try:
-                np.savez(file, times=self.times, header=np.array(json.dumps(header)), **arrays)
-            except BaseException:
-                Path(file.name).unlink()
-                raise
-        Path(file.name).replace(target)
-        return target
-
-    @classmethod
-    def load(cls, path: str | Path) -> Trajectory:
-        """Read what ``save`` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays.pop("header")))
-            times = arrays.pop("times")
-            parts: dict[str, dict[str, Any]] = {"kept": {}, "losses": {}, "invariants": {}}
-            for name, values in arrays.items():
-                kind, _, own = name.partition("/")
-                parts[kind][own] = values
-            return cls(times, **parts, solver=SolverStatistics(**header["solver"]), blow_up=header["blow_up"])
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise InputError("path", str(path), f"no saved trajectory: {error}", "save one first") from None
-
-    def plot(self, name: str | None = None, *, ax: Axes | None = None, n_modes: int = 5) -> Axes:
-        """Draw the losses over flow time, or the largest singular values of a kept matrix.
-
-        Parameters
-        ----------
-        name : str, optional
-            A kept matrix. None: the losses; without losses, the first matrix kept.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        n_modes : int, optional
-            How many singular values.
-        """
-        if name is None and not self.losses:
-            name = next(iter(self.kept), None)
-            if name is None:
-                remedy = "give the flow a population, or keep a matrix"
-                raise InputError("name", name, "nothing was kept", remedy)
-        if name is None:
-            lines, label = dict(self.losses), "loss"
-        else:
-            values = np.linalg.svd(self[name], compute_uv=False)[:, :n_modes]
-            lines = {f"mode {k}": column for k, column in enumerate(values.T, 1)}
-            label = f"singular values of {name}"
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.figure().add_subplot()
-        for text, values in lines.items():
-            ax.plot(self.times, values, label=text)
-        ax.set_xlabel("flow time")
-        ax.set_ylabel(label)
-        ax.legend()
-        return ax
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         sizes = ", ".join(f"{name} {' x '.join(map(str, a.shape[1:]))}" for name, a in self.kept.items())

@@ -13,27 +13,23 @@ from theory.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Plain:
-    """C, Φ̄, S and the counts of a small corpus."""
+    """C, Φ̄ and the counts of a small corpus."""
 
     pairs: FloatArray
     C: FloatArray
     context: FloatArray
-    cooccurrence: FloatArray
 
 
 def plain(sequences: Sequence[Sequence[int]], vocab_size: int) -> Plain:
-    pairs, context, cooccurrence = np.zeros((3, vocab_size, vocab_size))
+    pairs, context = np.zeros((2, vocab_size, vocab_size))
     for sequence in sequences:
         for k in range(1, len(sequence)):
             average = np.bincount(sequence[:k], minlength=vocab_size) / k
             pairs[sequence[k - 1], sequence[k]] += 1
             context[sequence[k]] += average
-            cooccurrence += np.outer(average, average)
     n = pairs.sum()
     r = pairs.sum(axis=1) / n
-    return Plain(
-        pairs, pairs / n - r[:, None] / vocab_size, context / n - context.mean(axis=0) / n, cooccurrence / n
-    )
+    return Plain(pairs, pairs / n - r[:, None] / vocab_size, context / n - context.mean(axis=0) / n)
 
 
 def markov(

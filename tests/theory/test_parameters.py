@@ -1,4 +1,4 @@
-"""Trajectories on disk and as pictures, drawn parameters, and the one way to name an activation."""
+"""Drawn parameters, and the one way to name an activation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from theory import (
     EmbMLPParameters,
     InputError,
     OneLayerParameters,
-    Trajectory,
     coupled_flow,
     frozen_flow,
     gradient_orders,
@@ -21,71 +20,10 @@ from theory import (
     linearised_flow,
     one_layer_logits,
     population_flow,
-    validity_horizon,
 )
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
-
-
-@pytest.fixture(scope="module")
-def flow():
-    return population_flow(POPULATION, parameters(), [0.0, 1.0, 2.0], keep=("W_emb", "B"))
-
-
-def test_a_saved_trajectory_is_read_back_whole(flow, tmp_path):
-    path = flow.save(tmp_path / "new" / "flow.npz")
-    again = Trajectory.load(path)
-    for part in ("kept", "losses", "invariants"):
-        before, after = getattr(flow, part), getattr(again, part)
-        assert list(before) == list(after)
-        for name, values in before.items():
-            np.testing.assert_array_equal(after[name], values)
-    np.testing.assert_array_equal(again.times, flow.times)
-    assert again.solver == flow.solver
-    assert again.blow_up is None
-    ended = coupled_flow(C, parameters(), [0.0, 1e6])
-    assert Trajectory.load(ended.save(tmp_path / "ended.npz")).blow_up == ended.blow_up
-
-
-def test_a_save_that_fails_leaves_what_was_there(flow, tmp_path, monkeypatch):
-    path = flow.save(tmp_path / "flow.npz")
-    before = path.read_bytes()
-
-    def full(*_, **__):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(OSError, match="no space"):
-        flow.save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_what_is_no_trajectory_is_refused(flow, tmp_path):
-    with pytest.raises(InputError, match=r"\.npz"):
-        flow.save(tmp_path / "flow.txt")
-    with pytest.raises(InputError, match="no saved trajectory"):
-        Trajectory.load(tmp_path / "missing.npz")
-    np.savez(tmp_path / "other.npz", a=np.zeros(2))
-    with pytest.raises(InputError, match="no saved trajectory"):
-        Trajectory.load(tmp_path / "other.npz")
-    (tmp_path / "text.npz").write_text("nothing")
-    with pytest.raises(InputError, match="no saved trajectory"):
-        Trajectory.load(tmp_path / "text.npz")
-
-
-def test_a_plot_shows_losses_or_singular_values(flow):
-    losses = flow.plot()
-    assert {line.get_label() for line in losses.lines} == set(flow.losses)
-    modes = flow.plot("B", n_modes=3)
-    values = np.linalg.svd(flow["B"], compute_uv=False)
-    assert len(modes.lines) == 3
-    np.testing.assert_allclose(modes.lines[1].get_ydata(), values[:, 1])
-    frozen = frozen_flow(C, parameters(), [0.0, 1.0])
-    assert len(frozen.plot(ax=modes).lines) == 3 + 5
-    with pytest.raises(InputError, match="was not kept"):
-        frozen.plot("W1")
 
 
 @pytest.mark.statistical
@@ -121,9 +59,9 @@ TAKES_AN_ACTIVATION = {
     "one_layer_logits": lambda a: one_layer_logits(MODEL, TOKENS, activation=a),
     "lemma3_flow": lambda a: lemma3_flow(MODEL, TOKENS, TARGETS, activation=a),
     "lemma4_flow": lambda a: lemma4_flow(MODEL, TOKENS, TARGETS, activation=a),
-    "frozen_flow": lambda a: frozen_flow(
-        C, parameters(), [1.0], population=POPULATION, activation=a
-    ).losses["training"],
+    "frozen_flow": lambda a: frozen_flow(C, parameters(), [1.0], population=POPULATION, activation=a).losses[
+        "training"
+    ],
     "coupled_flow": lambda a: coupled_flow(
         C, parameters(), [1.0], population=POPULATION, activation=a
     ).losses["training"],
@@ -132,16 +70,7 @@ TAKES_AN_ACTIVATION = {
     ).losses["training"],
     "population_flow": lambda a: population_flow(POPULATION, parameters(), [1.0], activation=a).W_emb,
     "gradient_orders": lambda a: gradient_orders(POPULATION, parameters(), a).truncated(1)[0],
-    "validity_horizon": lambda a: np.array(
-        [
-            row.time
-            for row in validity_horizon(
-                POPULATION, (1, 2), [0.8], [0.1], d_m=4, d_f=5, n_times=9, rng=np.random.default_rng(0),
-                activation=a,
-            )
-        ]
-    ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TAKES_AN_ACTIVATION)
