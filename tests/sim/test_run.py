@@ -72,12 +72,10 @@ def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
     np.testing.assert_allclose(run.token_label_matrix, expected, atol=1e-15)
 
 
-def test_resume_skips_what_is_complete_and_refuses_another_configuration(run: Run, small: Make) -> None:
+def test_resume_skips_what_is_complete(run: Run, small: Make) -> None:
     before = (run.path / "provenance.json").read_bytes()
     train(small(), run.path.parent, resume=True)
     assert (run.path / "provenance.json").read_bytes() == before
-    with pytest.raises(InputError, match=r"another configuration \(training.epochs = 4, not 9\); use"):
-        train(small(epochs=9), run.path.parent, resume=True)
 
 
 def test_a_run_remembers_where_its_settings_come_from(small: Make, tmp_path: Path) -> None:
@@ -114,15 +112,11 @@ def _change(file: Path, key: str, value: object) -> None:
     Manifest(file.parent).write(file.name, json.dumps(json.loads(file.read_text()) | {key: value}))
 
 
-def test_a_missing_run_and_a_truncated_snapshot_are_named(run: Run, tmp_path: Path) -> None:
+def test_a_missing_run_and_a_missing_snapshot_are_named(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such folder; make it with: anchorflow train"):
         Run.open(tmp_path / "nowhere")
     with pytest.raises(InputError, match="epoch = 3"):
         run.embedding(3)
-    file = run.path / "snapshots" / "epoch_000002.safetensors"
-    file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match=r"epoch_000002.safetensors': differs from its checksum"):
-        run.embedding(2)
 
 
 def _train_slowly(config: RunConfig, out: Path, begun: Any) -> None:
