@@ -20,15 +20,9 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Probe:
-    """Sequences of a task, equally many for each mapping and each position of the key.
+    """Sequences of a task, shape (n, L), equally many for each mapping and each position of the key.
 
-    Attributes
-    ----------
-    sequences : ndarray of int64, shape (n, L)
-    mapping : ndarray of int64, shape (n,)
-        Index into ``task.mappings``.
-    position : ndarray of int64, shape (n,)
-        Where the key stands, from 0 to L − q − 1.
+    ``mapping`` holds indices into ``task.mappings``, ``position`` the places of the keys from 0 to L − q − 1.
     """
 
     sequences: IntArray

@@ -31,11 +31,12 @@ def keep_words(run: Run, folder: Path) -> None:
 
 
 def shown_words(run: Observations) -> Words:
-    """Return an observed run's words, from its run folder or from the file beside kept ones."""
+    """Return a run's words, from its folder, the file beside kept runs or that of the package."""
     if run.run_folder is not None:
         words = words_of(Run.open(run.run_folder))
     else:
-        words = _kept(KEPT if run.path is None else run.path.parent.parent).get(_key(run.config), {})
+        beside = {} if run.path is None else _kept(run.path.parent.parent)
+        words = (_kept(KEPT) | beside).get(_key(run.config), {})
     # GPT-2's tokenizer writes a space as Ġ and a new line as Ċ.
     return {n: [word.replace("Ġ", "␣").replace("Ċ", r"\n") for word in own] for n, own in words.items()}
 

@@ -106,24 +106,10 @@ def gram_cosines(gram: npt.ArrayLike) -> FloatArray:
 class Predictor:
     """One way to predict cosines.
 
-    Attributes
-    ----------
-    name : str
-        What tables call it.
-    label : str
-        What figures call it, with mathematics.
-    equation : str
-        Where it comes from.
-    functions : tuple of str
-        The functions behind it, as the table of equations names them.
-    cosines : callable
-        (run, tokens, epoch) → matrix of shape (n, n).
-    of_task : callable or None
-        (task, tokens) → the same matrix, where it needs no run.
-    needs : tuple of str
-        The observables that it reads; only an Emb-MLP has those of the frozen flow.
-    sums_only : bool
-        Whether it says something only where a label is the key plus the anchors themselves.
+    ``name`` is for tables, ``label`` for figures, with mathematics; ``functions`` are named as in the table
+    of equations. ``cosines`` takes (run, tokens, epoch) and returns a matrix of shape (n, n), ``of_task``
+    the same from (task, tokens) where no run is needed. ``needs`` are the observables that it reads.
+    ``sums_only`` marks one that is about labels which are the key plus the anchors themselves.
     """
 
     name: str

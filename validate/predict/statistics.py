@@ -46,15 +46,9 @@ class TokenStatistics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cosines:
-    """Cosines of some tokens' vectors.
+    """Cosines of some tokens' vectors; those without a direction, not ``resolved``, are NaN.
 
-    Attributes
-    ----------
-    over : callable
-        From a statistic of the matrix of shape (n, n) to its value with its standard error.
-    resolved : ndarray of bool, shape (n,)
-        Whether each vector has a direction; without one its cosines are NaN.
-    sampled : bool
+    ``over`` takes a statistic of the matrix of shape (n, n) and returns its value with its standard error.
     """
 
     over: Callable[[Statistic], SampledValue]
@@ -90,23 +84,11 @@ class Cosines:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the theory says of a task's labels; standard errors are 0 where nothing was sampled.
+    """Label statistics of a task by theory; standard errors are 0 where nothing was sampled.
 
-    Attributes
-    ----------
-    tokens, token_errors : list of TokenStatistics
-        Of every anchor, and of the first, middle and last key.
-    cosines : dict
-        Group → predictor → cosines.
-    shares : SampledValue, shape (n_anchors, d)
-        P^s of every anchor.
-    marginal : SampledValue, shape (d,)
-    n_samples, seed : int
-        Sequences drawn for each token that is sampled, 0 if none is.
-    exact_tokens : list of int
-        The tokens that needed no samples.
-    why : str
-        Why the labels could not be counted.
+    ``tokens`` are every anchor and the first, middle and last key; ``cosines`` are by group, then predictor;
+    ``shares`` hold P^s of every anchor, shape (n_anchors, d), and ``marginal`` P̄, shape (d,). ``n_samples``
+    sequences were drawn for each token that is not among ``exact_tokens``, because of ``why``.
     """
 
     tokens: list[TokenStatistics]

@@ -27,20 +27,10 @@ MOST_SETTINGS = 12
 
 @dataclass
 class ReportFigure:
-    """A drawn figure and what it shows.
+    """A drawn figure and what it shows, under the name of its files.
 
-    Attributes
-    ----------
-    name : str
-        The name of its files.
-    caption : str
-    figure : Figure
-    title : str
-        The paper's number and title, for a figure of the paper.
-    note : str
-        Seeds and intervals.
-    numbers : list of str
-        Its panels' main numbers, a line each.
+    ``title`` is the paper's number and title; ``note`` says which seeds and intervals; ``numbers`` are the
+    panels' main numbers, a line each.
     """
 
     name: str

@@ -35,16 +35,8 @@ AGREEMENT = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
 class Agreement:
     """How predicted and observed cosines of some pairs of anchors agree, over seeds.
 
-    Attributes
-    ----------
-    pairs : str
-    pearson : Estimate
-        Undefined where either side is constant.
-    slope : Estimate
-        Of observed over predicted cosine, by least squares; 1 if the size is right.
-    sign : Estimate
-        The share of pairs whose cosines have one sign.
-    rmse : Estimate
+    ``pearson`` is undefined where either side is constant; ``slope`` is that of observed over predicted
+    cosine by least squares, 1 if the size is right; ``sign`` is the share of pairs with cosines of one sign.
     """
 
     pairs: str

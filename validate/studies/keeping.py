@@ -28,7 +28,7 @@ def keep(
     drop: bool = False,
     unfinished: bool = False,
 ) -> list[Path]:
-    """Observe a study's complete runs and keep what they show, with checksums.
+    """Observe a study's complete runs and keep what they show, with checksums, and the words of corpora.
 
     Parameters
     ----------

@@ -24,19 +24,11 @@ State = Literal["complete", "diverged", "unfinished", "missing"]
 
 @dataclass(frozen=True, repr=False)
 class MemberState(Shown):
-    """Where one run of a study stands.
+    """How far one run of a study is.
 
-    Attributes
-    ----------
-    member : StudyMember
-    state : str
-        "complete", "diverged" (which is final too), "unfinished" or "missing".
-    kept : bool
-        Whether its observations are kept, made with this very configuration.
-    seconds : float or None
-        The wall time that it took, if it or its kept observations say so.
-    made_by : str
-        The commit that trained it, and whether the code had uncommitted changes; empty if it was not trained.
+    A ``state`` of "diverged" is final too; ``kept`` says whether its observations are, made with this very
+    configuration. ``seconds`` is the wall time, if the run or its kept observations say so; ``made_by`` the
+    commit that trained it, and whether the code had uncommitted changes.
     """
 
     member: StudyMember

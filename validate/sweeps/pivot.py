@@ -111,14 +111,8 @@ def statistic(name: str, data_set: str, minus: str = "", epoch: float | None = N
 class Cell:
     """The runs at one pair of values of two axes.
 
-    Attributes
-    ----------
-    values : tuple of float or Bound
-        The measure of each run; NaN where it is undefined.
-    seeds : int
-        Seeds with a value.
-    low, high : float or None
-        The 95 % interval of the mean over seeds; None without one.
+    ``values`` are the measure of each run, NaN where undefined; ``seeds`` counts those with a value; ``low``
+    and ``high`` are the 95 % interval of the mean over seeds, None without one.
     """
 
     values: tuple[Value, ...] = ()
@@ -163,16 +157,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A measure over two axes.
-
-    Attributes
-    ----------
-    title : str
-    x, y : (str, sequence)
-        Each axis: its name and its values.
-    cells : tuple of tuple of Cell
-        Row by row, a row for each value of y.
-    """
+    """A measure over two axes, each a name and its values; a row of cells for each value of y."""
 
     title: str
     x: tuple[str, Sequence[object]]

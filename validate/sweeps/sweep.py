@@ -27,15 +27,7 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class Sweep:
-    """Runs over axes.
-
-    Attributes
-    ----------
-    name : str
-    purpose : str
-    members : mapping of str to MemberConfig
-        Every run by its name, in the order of the file.
-    """
+    """Runs over axes: every run's configuration by its name, in the order of the file."""
 
     name: str
     purpose: str

@@ -60,18 +60,9 @@ def examples(observations: Sequence[Observations]) -> Sheet:
 
 @dataclass
 class ExampleSequences(BasePanel):
-    """Some sequences of one mapping and their labels, tokens coloured by kind.
+    """Sequences of one mapping, shape (n, L), and their labels, shape (n,), tokens coloured by kind.
 
-    Attributes
-    ----------
-    title : str
-    sequences : ndarray of int64, shape (n, L)
-    positions : ndarray of int64, shape (n,)
-        The place of each key, counted from 0.
-    labels : ndarray of int64, shape (n,)
-    n_anchors : int
-    is_table : bool
-        Whether the mapping is a memory mapping.
+    ``positions`` are the places of the keys, counted from 0.
     """
 
     sequences: IntArray
