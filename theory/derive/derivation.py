@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     *("emb_mlp", "next_order", "labels", "corollaries", "attention", "transformer", "propositions"),
-    *("value_matrix", "theorem_1", "cosines", "flows", "decay", "saddle", "noise"),
+    *("value_matrix", "theorem_1", "cosines", "flows", "decay", "saddle"),
 )
 """The modules that hold derivations, in the order of the documentation."""
 

@@ -173,23 +173,6 @@ def test_the_rest_at_a_saddle_of_rank_two() -> None:
     assert slope(scales, errors) == pytest.approx(1, abs=0.1)
 
 
-def test_adams_step_and_the_rate_of_its_moments() -> None:
-    """Adam's own recursion on a steady gradient; and a moment's rate by one small step of continuous time."""
-    g, s, beta_1, beta_2 = np.array([0.3, -2.0, 1e-3]), np.array([1.0, 0.5, 0.0]), 0.9, 0.999
-    m, v = np.zeros(3), np.zeros(3)
-    for k in range(1, 21):
-        m, v = beta_1 * m + (1 - beta_1) * g, beta_2 * v + (1 - beta_2) * (g**2 + s**2)
-        step = m / (1 - beta_1**k) / np.sqrt(v / (1 - beta_2**k))
-        assert step == pytest.approx(formula("adam step")(g, s), rel=1e-10)
-    for beta, t, h in ((0.9, 3.0, 1e-5), (0.999, 40.0, 1e-5)):
-        # M relaxes to g = 1 from 0.2; m = M/(1 − β^t).
-        start, kept = 0.2, beta**h
-        after = (1 - kept + kept * start * (1 - beta**t)) / (1 - beta ** (t + h))
-        assert (after - start) / h == pytest.approx(
-            formula("adam moment")(-np.log(beta), t, 1.0, start), rel=1e-4
-        )
-
-
 # Label distributions and Theorem 1.
 
 sizes = st.integers(1, 12)
