@@ -73,9 +73,12 @@ def demo_config() -> RunConfig:
 
 
 def print_verdicts(outcomes: Sequence[Outcome]) -> None:
-    """Print every endpoint with its estimate, threshold and verdict."""
-    from validate.terminal.tables import print_table
+    """Print how many statements hold, every endpoint with its verdict, and what was measured."""
+    from validate.terminal.tables import print_table, print_text
 
-    header = ["claim", "γ", "measure at the last epoch", "threshold", "mean [95 %]", "seeds", "verdict"]
-    rows = [outcome.cells() for outcome in outcomes if outcome.condition.role == "endpoint"]
-    print_table(f"Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ", header, rows)
+    judged = [outcome for outcome in outcomes if outcome.condition.role == "endpoint"]
+    held = sum(outcome.state == "holds" for outcome in judged)
+    title = f"{held} of {len(judged)} statements hold: Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ"
+    rows = [[o.claim.name, str(o.estimate), o.condition.asked, o.state] for o in judged]
+    print_table(title, ["statement", "mean [95 %]", "needs", "verdict"], rows)
+    print_text([f"{o.claim.name}: {o.condition.what}, γ = {o.condition.contrast}" for o in judged])
