@@ -78,7 +78,11 @@ def print_verdicts(outcomes: Sequence[Outcome]) -> None:
 
     judged = [outcome for outcome in outcomes if outcome.condition.role == "endpoint"]
     held = sum(outcome.state == "holds" for outcome in judged)
-    title = f"{held} of {len(judged)} statements hold: Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ"
+    runs = f"Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ"
     rows = [[o.claim.name, str(o.estimate), o.condition.asked, o.state] for o in judged]
-    print_table(title, ["statement", "mean [95 %]", "needs", "verdict"], rows)
+    print_table(
+        f"{held} of {len(judged)} statements hold: {runs}",
+        ["statement", "mean [95 %]", "needs", "verdict"],
+        rows,
+    )
     print_text([f"{o.claim.name}: {o.condition.what}, γ = {o.condition.contrast}" for o in judged])
