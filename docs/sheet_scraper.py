@@ -25,5 +25,6 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _plain(text: str) -> str:
-    """Return a text that reStructuredText shows as it is."""
-    return re.sub(r"([\\`*_|])", r"\\\1", text)
+    """Return a text that reStructuredText shows as it is; a command as code, where two hyphens stay two."""
+    escaped = re.sub(r"([\\`*_|])", r"\\\1", text)
+    return re.sub(r"anchorflow study [^.]*", r"``\g<0>``", escaped)

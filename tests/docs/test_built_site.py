@@ -90,4 +90,5 @@ def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
     np.testing.assert_allclose([s["low"] for s in shown["times"]], min(doses) / drives[:5], rtol=1e-10)
     page.fill("input[name=rule0]", "key +")
     assert "Not a valid task" in page.inner_text("#explorer-message")
+    assert float(page.eval_on_selector("#explorer-toml", "pre => getComputedStyle(pre).opacity")) < 0.5
     page.close()

@@ -31,13 +31,32 @@
     return svg(width, height, "label distributions", axis + lines.join("") + ticks + scale + text(width / 2, height - 5, "label"));
   };
 
-  // White at 0, red at 1, blue at -1.
+  // The colours of the figures' cosines (ColorBrewer's RdBu), from 1 to -1.
+  const SHADES = [
+    [103, 0, 31], [178, 24, 43], [214, 96, 77], [244, 165, 130], [253, 219, 199], [247, 247, 247],
+    [209, 229, 240], [146, 197, 222], [67, 147, 195], [33, 102, 172], [5, 48, 97],
+  ];
+
   function shade(cosine) {
-    const fade = Math.round(255 * (1 - Math.abs(cosine)));
-    return cosine < 0 ? `rgb(${fade} ${fade} 255)` : `rgb(255 ${fade} ${fade})`;
+    const place = ((1 - Math.max(-1, Math.min(1, cosine))) / 2) * (SHADES.length - 1);
+    const before = Math.min(Math.floor(place), SHADES.length - 2);
+    const mix = (c, i) => Math.round(c + (place - before) * (SHADES[before + 1][i] - c));
+    return `rgb(${SHADES[before].map(mix).join(" ")})`;
   }
 
-  /** Draw a matrix of cosines with its tokens at the edges. */
+  // The colours of -1 to 1 below a matrix, which starts at x = left and is as wide as it is high.
+  function colourBar(left, top, width) {
+    const n = 41;
+    const boxes = Array.from({ length: n }, (_, i) => {
+      const box = `x="${left + (i * width) / n}" y="${top}" width="${width / n + 0.2}" height="8"`;
+      return `<rect ${box} fill="${shade((2 * i) / (n - 1) - 1)}"/>`;
+    });
+    const ends = [[-1, "start"], [0, "middle"], [1, "end"]];
+    const numbers = ends.map(([c, anchor]) => text(left + ((c + 1) / 2) * width, top + 19, c, anchor));
+    return boxes.join("") + numbers.join("");
+  }
+
+  /** Draw a matrix of cosines with its tokens at the edge and its colours below. */
   explorer.drawMatrix = function (cosines, tokens) {
     const [size, left] = [240, 26];
     const cell = (size - left) / tokens.length;
@@ -51,7 +70,8 @@
     );
     const every = Math.ceil(tokens.length / 10);
     const names = tokens.map((s, i) => (i % every ? "" : text(left - 4, (i + 0.7) * cell, s, "end")));
-    return svg(size, size - left, "cosine matrix", cells.join("") + names.join(""));
+    const inside = `<g shape-rendering="crispEdges">${cells.join("")}</g>${names.join("")}`;
+    return svg(size, size - left + 32, "cosine matrix", inside + colourBar(left, size - left + 8, size - left));
   };
 
   /** Draw the range of each step's time on a logarithmic axis. */

@@ -96,7 +96,9 @@
       show("steps", explorer.drawSteps(times));
       document.getElementById("explorer-toml").textContent = explorer.current.toml;
       showObserved(task);
+      form.className = "explorer";
     } catch (error) {
+      form.className = "explorer explorer-invalid"; // Dims the results, which are of the last valid task.
       explorer.current = { task, error: error.message };
       document.getElementById("explorer-message").textContent = `Not a valid task: ${error.message}.`;
     }
