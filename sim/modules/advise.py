@@ -278,7 +278,7 @@ def _evidence(rate: float, n_parameters: int) -> list[str]:
     )
     large = (
         f"{n_parameters:,} parameters: above some 400 M the published logs of the paper's group (2026) have "
-        "lower losses at the usual scale than at small ones; weight decay differs too, so the cause is open."
+        "lower losses at the usual scale than at small ones; weight decay differs too: cause unknown."
     )
     scope = "Evidence: `anchorflow claims`, from models below 10 M parameters on made-up tasks and texts."
     return [small if rate > 0.5 else usual, scope, *([large] if n_parameters > _LARGE else [])]

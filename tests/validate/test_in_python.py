@@ -49,7 +49,9 @@ def test_reprs_are_short_and_say_what_it_is(runs: list[Run], settings: list[Sett
         "anchors, 2 combinations held out)"
     )
     comparison = compare_runs(settings)
-    assert repr(comparison) == f"Comparison({len(comparison)} rows: γ = 0.3, γ = 0.8)"
+    (answer,) = comparison.answers
+    assert shown(comparison).startswith(f"<p>verdict: {answer.verdict}")
+    assert repr(comparison) == f"Comparison({answer.verdict}; {len(comparison)} rows: γ = 0.3, γ = 0.8)"
     derivation = find_derivation("eq 22")
     assert derivation.title in repr(derivation)
     sheet = Sheet("one", "A caption", "note", [PanelRow("A", [Empty("nothing")])])

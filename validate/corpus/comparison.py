@@ -13,6 +13,7 @@ from validate.figures.paper.registry import FIGURES
 from validate.judge.groups import Setting
 from validate.judge.lists import judge_language
 from validate.judge.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
+from validate.judge.missing import missing_command
 from validate.judge.outcome import Outcome
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations
@@ -23,6 +24,9 @@ from validate.report.page import page
 Line = dict[str, Any]
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
 """What ``LanguageComparison.write`` writes into a folder."""
+NOT_LEARNED = "nothing was learned: in no run did both losses fall below their tokens' entropy; train longer"
+_LONGER = 4
+"""How many times as long the suggested runs train."""
 
 
 class Table(NamedTuple):
@@ -47,8 +51,20 @@ class LanguageComparison:
         """Judge some settings; errors are those of ``judge_language``."""
         return cls(list(settings), judge_language(settings))
 
+    @property
+    def learned(self) -> bool:
+        """Whether both losses fell below their tokens' entropy in some run."""
+        return any(learned_epoch(run) is not None for s in self.settings for run in s.runs)
+
+    def missing_command(self) -> str:
+        """Return the command that trains longer where nothing was learned; empty without a run folder."""
+        like = self.settings[0]
+        if self.learned or like.runs[0].run_folder is None:
+            return ""
+        return missing_command(like, [s.init_rate for s in self.settings], like.seeds, _LONGER)
+
     def tables(self) -> list[Table]:
-        """Return the tables: losses, cosines, verdicts."""
+        """Return the tables: losses, and where something was learned, cosines and verdicts."""
         early = ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
         of_losses = (
             "of a token: the loss of the best model that knows how often each token occurs",
@@ -61,13 +77,17 @@ class LanguageComparison:
             "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
             "centred: the mean row removed from the predicted and the observed",
         )
+        losses = _cells(self.losses())
+        of_the_end = Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses)
+        if not self.learned:
+            return [of_the_end]
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
         rows = [o.cells() for o in self.outcomes]
         undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
-        losses, cosines = _cells(self.losses()), _cells(self.cosines(), brief=True)
+        cosines = _cells(self.cosines(), brief=True)
         title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
         return [
-            Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses),
+            of_the_end,
             Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines),
             Table("verdicts", header, rows, ("seeds",), undefined),
         ]
@@ -131,7 +151,10 @@ class LanguageComparison:
         for figure in drawn:
             figure.write(folder)
         folder.write("comparison.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
-        folder.write("comparison.html", page("language.html.j2", comparison=self, figures=drawn))
+        folder.write(
+            "comparison.html",
+            page("language.html.j2", comparison=self, not_learned=NOT_LEARNED, figures=drawn),
+        )
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder
 from theory.paths import PathLike, as_path
-from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, CorpusPrediction
+from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, TOO_RARE_NOTE, CorpusPrediction
 from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes
 from validate.report.figure import ReportFigure
 from validate.report.page import page
@@ -30,7 +30,9 @@ def write(prediction: CorpusPrediction, out: PathLike) -> None:
     folder.write("prediction.json", json.dumps(prediction.to_json(), indent=2, allow_nan=False) + "\n")
     drawn.write(folder)
     formula = FORMULAS[predictor]  # type: ignore[index]
-    text = page("corpus.html.j2", prediction=prediction, figure=drawn, formula=formula)
+    text = page(
+        "corpus.html.j2", prediction=prediction, figure=drawn, formula=formula, too_rare=TOO_RARE_NOTE
+    )
     folder.write("prediction.html", text)
 
 

@@ -13,6 +13,7 @@ from sim.runs.files import finite
 from theory import (
     CorpusCounts,
     CorpusGeometry,
+    InputError,
     SampledValue,
     bigram_operator,
     corpus_counts,
@@ -36,6 +37,11 @@ FORMULAS: dict[CorpusPredictor, str] = {
 }
 FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
 """What ``validate.corpus.page.write`` writes into a folder."""
+TOO_RARE = " *"
+"""The mark of a neighbour's cosine that is too uncertain to be ranked."""
+TOO_RARE_NOTE = (
+    "*: one of the two is too rare to rank; the cosine is within two standard errors of zero or less"
+)
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
 
 TOKEN_HEADER = ("word", "share", "departs", "distinct", "most like", "cosine")
@@ -99,7 +105,14 @@ class CorpusPrediction(Shown):
         V, others = corpus.vocab_size, corpus.most_frequent(candidates)
         geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
         passes = _Tracked(corpus, "comparing words in documents")
-        neighbours = [nearest_tokens(passes, V, token, others, _NEIGHBOURS, predictor) for token in wanted]
+        neighbours = []
+        for word, token in zip(nearest, wanted, strict=True):
+            try:
+                neighbours.append(nearest_tokens(passes, V, token, others, _NEIGHBOURS, predictor))
+            except InputError as error:
+                if error.argument != "token":
+                    raise
+                raise InputError("nearest", word, error.problem, error.remedy) from None
         counts = corpus_counts(_Tracked(corpus, "counting documents"), V)
         left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
         leading = [[corpus.words[i] for i in np.argsort(-np.abs(u))[:_LEADING]] for u in left.T]
@@ -126,9 +139,14 @@ class CorpusPrediction(Shown):
         return rows
 
     def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
-        """Return one line per neighbour: its count and its cosine."""
+        """Return one line per neighbour: its count and its cosine, with a mark if that is too uncertain."""
+        value, error = geometry.cosine.value[0], geometry.cosine.standard_error[0]
         return [
-            [self.corpus.words[t], str(self.corpus.counts[t]), _cell(geometry.cosine, 0, i)]
+            [
+                self.corpus.words[t],
+                str(self.corpus.counts[t]),
+                _cell(geometry.cosine, 0, i) + TOO_RARE * bool(not 2 * error[i] < value[i]),
+            ]
             for i, t in enumerate(geometry.tokens)
             if i
         ]

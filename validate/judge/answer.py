@@ -99,7 +99,7 @@ class Answer:
         return verdict, self._told()
 
     def _told(self) -> str:
-        """Return which conditions are shown to hold or to fail, and which are open."""
+        """Return which conditions are shown to hold or to fail, and which are undecided."""
         tests = list(zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True))
 
         def told(outcome: Outcome, p: float) -> str:
@@ -113,11 +113,11 @@ class Answer:
         for word in ("holds", "fails"):
             if sure := [told(o, p) for o, p in tests if o.state == word and p < LEVEL]:
                 parts.append(f"{word}: {'; '.join(sure)}")
-        still_open = [told(o, 1.0) for o, p in tests if o.state in ("undecided", "undefined") or p >= LEVEL]
+        unsure = [told(o, 1.0) for o, p in tests if o.state in ("undecided", "undefined") or p >= LEVEL]
         if self.control is None:
             parts.append("runs with large initial weights are missing")
-        elif still_open:
-            parts.append(f"open: {'; '.join(still_open)}; {MORE_SEEDS}")
+        elif unsure:
+            parts.append(f"undecided: {'; '.join(unsure)}; {MORE_SEEDS}")
         return "; ".join(parts)
 
     def __str__(self) -> str:

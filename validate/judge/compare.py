@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,9 @@ from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.predict.tokens import groups_of
 from validate.progress import track
+
+if TYPE_CHECKING:
+    from validate.judge.answer import Answer
 
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
@@ -53,20 +58,41 @@ class Row:
 
 
 class Comparison(tuple[Row, ...]):
-    """A comparison's rows, with a table of them for notebooks and pandas."""
+    """A comparison's rows, with its verdicts, and a table for notebooks and pandas.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    settings : tuple of Setting
+        The compared runs.
+    """
+
+    settings: tuple[Setting, ...]
+
+    def __new__(cls, rows: Iterable[Row], settings: Iterable[Setting] = ()) -> Comparison:
+        """Return the rows of some settings."""
+        self = super().__new__(cls, rows)
+        self.settings = tuple(settings)
+        return self
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """The verdict on each task and model, as of ``validate.answers``."""
+        from validate.judge.answer import answers  # Its conditions are measured by this module.
+
+        return answers(self.settings)
 
     def __repr__(self) -> str:
+        verdicts = ", ".join(answer.verdict for answer in self.answers)
         settings = ", ".join(dict.fromkeys(row.setting for row in self))
-        return f"Comparison({len(self)} rows: {settings})"
+        return f"Comparison({verdicts}; {len(self)} rows: {settings})"
 
     def _repr_html_(self) -> str:
-        """Return Pearson's correlation over all pairs at every epoch."""
+        """Return the verdicts, and Pearson's correlation over all pairs at every epoch."""
+        said = "".join(f"<p>verdict: {escape(answer.verdict_line())}</p>" for answer in self.answers)
         shown = [row for row in self if row.anchor is None and row.measure == "pearson"]
         cells = [[r.setting, r.epoch, r.group, r.predictor, r.estimate.brief] for r in shown]
         header = ["setting", "epoch", "anchors", "predictor", "Pearson [95 %]"]
-        return html_table(repr(self), header, cells)
+        return said + html_table(repr(self), header, cells)
 
     def plot(self) -> Figure:
         """Return a figure of Pearson's correlation over the epochs, a line for each setting and predictor."""
@@ -203,14 +229,15 @@ def compare_runs(
     Returns
     -------
     Comparison
-        A long table of ``Row``: per anchor row and over all off-diagonal pairs.
+        A long table of ``Row``: per anchor row and over all off-diagonal pairs. It shows its verdicts first.
     """
     rows: list[Row] = []
-    for setting in track(as_settings(runs), "comparing settings"):
+    settings = as_settings(runs)
+    for setting in track(settings, "comparing settings"):
         for epoch in epochs if epochs is not None else setting.epochs():
             for group, tokens in groups_of(setting.task).items():
                 rows += _compare_group(setting, [epoch] * len(setting.runs), group, tokens)
-    return Comparison(rows)
+    return Comparison(rows, settings)
 
 
 def early_rows(setting: Setting) -> list[Row]:

@@ -3,7 +3,7 @@
 A claim *holds* at a setting if every endpoint does, each at its own level: the intersection–union principle
 needs no correction. Otherwise an endpoint counts with its p-value adjusted for the number of endpoints
 (Holm): the claim holds *partly* if one of them is shown to hold, and *fails* if one is shown to fail and none
-to hold. It is *censored* if longer runs, or evaluations closer together, would decide all that is open, and
+to hold. It is *censored* if longer runs, or evaluations closer together, would decide the rest, and
 *undecided* otherwise.
 """
 

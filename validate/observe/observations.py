@@ -117,6 +117,8 @@ class Observations(Shown):
             If it has no snapshot at that epoch.
         """
         known = 'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays)
+        if not self.arrays:
+            known = "its metrics alone are kept; give its run folder, or other runs"
         return np.asarray(self._named(name, known)[self._index(epoch)])
 
     def array(self, name: str) -> FloatArray:

@@ -33,7 +33,7 @@ NOTES = {
     NO_RUN: "no complete run is there",
     "≥": "at least; a run ended before its value was decided",
     "≤": "at most; a run ended before its value was decided",
-    "?": "open; runs ended before their values were decided",
+    "?": "undecided; runs ended before their values were decided",
     "*": "the mean of some of the runs there, since the others have no value",
     "[low, high]": "the 95 % interval over the n seeds (Student's t)",
     NO_INTERVAL: "no interval: one seed, equal values, a bound, or not the same settings for every seed",

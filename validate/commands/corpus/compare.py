@@ -47,7 +47,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json: bool) -> int:
     """Print a comparison, write it if there is a folder for it, and return the exit code."""
-    from validate.terminal.tables import print_json, print_table
+    from validate.corpus.comparison import NOT_LEARNED
+    from validate.terminal.tables import print_json, print_table, tell
 
     if out is not None:
         comparison.write(out)
@@ -56,6 +57,10 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
     else:
         for table in comparison.tables():
             print_table(table.title, table.header, table.rows, spare=table.spare, notes=table.notes)
+        if not comparison.learned:
+            tell(NOT_LEARNED)
+        if command := comparison.missing_command():
+            print(f"what is missing: {command}")
         if out is not None:
             print(f"page: {out / 'comparison.html'}")
     return 1 if comparison.fails else 0

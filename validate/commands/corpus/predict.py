@@ -45,7 +45,15 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, TOKEN_HEADER, CorpusPrediction
+    from validate.corpus.prediction import (
+        FILES,
+        FOLDERS,
+        FORMULAS,
+        TOKEN_HEADER,
+        TOO_RARE,
+        TOO_RARE_NOTE,
+        CorpusPrediction,
+    )
     from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
@@ -79,7 +87,9 @@ def run(arguments: Sequence[str]) -> int:
         tell(prediction.summary() + "\n")
     for found in prediction.neighbours:
         word = prediction.corpus.words[found.tokens[0]]
-        print_table(f"nearest to {word!r}", ["word", "count", "cosine"], prediction.neighbour_rows(found))
+        rows = prediction.neighbour_rows(found)
+        marked = [TOO_RARE_NOTE] if any(row[-1].endswith(TOO_RARE) for row in rows) else []
+        print_table(f"nearest to {word!r}", ["word", "count", "cosine"], rows, notes=marked)
     header = ["", "value", "over first", "words most along it"]
     print_table("singular values of C, rows r_s (P^s - u)", header, prediction.mode_rows())
     if options.out is not None:
