@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from theory import InputError
 from theory.paths import PathLike, as_path
 from validate.cost import cost_text, process_count
 from validate.progress import training_progress
-from validate.terminal.streams import say
+from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
     from sim import Run
@@ -46,7 +47,8 @@ def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Ite
     if execution.resume and execution.overwrite:
         raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     try:
-        say("loading torch, measuring speed ...")
+        if is_live(sys.stderr):
+            say("loading torch, measuring speed ...")
         from sim.training.cost import cost_of_runs
         from sim.training.launch import check_machine, epochs_left, pending_runs
 

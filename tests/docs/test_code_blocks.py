@@ -77,6 +77,7 @@ def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]
     ]
     assert main(shlex.split(first)) == 0
     assert Path("metrics.csv").read_text().startswith("run,model,init_rate")
+    pytest.importorskip("pandas")
     capsys.readouterr()
     execute("docs/guide.md")
     assert capsys.readouterr().out.startswith("0.8 0 ")
