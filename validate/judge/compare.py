@@ -95,15 +95,24 @@ class Comparison(tuple[Row, ...]):
         return said + html_table(repr(self), header, cells)
 
     def plot(self) -> Figure:
-        """Return a figure of Pearson's correlation over the epochs, a line for each setting and predictor."""
+        """Return a figure of Pearson's correlation over the epochs, a colour for each predictor."""
         figure = Figure(layout="constrained")
         ax = figure.subplots()
-        lines: dict[str, list[Row]] = {}
+        lines: dict[tuple[str, str], list[Row]] = {}
         for row in self:
             if row.anchor is None and row.measure == "pearson" and row.group == self[-1].group:
-                lines.setdefault(f"{row.setting}: {row.predictor}", []).append(row)
-        for label, rows in lines.items():
-            ax.plot([r.epoch for r in rows], [r.estimate.mean for r in rows], ".-", label=label)
+                lines.setdefault((row.setting, row.predictor), []).append(row)
+        settings = list(dict.fromkeys(setting for setting, _ in lines))
+        predictors = list(dict.fromkeys(predictor for _, predictor in lines))
+        for (setting, predictor), rows in lines.items():
+            ax.plot(
+                [row.epoch for row in rows],
+                [row.estimate.mean for row in rows],
+                color=f"C{predictors.index(predictor)}",
+                marker=".o^sDv"[settings.index(setting) % 6],
+                linestyle=("-", "--", ":", "-.")[settings.index(setting) % 4],
+                label=f"{setting}: {predictor}",
+            )
         ax.set(xlabel="epoch", ylabel="Pearson", title=f"predicted and observed cosines: {self[-1].group}")
         ax.legend(fontsize="small")
         return figure
