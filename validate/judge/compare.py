@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sim.runs.table import frame
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
 from theory.arrays import FloatArray
-from theory.checked import Entries, check_tokens, checked
+from theory.checked import check_tokens, checked
 from theory.display import html_table
+from validate.judge.agreement import measures as measures
+from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting, as_settings
 from validate.judge.stats import COSINE, SIZE, Estimate, each_over_seeds
 from validate.observe import Observations, Source, find_observations
@@ -27,11 +27,6 @@ from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
 from validate.predict.tokens import groups_of
 from validate.progress import track
 
-if TYPE_CHECKING:
-    from validate.judge.answer import Answer
-
-Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
-"""NaN where an embedding is zero and has no direction."""
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
 """Each measure, and the values it can take."""
 
@@ -77,8 +72,6 @@ class Comparison(tuple[Row, ...]):
     @cached_property
     def answers(self) -> list[Answer]:
         """The verdict on each task and model, as of ``validate.answers``."""
-        from validate.judge.answer import answers  # Its conditions are measured by this module.
-
         return answers(self.settings)
 
     def __repr__(self) -> str:
@@ -171,55 +164,6 @@ def _predicted(
 def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
     others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(observed))]
     return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
-
-
-@checked
-def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
-    """Return Pearson, Spearman, RMSE and the largest error along the last axis.
-
-    The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
-    are all equal, so that their prediction ranks nothing.
-
-    Parameters
-    ----------
-    predicted, observed : array_like, of one shape (..., n)
-        Cosines of n pairs; NaN where one is undefined.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (...)
-        "pearson", "spearman", "rmse" and "largest_error".
-
-    Raises
-    ------
-    InputError
-        If the shapes differ, there is no pair, or an entry is infinite.
-    """
-    p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
-    if p.shape != o.shape or p.ndim == 0 or p.size == 0:
-        raise InputError(
-            "predicted, observed", (p.shape, o.shape), "no pairs", "give two arrays of one shape"
-        )
-    if np.isinf(p).any() or np.isinf(o).any():
-        raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
-    error = p - o
-    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
-    from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
-
-    ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
-    return {
-        "pearson": _correlation(p, o),
-        "spearman": _correlation(*ranks),
-        "rmse": np.sqrt(np.mean(error**2, axis=-1)),
-        "largest_error": np.abs(error).max(axis=-1),
-    }
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
-    norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
-    varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > 1e-12
-    return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
 @checked

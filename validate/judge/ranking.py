@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from theory import off_diagonal
-from validate.judge.compare import measures
+from validate.judge.agreement import measures
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS

@@ -15,7 +15,7 @@ import numpy as np
 
 from theory import off_diagonal
 from theory.checked import checked
-from validate.judge.compare import measures
+from validate.judge.agreement import measures
 from validate.judge.groups import Setting
 from validate.judge.stats import SIZE, Estimate, over_seeds
 from validate.predict.predictors import PREDICTORS, Tokens

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from validate.judge.compare import measures
+from validate.judge.agreement import measures
 
 
 def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

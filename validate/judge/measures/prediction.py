@@ -14,7 +14,7 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.compare import measures
+from validate.judge.agreement import measures
 from validate.judge.condition import SMALL, Seed
 from validate.judge.measures.geometry import (
     When,

@@ -1,0 +1,65 @@
+"""How well predicted cosines agree with observed ones: two correlations and two sizes of the error."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import InputError
+from theory.arrays import FloatArray
+from theory.checked import Entries, checked
+
+Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
+"""NaN where an embedding is zero and has no direction."""
+
+
+@checked
+def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
+    """Return Pearson, Spearman, RMSE and the largest error along the last axis.
+
+    The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
+    are all equal, so that their prediction ranks nothing.
+
+    Parameters
+    ----------
+    predicted, observed : array_like, of one shape (..., n)
+        Cosines of n pairs; NaN where one is undefined.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (...)
+        "pearson", "spearman", "rmse" and "largest_error".
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, there is no pair, or an entry is infinite.
+    """
+    p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
+    if p.shape != o.shape or p.ndim == 0 or p.size == 0:
+        raise InputError(
+            "predicted, observed", (p.shape, o.shape), "no pairs", "give two arrays of one shape"
+        )
+    if np.isinf(p).any() or np.isinf(o).any():
+        raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
+    error = p - o
+    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
+    from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
+
+    ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
+    return {
+        "pearson": _correlation(p, o),
+        "spearman": _correlation(*ranks),
+        "rmse": np.sqrt(np.mean(error**2, axis=-1)),
+        "largest_error": np.abs(error).max(axis=-1),
+    }
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
+    norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > 1e-12
+    return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
