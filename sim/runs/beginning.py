@@ -24,7 +24,7 @@ def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) 
     in_the_way = check_free(path, overwrite=overwrite)
     with writing(path, trains=True):
         for file in in_the_way:
-            file.unlink()
+            Manifest(path).delete(file)
         path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
     folder.write_config(member)

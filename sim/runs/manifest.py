@@ -92,14 +92,23 @@ class Manifest:
         listed = self.listed()
         own, foreign = list[Path](), list[Path]()
         for entry in entries(self.folder):
-            name = entry.relative_to(self.folder).as_posix()
-            is_own = not entry.is_symlink() and (
-                name == self.name
-                or is_leftover(entry)
-                or (entry.is_file() and digest(read_regular(entry)) in listed.get(name, ()))
-            )
-            (own if is_own else foreign).append(entry)
+            (own if self._is_own(entry, listed) else foreign).append(entry)
         return own, foreign
+
+    def delete(self, entry: Path) -> None:
+        """Delete a file found to be this program's, which stays listed; refuse one that changed since."""
+        if not self._is_own(entry, self.listed()):
+            raise _refused(entry, "was changed since this program wrote it")
+        entry.unlink()
+
+    def _is_own(self, entry: Path, listed: Listed) -> bool:
+        """Return whether this program wrote a file, and nobody changed it since."""
+        name = entry.relative_to(self.folder).as_posix()
+        return not entry.is_symlink() and (
+            name == self.name
+            or is_leftover(entry)
+            or (entry.is_file() and digest(read_regular(entry)) in listed.get(name, ()))
+        )
 
     def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
         """Return the digest of a file of ours or with the ``new`` content, None without; refuse others."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,20 +100,27 @@ def test_a_list_of_checksums_by_another_program_is_no_manifest_of_ours(small: Ma
     _is_refused(folder, "not written by this program", small, overwrite=True)
 
 
+@pytest.mark.parametrize("name", ["snapshots/thesis.tex", "metrics.jsonl", "config.json", "manifest.json"])
 def test_what_appears_after_the_check_stays(
-    folder: Path, small: Make, monkeypatch: pytest.MonkeyPatch
+    name: str, folder: Path, small: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files to delete are listed once."""
+    """The files to delete are listed once; another one under the name of a listed file is refused."""
 
     def then_a_file_appears(path: Path, **options: bool) -> list[Path]:
         files = check_free(path, **options)
-        (path / "snapshots" / "thesis.tex").write_text("years of work")
+        (path / name).write_text("years of work")
         return files
 
+    member, is_refused = small().members()[0], name != "snapshots/thesis.tex"
     monkeypatch.setattr("sim.runs.beginning.check_free", then_a_file_appears)
-    create_folder(folder, small().members()[0], overwrite=True)
-    assert (folder / "snapshots" / "thesis.tex").read_text() == "years of work"
-    assert not (folder / "metrics.jsonl").exists()
+    with pytest.raises(InputError, match=name) if is_refused else nullcontext():
+        create_folder(folder, member, overwrite=True)
+    assert (folder / name).read_text() == "years of work"
+    monkeypatch.undo()
+    if name in ("metrics.jsonl", "config.json"):  # Moved away, as the refusal says, it is in nobody's way.
+        (folder / name).rename(folder.parent / "away")
+        create_folder(folder, member, overwrite=True)
+    assert (folder / "metrics.jsonl").exists() == (name == "manifest.json")
 
 
 @pytest.mark.parametrize("lost", ["config.json", "provenance.json", "metrics.jsonl", "manifest.json"])
