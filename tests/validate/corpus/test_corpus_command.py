@@ -11,9 +11,10 @@ import pytest
 
 from sim import build_corpus
 from tests.toy_text import ANIMALS, toy_documents
-from theory import corpus_counts, corpus_geometry
+from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
 from validate.cli import main
+from validate.corpus.prediction import TOO_RARE
 
 
 @pytest.fixture
@@ -85,6 +86,21 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert message in said.err.splitlines()[-1]
     assert len(said.err.splitlines()) == 1
     assert set(toy.rglob("*")) == before
+
+
+def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named() -> None:
+    rng = np.random.default_rng(0)
+    words = ["cat"] * 20 + ["dog"] * 20 + [f"rare{i}" for i in range(20)]
+    texts = [f"the {rng.choice(words)} {rng.choice(['eats', 'sees'])} bread" for _ in range(200)]
+    corpus = build_corpus([*texts, "one axolotl slept"])
+    found = CorpusPrediction.of(corpus, nearest=["cat"])
+    marked = {
+        word: cosine.endswith(TOO_RARE) for word, _, cosine in found.neighbour_rows(found.neighbours[0])
+    }
+    assert not marked["dog"]
+    assert any(marked.values())
+    with pytest.raises(InputError, match="nearest = 'axolotl': too rare"):
+        CorpusPrediction.of(corpus, nearest=["axolotl"])
 
 
 def test_a_pair_whose_difference_may_be_none_has_no_time() -> None:

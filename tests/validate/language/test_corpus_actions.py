@@ -81,6 +81,17 @@ def scattered(runs: list[Observations]) -> list[Observations]:
     return runs
 
 
+def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
+    runs = several_language((0.3, 0.8))
+    assert LanguageComparison.of(group_runs(runs)).learned
+    for line in (line for run in runs for line in run.metrics):
+        line["loss"] |= dict.fromkeys(NAMES, 99.0)
+    comparison = LanguageComparison.of(group_runs(runs))
+    assert not comparison.learned
+    assert [table.title for table in comparison.tables()] == ["losses at the end (nats)"]
+    assert comparison.missing_command() == ""  # These runs have no folder.
+
+
 def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
     """Cosines are drawn anew for each kind, so that all numbers differ; each is computed a second time."""
     rng = np.random.default_rng(0)
