@@ -10,7 +10,6 @@ from sim import Run
 from sim.config.run import MemberConfig
 from sim.data.corpus import printable
 from sim.runs.files import write_json
-from validate.observe.language import most_frequent
 from validate.observe.observations import Observations
 from validate.observe.store import KEPT
 
@@ -22,6 +21,8 @@ Words = dict[str, list[str]]
 
 def words_of(run: Run) -> Words:
     """Return the words of the matrices that are observed of a run, for each corpus."""
+    from validate.observe.language import most_frequent  # Imports torch, which drawing kept runs does without.
+
     return {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in run.corpora().items()}
 
 
