@@ -83,7 +83,7 @@ _STATES = ("complete", "unfinished", "diverged", "missing")
 
 def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: bool) -> dict[str, Any]:
     """Return a study's runs, its counts, and the time that its missing runs will take, as far as known."""
-    from validate.studies import cost_of, members_of, states_of
+    from validate.studies import members_of, states_of
 
     states = states_of(study, members_of(study, root), folder)
     left = [s.member for s in states if s.state in ("missing", "unfinished")]
@@ -94,6 +94,8 @@ def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: boo
     elif known:
         seconds = -(-len(left) // count) * sum(known) / len(known)
     elif measure:
+        from validate.studies import cost_of  # It imports torch.
+
         seconds = cost_of(left, count).seconds
     runs = [
         {

@@ -21,7 +21,8 @@ Words = dict[str, list[str]]
 
 def words_of(run: Run) -> Words:
     """Return the words of the matrices that are observed of a run, for each corpus."""
-    from validate.observe.language import most_frequent  # Imports torch, which drawing kept runs does without.
+    # It imports torch, which drawing kept runs does without.
+    from validate.observe.language import most_frequent
 
     return {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in run.corpora().items()}
 
