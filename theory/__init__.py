@@ -14,7 +14,6 @@ from theory.lazy import lazy_names
 if TYPE_CHECKING:
     from theory.corpus.associations import Associations as Associations
     from theory.corpus.associations import corpus_associations as corpus_associations
-    from theory.corpus.controls import shuffled_tokens as shuffled_tokens
     from theory.corpus.counts import CorpusCounts as CorpusCounts
     from theory.corpus.counts import corpus_counts as corpus_counts
     from theory.corpus.counts import pair_counts as pair_counts
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from theory.corpus.operators import top_singular as top_singular
     from theory.corpus.rows import corpus_gram as corpus_gram
     from theory.corpus.rows import corpus_mean_cosine as corpus_mean_cosine
+    from theory.corpus.sequences import shuffled_tokens as shuffled_tokens
     from theory.derive import Derivation as Derivation
     from theory.derive import derivations as derivations
     from theory.derive import derivations_page as derivations_page
@@ -34,17 +34,12 @@ if TYPE_CHECKING:
     from theory.errors import InputError as InputError
     from theory.errors import IntegrationError as IntegrationError
     from theory.errors import TooManyEntriesError as TooManyEntriesError
-    from theory.flows.activation import IDENTITY as IDENTITY
-    from theory.flows.activation import TANH as TANH
-    from theory.flows.activation import Activation as Activation
     from theory.flows.adam_steps import adam_steps as adam_steps
     from theory.flows.adaptive import adaptive_flow as adaptive_flow
     from theory.flows.batches import OutsideValidityWarning as OutsideValidityWarning
     from theory.flows.escapes import escape_dose as escape_dose
     from theory.flows.escapes import escape_threshold as escape_threshold
     from theory.flows.escapes import measured_rank_steps as measured_rank_steps
-    from theory.flows.expansion import GradientExpansion as GradientExpansion
-    from theory.flows.expansion import gradient_orders as gradient_orders
     from theory.flows.held_out import OneModeAnswers as OneModeAnswers
     from theory.flows.held_out import answer_accuracy as answer_accuracy
     from theory.flows.held_out import extended_logits as extended_logits
@@ -57,7 +52,10 @@ if TYPE_CHECKING:
     from theory.flows.ladder import population_flow as population_flow
     from theory.flows.learning_curves import LearningCurves as LearningCurves
     from theory.flows.learning_curves import predict_learning as predict_learning
-    from theory.flows.parameters import EmbMLPParameters as EmbMLPParameters
+    from theory.flows.network import IDENTITY as IDENTITY
+    from theory.flows.network import TANH as TANH
+    from theory.flows.network import Activation as Activation
+    from theory.flows.network import EmbMLPParameters as EmbMLPParameters
     from theory.flows.predicted_embedding import PredictedEmbedding as PredictedEmbedding
     from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
     from theory.flows.staircase import Staircase as Staircase
@@ -74,11 +72,9 @@ if TYPE_CHECKING:
     from theory.labels.counts import count_sample as count_sample
     from theory.labels.distribution import label_distribution as label_distribution
     from theory.labels.distribution import marginal_distribution as marginal_distribution
-    from theory.labels.distribution import reasoning_anchor_distribution as reasoning_anchor_distribution
     from theory.labels.distribution import token_ratio as token_ratio
     from theory.labels.finite_sample import FiniteSample as FiniteSample
     from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
-    from theory.labels.finite_sample import finite_sample_spread as finite_sample_spread
     from theory.labels.matrices import cooccurrence_matrix as cooccurrence_matrix
     from theory.labels.matrices import expected_cooccurrence as expected_cooccurrence
     from theory.labels.matrices import expected_token_label_matrix as expected_token_label_matrix
@@ -132,22 +128,18 @@ if TYPE_CHECKING:
     from theory.transformer.attention_init import (
         average_attention_probability as average_attention_probability,
     )
-    from theory.transformer.attention_init import sample_attention_rows as sample_attention_rows
     from theory.transformer.attention_init import smallest_init_rate as smallest_init_rate
     from theory.transformer.cliff import cliff_sequence as cliff_sequence
     from theory.transformer.cliff import cliff_step as cliff_step
     from theory.transformer.cliff import is_cliff as is_cliff
     from theory.transformer.cliff import mass_outside as mass_outside
-    from theory.transformer.construction import AssumptionErrors as AssumptionErrors
     from theory.transformer.construction import Construction as Construction
-    from theory.transformer.construction import assumption_errors as assumption_errors
     from theory.transformer.construction import build_construction as build_construction
     from theory.transformer.drives import last_position_distribution as last_position_distribution
     from theory.transformer.drives import last_position_matrix as last_position_matrix
     from theory.transformer.drives import last_position_ratio as last_position_ratio
     from theory.transformer.drives import last_position_share as last_position_share
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
-    from theory.transformer.drives import sample_last_position_matrix as sample_last_position_matrix
     from theory.transformer.drives import transformer_drive as transformer_drive
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters
     from theory.transformer.one_layer import lemma3_flow as lemma3_flow

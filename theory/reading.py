@@ -1,4 +1,4 @@
-"""Files of plain data, read with care: a pipe, a device or a gigabyte is refused and never waited for."""
+"""Paths as people give them, and files of plain data: a pipe or a gigabyte is refused, never waited for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,44 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from theory.errors import InputError
+
+PathLike = str | os.PathLike[str]
+
+
+def as_path(argument: str, value: PathLike) -> Path:
+    """Return a path; every public function that takes one reads it here."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise InputError(argument, value, "not a path", "give a string or a pathlib.Path")
+    return Path(value).expanduser()
+
+
+def is_folder(path: PathLike) -> bool:
+    """Return whether there is a folder of that name; a name that no system allows names none."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: PathLike) -> bool:
+    """Return whether there is a file of that name; a name that no system allows names none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def paths_of(values: PathLike | Iterable[PathLike]) -> list[Path]:
+    """Return one path or several as a list."""
+    several = [values] if isinstance(values, (str, os.PathLike)) else values
+    return [as_path("paths", value) for value in several]
+
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a file of plain data: thousands of times what the longest of ours needs."""

@@ -13,7 +13,7 @@ from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.places import is_run_folder
 from sim.training.execution import Execution, Options
 from theory import InputError
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.cost import cost_text, process_count
 from validate.progress import training_progress
 from validate.terminal.streams import is_live, say

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from sim.config.language import LanguageTask
 from theory import InputError, Task
 from theory.errors import in_file, nearest, unknown_key
-from theory.paths import is_file
-from theory.reading import load_json
+from theory.reading import is_file, load_json
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS, load_toml
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sim.data.text import require
 from theory import InputError
 from theory.checked import Size, checked
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 
 IntArray = npt.NDArray[np.int32]
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\S")

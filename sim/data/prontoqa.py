@@ -20,8 +20,7 @@ from sim.data.text import PRONTOQA as KEYS
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.checked import Between, Size, checked
-from theory.paths import as_path
-from theory.reading import open_regular
+from theory.reading import as_path, open_regular
 
 CONCEPTS = tuple(
     f"{stem}pus"

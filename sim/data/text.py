@@ -12,8 +12,7 @@ from sim.config.language import Unit as Unit
 from theory import InputError
 from theory.checked import checked
 from theory.errors import nearest, unknown_name
-from theory.paths import PathLike, as_path
-from theory.reading import open_regular
+from theory.reading import PathLike, as_path, open_regular
 
 Fields = Sequence[str]
 PRONTOQA = ("question", "query", "chain_of_thought", "answer")

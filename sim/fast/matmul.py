@@ -17,7 +17,7 @@ import torch
 
 from theory import InputError
 from theory.checked import Size, checked
-from theory.memory import check_memory
+from theory.errors import check_memory
 
 Route = Literal["default", "bf16-named"]
 ERROR_LIMIT = 8 * 2.0**-23

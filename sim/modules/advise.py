@@ -18,8 +18,7 @@ from sim.modules.roles import Role, roles_of
 from theory import InputError
 from theory.checked import Rate, checked
 from theory.display import Shown
-from theory.paths import as_path
-from theory.reading import load_json
+from theory.reading import as_path, load_json
 
 _LARGE = 400_000_000
 

@@ -36,7 +36,7 @@ from sim.runs.places import (
 from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
-from theory.paths import as_path
+from theory.reading import as_path
 
 FORMAT_VERSION = 2
 _REMEDY = "restore it, or move the folder away and train the run again"

@@ -9,7 +9,7 @@ from typing import Any
 
 from sim.config.run import TrainingConfig
 from theory import InputError
-from theory.paths import is_folder
+from theory.reading import is_folder
 
 CONFIG = "config.json"
 """The resolved configuration."""

@@ -24,7 +24,7 @@ from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
 from theory.labels.matrices import matrix_of_counts
-from theory.paths import PathLike, as_path, is_folder, paths_of
+from theory.reading import PathLike, as_path, is_folder, paths_of
 
 _SHOWN_FOLDERS = 8
 

@@ -28,7 +28,7 @@ from sim.training.members import check_frozen, check_size
 from sim.training.session import Report
 from theory import InputError
 from theory.checked import checked
-from theory.paths import PathLike, as_path, paths_of
+from theory.reading import PathLike, as_path, paths_of
 
 _OTHERS_EVERY = 0.5
 """Seconds between looks at runs that other processes train."""

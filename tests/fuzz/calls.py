@@ -39,7 +39,6 @@ C, S = COUNTS.token_label_matrix(), COUNTS.cooccurrence()
 INITIAL = EmbMLPParameters.draw(D, d_m=4, d_f=5, init_rate=0.8, rng=rng())
 TIMES = np.array([0.0, 0.5, 1.0])
 FROZEN = theory.frozen_flow(C, INITIAL, TIMES)
-CONSTRUCTION = theory.build_construction(TASK)
 SEQUENCES, SMALL_LABELS = np.array([[2, 1], [3, 0], [2, 0]]), np.array([3, 4, 2])
 SQUARE = np.random.default_rng(1).standard_normal((D, D)) / 4
 ONE_LAYER = OneLayerParameters(  # type: ignore[call-arg]
@@ -53,9 +52,9 @@ QUICK = Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)
 
 RESULTS = frozenset(
     [
-        *("Associations", "AssumptionErrors", "Construction", "CorpusCounts", "CorpusGeometry"),
+        *("Associations", "Construction", "CorpusCounts", "CorpusGeometry"),
         *("CountPopulation", "Derivation", "Exponent", "FiniteSample", "GaussianShape"),
-        *("GradientExpansion", "InnerProductBound", "InputError", "IntegrationError"),
+        *("InnerProductBound", "InputError", "IntegrationError"),
         *("LabelMoments", "LearningCurves", "NormalDistance", "OneModeAnswers", "OutsideValidityWarning"),
         *("Population", "PredictedEmbedding", "PrincipalComponents", "PrintedConditions"),
         *("SampledDistribution", "SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
@@ -126,9 +125,7 @@ def _label_distributions() -> dict[str, dict[str, Any]]:
         "expected_token_label_matrix": table,
         "expected_cooccurrence": table,
         "last_position_matrix": table,
-        "reasoning_anchor_distribution": {"n_keys": 5, "n_anchors_available": 3, "q": 2},
         "finite_sample_cosine": {"task": _wide(), "anchor": 4, "other": 5, "n_sequences": 2000},
-        "finite_sample_spread": {"task": _wide(), "anchor": 4, "n_sequences": 2000},
         "sample_label_distribution": one | {"rng": rng(), "n_samples": 50, "role": "any"},
         "sample_labels": {
             "task": TASK,
@@ -181,7 +178,6 @@ def _samples() -> dict[str, dict[str, Any]]:
         "token_label_counts": sample,
         "token_label_matrix": sample,
         "count_sample": sample,
-        "sample_last_position_matrix": sample,
         "cooccurrence_matrix": {"sequences": SEQUENCES, "vocab_size": D},
         "count_population": {"task": TASK, "tables": TABLES},
         "enumerate_population": {"task": TASK},
@@ -200,8 +196,6 @@ def _flows() -> dict[str, dict[str, Any]]:
             "name": "identity",
             "value": lambda h: h,
             "derivative": np.ones_like,
-            "second": 0.0,
-            "third": 0.0,
         },
         "Solver": {"rtol": 1e-4, "atol": 1e-5, "method": "RKC", "max_steps": 100},
         "EmbMLPParameters": {"W_emb": INITIAL.W_emb, "W1": INITIAL.W1, "W2": INITIAL.W2},
@@ -267,7 +261,6 @@ def _flows() -> dict[str, dict[str, Any]]:
             "seed": 0,
         },
         "blow_up_bound": {"C": C, "initial": INITIAL, "weight_decay": 0.1},
-        "gradient_orders": {"population": COUNTS, "parameters": INITIAL, "activation": theory.TANH},
         "escape_threshold": {"initial": INITIAL},
         "escape_dose": {"initial": INITIAL, "u": SQUARE[0], "w": SQUARE[1], "threshold": 0.5},
         "measured_rank_steps": {"trajectory": FROZEN, "threshold": 0.5, "n_modes": 2},
@@ -316,13 +309,11 @@ def _language() -> dict[str, dict[str, Any]]:
 
 def _attention() -> dict[str, dict[str, Any]]:
     width: dict[str, Any] = {"d_m": 8, "source": "embedding"}
-    construction: dict[str, Any] = {"construction": CONSTRUCTION}
     return {
         "attention_logit_std": width | {"init_rate": 0.8},
         "average_attention_probability": width | {"tolerance": 0.01, "init_rate": 0.8, "row": 2},
         "average_attention_bound": width | {"tolerance": 0.01, "init_rate": 0.8, "length": 5},
         "smallest_init_rate": width | {"tolerance": 0.01, "length": 5, "proven": True},
-        "sample_attention_rows": width | {"d_k": 3, "init_rate": 0.8, "row": 2, "n_samples": 2, "rng": rng()},
         "cliff_sequence": {"mass": 0.01, "length": 6, "p": 2, "q": 2},
         "cliff_step": {"mass": 0.01, "length": 6, "q": 2},
         "is_cliff": {
@@ -345,7 +336,6 @@ def _attention() -> dict[str, dict[str, Any]]:
         "printed_conditions": {"length": 5, "q": 2},
         "printed_logits": {"length": 5, "p": 1, "q": 2, "strength": 1.0, "alignment": 0.1},
         "printed_violation": {"length": 5, "q": 2},
-        "assumption_errors": construction,
     }
 
 

@@ -42,7 +42,7 @@ def ran(arguments: Sequence[str]) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
-            patch("theory.memory.machine_memory", return_value=MEMORY),
+            patch("theory.errors.machine_memory", return_value=MEMORY),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             warnings.catch_warnings(),

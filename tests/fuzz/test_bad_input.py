@@ -150,7 +150,7 @@ def test_variants_that_are_no_table_are_refused(tmp_path: Path, variants: str) -
 def test_a_run_that_does_not_fit_into_memory_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: str, key: str, value: int
 ) -> None:
-    monkeypatch.setattr("theory.memory.machine_memory", lambda: 2**30)
+    monkeypatch.setattr("theory.errors.machine_memory", lambda: 2**30)
     table = {name: dict(TINY[name]) for name in ("task", "model", "data", "training")}
     table["data"]["source"] = "draw"
     table["model"] |= {"d_m": 512, "d_f": 2048, "d_k": 64}

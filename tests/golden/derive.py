@@ -13,9 +13,8 @@ NAMES = [
     *("lemma 1", "lemma 2", "lemma 3", "lemma 4", "theorem 1", "theorem 2 matrix"),
     *("prop 1", "prop 2", "prop 2 exact", "prop 3", "prop 3 exact", "cor 1", "cor 2"),
     *("eq 13", "eq 22", "eq 29", "eq 38", "trapezoid", "key distribution", "mu_s", "sigma_p"),
-    *("rho anchor", "rho key", "all small", "next order", "gaussian inner product", "cosine"),
+    *("rho anchor", "rho key", "all small", "gaussian inner product", "cosine"),
     *("conserved 1", "conserved 2", "linearised", "saddle"),
-    *("decay clock", "decay blow up", "decay conserved"),
 ]
 INTEGERS = {"d": 12, "d_m": 5, "d_f": 4, "d_k": 3, "N_Z": 4, "N_A": 3, "q": 2, "L": 9, "s": 2, "i": 6}
 INTEGERS |= {"r": 3, "zeta_min": 2, "alpha_min": 1, "n": 20, "b": 4, "K": 7, "k": 3}

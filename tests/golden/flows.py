@@ -49,7 +49,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     for activation in ("identity", "tanh"):
         flow = theory.population_flow(population, start, later, activation=activation, keep=("W_emb", "B"))
         yield f"population_flow, {activation}", kept(flow)
-        yield f"gradient_orders, {activation}", theory.gradient_orders(population, start, activation).terms
     warnings.simplefilter("ignore")  # of batches too small for what is predicted
     adam: dict[str, Any] = {"n_sequences": 96, "activation": theory.TANH, "keep": ("W_emb", "W1", "W2")}
     settings = AdamSettings(2e-3, weight_decay=0.01)

@@ -85,7 +85,7 @@ def of_rules() -> Iterator[tuple[str, Any]]:
             for n in (None, 900):
                 yield (
                     f"{name}: spread, {where}, {n}",
-                    theory.finite_sample_spread(task, 3, n_sequences=n, **both),
+                    theory.finite_sample_cosine(task, 3, 3, n_sequences=n, **both).spread[0],
                 )
                 cosine = theory.finite_sample_cosine(task, 2, 3, n_sequences=n, **both)
                 yield (
@@ -115,14 +115,14 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
             yield f"{name}: {function}, held_out={held_out}", rows
     roles = ("key", "noise", "any")
     yield "exact ratios", [theory.token_ratio(TASKS["held out"], 21, role=r, exact=True) for r in roles]
-    yield "eq. 22 in closed form", theory.reasoning_anchor_distribution(12, 4, 3)
 
 
 def of_samples() -> Iterator[tuple[str, Any]]:
     """Yield statistics of samples."""
     rng = np.random.default_rng(3)
     sequences, labels = rng.integers(30, size=(400, 5)), rng.integers(30, size=400)
-    for function in ("token_label_counts", "token_label_matrix", "sample_last_position_matrix"):
+    yield "sample: sample_last_position_matrix", theory.token_label_matrix(sequences[:, -1:], labels, 30)
+    for function in ("token_label_counts", "token_label_matrix"):
         yield f"sample: {function}", getattr(theory, function)(sequences, labels, 30)
     reduced = theory.count_sample(sequences, labels, 30)
     yield "sample: its counts", [reduced.left, reduced.token_label_matrix()]

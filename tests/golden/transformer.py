@@ -16,7 +16,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     rng = np.random.default_rng(0)
     for source in ("embedding", "position", "layer_norm"):
         at: dict[str, Any] = {"source": source}
-        drawn = theory.sample_attention_rows(20, 5, 0.4, 4, 3, np.random.default_rng(1), **at)
         yield (
             f"Lemma 1: {source}",
             [
@@ -24,7 +23,6 @@ def entries() -> Iterator[tuple[str, Any]]:
                 *(theory.average_attention_probability(0.1, 200, 0.4, i, **at) for i in (1, 2, 9)),
                 theory.average_attention_bound(0.3, 200, 0.8, 9, **at),
                 *(theory.smallest_init_rate(0.1, 200, 9, proven=p, **at) for p in (True, False)),
-                drawn,
             ],
         )
     model = theory.OneLayerParameters.draw(12, d_k=3, d_f=5, init_rate=0.4, rng=rng)

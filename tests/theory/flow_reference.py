@@ -25,8 +25,6 @@ BENT = Activation(
     "bent",
     lambda h: np.sin(h) + (1 - np.cos(h)) / 2,
     lambda h: np.cos(h) + np.sin(h) / 2,
-    second=0.5,
-    third=-1.0,
 )
 TORCH_VALUE = {
     "identity": lambda h: h,

@@ -14,7 +14,7 @@ from theory.flows.adaptive import moment_memory
 from theory.flows.gradient import token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field
-from theory.integrate.matrices import Matrices
+from theory.integrate.trajectory import Matrices
 
 pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 SETTINGS = AdamSettings(rate=1e-3, weight_decay=0.1)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from tests.docs_script import load_script
 from theory import (
     attention_logit_std,
     average_attention_bound,
     average_attention_probability,
-    sample_attention_rows,
     smallest_init_rate,
 )
 
+attention_rows = load_script("theory/transformer_numbers").attention_rows
 SOURCES = ["embedding", "position", "layer_norm"]
 
 
@@ -29,7 +30,7 @@ def half_difference_std(rows):
 )
 def test_logit_std_against_drawn_models(source, gamma, record_error):
     n = 1000
-    rows = sample_attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)
+    rows = attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)
     ratio = half_difference_std(rows) / attention_logit_std(200, gamma, source=source)
     # The square of a nearly normal value has relative variance 2 + excess kurtosis, here at most 6/d_k from
     # the inner product of d_k terms and less than 0.2 from the norms; 3.9 standard errors are p = 1e-4.
@@ -46,7 +47,7 @@ def test_logit_std_depends_on_d_k_by_the_fan_in_alone(by_proof):
         fan_in = d_k if by_proof else None
         predicted = attention_logit_std(64, 0.4, fan_in=fan_in)
         assert predicted == pytest.approx(64**-0.6 * (d_k / 64) ** (-0.8 * by_proof))
-        rows = sample_attention_rows(64, d_k, 0.4, 2, 2000, np.random.default_rng(d_k), fan_in=fan_in)
+        rows = attention_rows(64, d_k, 0.4, 2, 2000, np.random.default_rng(d_k), fan_in=fan_in)
         standard_error = math.sqrt((2 + 6 / d_k + 0.5) / 2000) / 2
         # Row 2 pairs a token with itself, whose logit is larger by sqrt(1 + 2/d_m).
         assert abs(half_difference_std(rows) / predicted - 1) < 3.9 * standard_error + 1 / 64
@@ -60,7 +61,7 @@ def test_logit_std_depends_on_d_k_by_the_fan_in_alone(by_proof):
 def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
     n = 1500
     spread = attention_logit_std(200, gamma) * math.sqrt(row - 1) / row**1.5
-    rows = sample_attention_rows(200, 64, gamma, row, n, np.random.default_rng(11))
+    rows = attention_rows(200, 64, gamma, row, n, np.random.default_rng(11))
     for factor in (0.5, 1.0, 2.0):
         inside = int((np.abs(rows[:, 0] - 1 / row) <= factor * spread).sum())
         interval = binomtest(inside, n).proportion_ci(0.9999, method="exact")
@@ -83,7 +84,7 @@ def test_bound_holds_for_drawn_models(source):
     rng = np.random.default_rng(3)
     outside = 0
     for row in range(2, length + 1):
-        rows = sample_attention_rows(d_m, 16, gamma, row, n, rng, source=source)
+        rows = attention_rows(d_m, 16, gamma, row, n, rng, source=source)
         outside += int((np.abs(rows - 1 / row) > tolerance).any(axis=1).sum())
     # The bound is on the sum of the rows' chances; four deviations of a count.
     assert (outside + 4 * math.sqrt(outside + 1)) / n < 1 - bound

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from theory import (
     Task,
-    assumption_errors,
     build_construction,
     cliff_sequence,
     cliff_step,
@@ -193,10 +192,11 @@ def test_a_cliff_for_every_key_position(q, record_error):
             np.testing.assert_allclose(mass, powers / (q + 1 + powers), rtol=1e-9)
             assert all(is_cliff(row, p, q, made.step) and is_cliff(row, p, q) for row in rows)
     record_error("Lemma 5", np.abs(mass / (powers / (q + 1 + powers)) - 1).max())
-    errors = assumption_errors(made)
-    assert errors.words < 1e-14
-    assert errors.words_and_positions == 0
-    assert errors.positions > 0.9  # Assumption 4 it does not meet
+    # Assumption 2 in part, and 3: other words are orthonormal, as are positions, and words to positions.
+    others = made.W_emb[[*task.memory_anchors, *task.keys]]
+    both = np.concatenate([others, made.W_pos])
+    np.testing.assert_array_equal(both @ both.T, np.eye(len(both)))
+    assert not (made.W_emb[list(task.reasoning_anchors)] @ both.T).any()
 
 
 def test_the_forward_pass_is_that_of_causal_attention(record_error):

@@ -18,7 +18,7 @@ from theory import (
     linearised_flow,
     population_flow,
 )
-from theory.integrate.matrices import Matrices
+from theory.integrate.trajectory import Matrices
 
 DECAY, END = 0.05, 6.0
 ALL = ("W_emb", "W1", "W2")
@@ -111,6 +111,19 @@ def test_the_blow_up_comes_later_and_from_some_decay_on_never(record_error):
     assert tamed.blow_up is None
     # From 1/λ = T/1.1 on, the flow without decay stands still at 11 times its start.
     assert np.linalg.norm(tamed.W_emb[0]) == pytest.approx(11 * np.exp(-11), rel=0.01)
+
+
+def test_decay_changes_the_clock_and_the_scale_of_the_coupled_flow_alone(record_error):
+    initial, C = parameters(), small_example().population.token_label_matrix()
+    end = 0.8 * blow_up_bound(C, initial)
+    clock = (1 - np.exp(-DECAY * end)) / DECAY
+    decayed = coupled_flow(C, initial, [end], weight_decay=DECAY, keep=ALL)
+    plain = coupled_flow(C, initial, [clock], keep=ALL)
+    for name in ALL:
+        error = relative(decayed[name][0], np.exp(-DECAY * end) * plain[name][0])
+        record_error("clock under decay", error)
+        # Local tolerance 1e-9 over some hundred steps.
+        assert error < 1e-7
 
 
 def test_what_was_conserved_decays_twice_as_fast_as_the_weights():

@@ -14,10 +14,8 @@ from scipy.integrate import solve_ivp
 from tests.theory.flow_reference import slope
 from theory import IntegrationError, Solver
 from theory.integrate.chebyshev import RKC, chebyshev_coefficients
-from theory.integrate.first_passage import first_passage
-from theory.integrate.matrices import Matrices
 from theory.integrate.solve import integrate
-from theory.integrate.trajectory import Recorder
+from theory.integrate.trajectory import Matrices, Recorder, first_passage
 
 
 def stability_polynomial(s: int) -> Polynomial:

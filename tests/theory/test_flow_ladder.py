@@ -7,7 +7,15 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from tests.theory.flow_reference import parameters, relative, slope, small_example
+from tests.theory.flow_reference import (
+    ACTIVATIONS,
+    BENT,
+    TorchModel,
+    parameters,
+    relative,
+    slope,
+    small_example,
+)
 from theory import (
     EXACT,
     TANH,
@@ -78,6 +86,25 @@ def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
     # t times the other matrices' relative speed (1e-6 here), the softmax's ε³ = 1e-9, and rounding:
     # a move of 1e-3·1e-6·0.02 read off weights of 1e-3 keeps five digits.
     assert error < 1e-4
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+def test_the_error_of_proposition_1_is_cubic_or_where_the_activation_bends_square(activation, record_error):
+    example, scales, errors = small_example(), [0.001, 0.005, 0.0075, 0.01125], []
+    train = example.sequences[example.trains], example.labels[example.trains]
+    for eps in scales:
+        weights = parameters(scale=1.0).scaled(eps)
+        truth = TorchModel(weights, activation).descent(*train)[0]
+        errors.append(relative(frozen_direction(C, weights), truth))
+    # One further power of a scale near 0.01 with a coefficient up to ten tilts the slope by < 0.1.
+    assert slope(scales[1:], errors[1:]) == pytest.approx(2 if activation is BENT else 3, abs=0.1)
+    if activation is BENT:
+        record_error("eq. 5, σ''(0) ≠ 0", errors[1])
+        return
+    for equation in ("Prop. 1", "eq. 4"):
+        record_error(equation, errors[0])
+    # ε³ = 1e-9 times the size of B/ε³ over d, which is of order ten for these widths.
+    assert errors[0] < 1e-7
 
 
 @pytest.mark.parametrize("rung", ["linearised", "population", "tanh"])

@@ -85,17 +85,6 @@ def several_labels(task: Task, brute: Enumerated, held_out: bool) -> None:
     close(found.moments.inner, brute.table()[[1, 5, 6]] @ brute.table()[[1, 5, 6]].T)
 
 
-def spreads(task: Task, brute: Enumerated, held_out: bool) -> None:
-    n = 3 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
-    for a in (1, 4, 6, 8):
-        if brute.ratio()[a] > 1e-12:
-            for size in (None, n):
-                found = theory.finite_sample_spread(task, a, n_sequences=size, held_out=held_out)
-                close(found, brute.covariance(a, a, size))
-    with pytest.raises(theory.InputError, match="n_sequences"):
-        theory.finite_sample_spread(task, 1, n_sequences=n // 3 - 1, held_out=held_out)
-
-
 def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
     n = 2 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
     centred = brute.table() - 1 / 64
@@ -112,6 +101,8 @@ def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
                 close(found.spread, spread)
                 close(found.inner, inner)
                 close(found.cosine, inner / np.sqrt(np.prod(np.add(signal, spread))))
+    with pytest.raises(theory.InputError, match="n_sequences"):
+        theory.finite_sample_cosine(task, 1, 2, n_sequences=n // 2 - 1, held_out=held_out)
 
 
 def last_shares(task: Task, brute: Enumerated, held_out: bool) -> None:
@@ -162,7 +153,6 @@ CHECKS: dict[str, Check] = {
     "predict_value_growth": value_growth,
     "sample_label_distribution": drawn_distribution,
     "sample_labels": several_labels,
-    "finite_sample_spread": spreads,
     "finite_sample_cosine": cosines,
 }
 

@@ -25,7 +25,6 @@ from theory import (
     expected_token_label_matrix,
     label_distribution,
     labels_of,
-    reasoning_anchor_distribution,
     sample_label_distribution,
     token_label_matrix,
     token_ratio,
@@ -51,23 +50,6 @@ def test_enumeration_agrees_exactly(task: Task, held_out: bool) -> None:
             assert exact == [mass.get(i, 0) / ratio if ratio else Fraction(1, 160) for i in range(160)]
             floats = label_distribution(task, token, **options)
             np.testing.assert_allclose(floats, [float(p) for p in exact], rtol=1e-12, atol=0)
-
-
-@given(st.integers(1, 6), st.integers(1, 12), st.integers(1, 9))
-def test_closed_form_agrees(q: int, n_keys: int, n_anchors: int) -> None:
-    task = Task(
-        keys=range(100, 100 + n_keys),
-        reasoning_anchors=range(3, 3 + n_anchors),
-        n_anchors=q,
-        length=q + 1,
-        vocab_size=200,
-    )
-    distribution = reasoning_anchor_distribution(n_keys, n_anchors, q)
-    for s in (3, 2 + n_anchors):
-        start = s + 100 + 3 * (q - 1)
-        found = label_distribution(task, s, exact=True)
-        assert found[start : start + len(distribution)] == distribution
-        assert sum(found[:start]) + sum(found[start + len(distribution) :]) == 0
 
 
 def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:

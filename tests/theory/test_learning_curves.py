@@ -32,7 +32,7 @@ from theory.flows.batches import Batching
 from theory.flows.gradient import losses, scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import Denominator, MeanTraining
-from theory.integrate.matrices import Matrices
+from theory.integrate.trajectory import Matrices
 from theory.task.rules.tables import Lookup
 
 pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")

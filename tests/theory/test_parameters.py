@@ -14,7 +14,6 @@ from theory import (
     OneLayerParameters,
     coupled_flow,
     frozen_flow,
-    gradient_orders,
     lemma3_flow,
     lemma4_flow,
     linearised_flow,
@@ -38,7 +37,7 @@ def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
 
 def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):
     asked = []
-    monkeypatch.setattr("theory.flows.parameters.check_memory", lambda *a: asked.append(a[2]))
+    monkeypatch.setattr("theory.flows.network.check_memory", lambda *a: asked.append(a[2]))
     drawn = EmbMLPParameters.draw(7, d_m=3, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
     assert asked == [sum(matrix.nbytes for matrix in drawn.matrices)]
 
@@ -69,7 +68,6 @@ TAKES_AN_ACTIVATION = {
         C, S, parameters(), [1.0], population=POPULATION, activation=a
     ).losses["training"],
     "population_flow": lambda a: population_flow(POPULATION, parameters(), [1.0], activation=a).W_emb,
-    "gradient_orders": lambda a: gradient_orders(POPULATION, parameters(), a).truncated(1)[0],
 }
 
 

@@ -86,7 +86,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "tables": [lambda: theory.count_population(small_task(), [np.zeros((5, 3), int), None])],
     "anchor": [
-        lambda: theory.finite_sample_spread(PAPER, 25),
+        lambda: theory.finite_sample_cosine(PAPER, 25, 25),
         lambda: theory.gaussian_shape(PAPER, 5),
         lambda: theory.gaussian_shape(task_of(RULES["modular"]), 1),
     ],
@@ -159,13 +159,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "B": [lambda: theory.answer_accuracy(POPULATION, np.ones((3, 3)))],
     "others": [lambda: theory.extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]])],
     "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],
-    "n_terms": [lambda: theory.gradient_orders(POPULATION, START, "identity").truncated(3)],
     "activation": [
         lambda: theory.Activation("nearly", lambda h: h + 1e-6, np.ones_like),
         lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
-        lambda: theory.gradient_orders(
-            POPULATION, START, theory.Activation("t", np.tanh, lambda h: 1 - np.tanh(h) ** 2)
-        ),
     ],
     # The Transformer.
     "W_O": [lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],

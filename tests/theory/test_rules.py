@@ -25,7 +25,7 @@ from theory import (
     count_population,
     draw_tables,
     enumerate_population,
-    finite_sample_spread,
+    finite_sample_cosine,
     label_distribution,
     labels_of,
     sample_label_distribution,
@@ -125,7 +125,7 @@ def test_a_new_rule_is_one_class() -> None:
     assert task.label_range(task.mappings[0]) == range(43, 64)
     wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
     np.testing.assert_allclose(label_distribution(task, 1), wanted, atol=1e-15)
-    assert finite_sample_spread(task, 1) >= 0
+    assert finite_sample_cosine(task, 1, 1).cosine == pytest.approx(1)
     assert count_population(task).label_distributions.shape[2] == 130
 
 

@@ -24,12 +24,10 @@ from theory import (
     enumerate_population,
     expected_token_label_matrix,
     finite_sample_cosine,
-    finite_sample_spread,
     label_distribution,
     labels_of,
     sample_label_distribution,
     sample_labels,
-    sample_last_position_matrix,
     token_label_counts,
     token_label_matrix,
 )
@@ -44,8 +42,6 @@ def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> Non
     np.testing.assert_allclose(found, c.T @ (eye[labels] - 0.1) / 7, atol=1e-15)
     np.testing.assert_array_equal(token_label_counts(sequences, labels, 10), c.T @ eye[labels])
     np.testing.assert_allclose(cooccurrence_matrix(sequences, 10), c.T @ c / 7, atol=1e-15)
-    last = eye[sequences[:, -1]].T @ (eye[labels] - 0.1) / 7
-    np.testing.assert_allclose(sample_last_position_matrix(sequences, labels, 10), last, atol=1e-15)
     reduced = count_sample(sequences, labels, 10)
     np.testing.assert_allclose(reduced.token_label_matrix(), found, atol=1e-15)
     np.testing.assert_allclose(reduced.cooccurrence(), c.T @ c / 7, atol=1e-15)
@@ -118,7 +114,7 @@ def test_the_spread_of_drawn_training_sets() -> None:
         assert abs(inners.mean() - expected) < 4 * inners.std() / 1000**0.5
         if a == b:
             squares = ((shares[:, a] - P[a]) ** 2).sum(axis=1)
-            expected = finite_sample_spread(HELD_OUT, a, **options)
+            expected = finite_sample_cosine(HELD_OUT, a, a, **options).spread[0]
             assert abs(squares.mean() - expected) < 4 * squares.std() / 1000**0.5
 
 

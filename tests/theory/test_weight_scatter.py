@@ -26,7 +26,7 @@ from theory.flows.weight_scatter import (
     independent_share,
     reshuffled_share,
 )
-from theory.integrate.matrices import Matrices
+from theory.integrate.trajectory import Matrices
 
 
 def variance_of_steps(kept, n, covariance):

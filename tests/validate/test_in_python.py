@@ -20,7 +20,7 @@ from sim.runs.table import COLUMNS, frame
 from tests.validate.page import Page
 from theory import InputError, Task
 from theory.derive import find_derivation
-from theory.paths import as_path
+from theory.reading import as_path
 from validate.cli import main
 from validate.figures.sheet import NoRuns as Empty
 from validate.figures.sheet import PanelRow, Sheet

@@ -17,8 +17,7 @@ from scipy import sparse
 from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.checked import Size, check_tokens, checked
 from theory.corpus.sequences import NO_PAIRS, read_blocks
-from theory.errors import InputError
-from theory.memory import check_memory
+from theory.errors import InputError, check_memory
 
 _BLOCK = 2**21
 """Tokens that are counted at once, at least."""

@@ -32,9 +32,8 @@ from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens
 from theory.display import Shown, spread
-from theory.errors import InputError
+from theory.errors import InputError, check_memory
 from theory.labels.sampled import N_BLOCKS, SampledValue
-from theory.memory import check_memory
 from theory.shapes.cosines import off_diagonal
 
 CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]

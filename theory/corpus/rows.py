@@ -12,8 +12,7 @@ from scipy import sparse
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.checked import check_tokens, checked
 from theory.corpus.counts import CorpusCounts
-from theory.errors import InputError
-from theory.memory import check_memory
+from theory.errors import InputError, check_memory
 
 CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
 """The predictors of ``corpus_geometry`` that need the counts alone."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import sympy as sp
 
 MODULES = (
-    *("emb_mlp", "next_order", "labels", "corollaries", "attention", "transformer", "propositions"),
-    *("value_matrix", "theorem_1", "cosines", "flows", "decay", "saddle"),
+    *("emb_mlp", "labels", "corollaries", "attention", "transformer", "propositions"),
+    *("value_matrix", "theorem_1", "cosines", "flows", "saddle"),
 )
 """The modules that hold derivations, in the order of the documentation."""
 

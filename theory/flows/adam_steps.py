@@ -21,13 +21,11 @@ import numpy as np
 
 from theory.checked import Between, Size, checked
 from theory.errors import InputError, IntegrationError
-from theory.flows.activation import IDENTITY, ActivationLike, as_activation
 from theory.flows.batches import EMBEDDING_LIMIT, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
-from theory.flows.parameters import EmbMLPParameters
+from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.adam import AdamSettings, AdamW
-from theory.integrate.matrices import Matrices
-from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
+from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory
 from theory.labels.counts import CountPopulation
 
 Matrix = Literal["W_emb", "W1", "W2"]

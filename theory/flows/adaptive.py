@@ -22,14 +22,12 @@ import numpy as np
 from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Between, Size, checked
 from theory.errors import InputError, IntegrationError
-from theory.flows.activation import IDENTITY, ActivationLike, as_activation
 from theory.flows.adam_steps import ALL, MOST_STEPS, Matrix
 from theory.flows.batches import EMBEDDING_LIMIT, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
-from theory.flows.parameters import EmbMLPParameters
+from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.adam import AdamSettings
-from theory.integrate.matrices import Matrices
-from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory, check_times
+from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory, check_times
 from theory.labels.counts import CountPopulation
 
 _MOST_STRETCHES = 1_000_000

@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 
 from theory.errors import InputError
-from theory.flows.activation import Activation
 from theory.flows.gradient import population_field, token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field
+from theory.flows.network import Activation
 from theory.integrate.adam import AdamSettings, SGDSettings
-from theory.integrate.matrices import Matrices
 from theory.integrate.solve import Field
+from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 Softmax = Literal["live", "uniform"]

@@ -13,10 +13,9 @@ from theory.arrays import Float64, FloatArray
 from theory.checked import Positive, Size, checked
 from theory.errors import InputError
 from theory.flows.ladder import blow_up_bound, coupled_flow
-from theory.flows.parameters import EmbMLPParameters
-from theory.integrate.first_passage import first_passage
+from theory.flows.network import EmbMLPParameters
 from theory.integrate.solve import Solver
-from theory.integrate.trajectory import Trajectory
+from theory.integrate.trajectory import Trajectory, first_passage
 
 _DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
 _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0

@@ -11,11 +11,9 @@ from scipy.special import logsumexp, softmax
 
 from theory.arrays import FloatArray
 from theory.errors import InputError
-from theory.flows.activation import IDENTITY, Activation, ActivationLike, as_activation
-from theory.flows.parameters import EmbMLPParameters
-from theory.integrate.matrices import Matrices
+from theory.flows.network import IDENTITY, Activation, ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.solve import Field
-from theory.integrate.trajectory import Losses
+from theory.integrate.trajectory import Losses, Matrices
 from theory.labels.counts import TRAINING, CountPopulation
 
 _BLOCK_ENTRIES = 2**20

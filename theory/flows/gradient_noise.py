@@ -24,8 +24,8 @@ from scipy.special import softmax
 
 from theory.arrays import FloatArray, IntArray
 from theory.errors import InputError
-from theory.flows.activation import Activation
-from theory.integrate.matrices import Matrices
+from theory.flows.network import Activation
+from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 _BLOCK_PAIRS = 2048

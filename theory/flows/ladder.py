@@ -24,14 +24,13 @@ from scipy.special import elliprf
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Decay, checked
 from theory.errors import InputError
-from theory.flows.activation import IDENTITY, ActivationLike, as_activation
 from theory.flows.gradient import loss_function, population_field, token_gradient
-from theory.flows.parameters import EmbMLPParameters, check_statistic
-from theory.integrate.matrices import Matrices
+from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation, check_statistic
 from theory.integrate.solve import EXACT, STABILISED, Field, Solver, decaying, integrate
 from theory.integrate.trajectory import (
     EMBEDDING_BALANCE,
     HIDDEN_BALANCE,
+    Matrices,
     Recorder,
     SolverStatistics,
     Trajectory,

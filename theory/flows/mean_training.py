@@ -40,13 +40,12 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from theory.errors import IntegrationError
-from theory.flows.activation import Activation
 from theory.flows.batches import BatchGradient, Batching
-from theory.flows.parameters import EmbMLPParameters
+from theory.flows.network import Activation, EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
 from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.chebyshev import RKC
-from theory.integrate.matrices import Matrices
+from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1

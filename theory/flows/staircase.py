@@ -27,10 +27,9 @@ from theory.flows.ladder import (
     linearised_flow,
     product_field,
 )
-from theory.flows.parameters import EmbMLPParameters, check_statistic
-from theory.integrate.first_passage import first_passage
-from theory.integrate.matrices import Matrices
+from theory.flows.network import EmbMLPParameters, check_statistic
 from theory.integrate.solve import Solver
+from theory.integrate.trajectory import Matrices, first_passage
 
 _ALL = ("W_emb", "W1", "W2")
 _HANDOVER = 0.1

@@ -32,10 +32,10 @@ import numpy as np
 from scipy.special import softmax
 
 from theory.arrays import FloatArray
-from theory.flows.activation import Activation
 from theory.flows.batches import Batching
 from theory.flows.gradient import hidden_blocks
-from theory.integrate.matrices import Matrices
+from theory.flows.network import Activation
+from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 _SMALL = 1e-2

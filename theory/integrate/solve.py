@@ -13,8 +13,7 @@ from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked_fields
 from theory.errors import IntegrationError
 from theory.integrate.chebyshev import RKC
-from theory.integrate.matrices import Matrices
-from theory.integrate.trajectory import Recorder, SolverStatistics, Trajectory
+from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory
 
 Field = Callable[[Matrices], Matrices]
 _METHODS: dict[str, Callable[..., OdeSolver]] = {"RKC": RKC, "DOP853": DOP853, "RK45": RK45}

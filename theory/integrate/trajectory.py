@@ -1,9 +1,10 @@
-"""What a flow gives back, and how it is collected along the way."""
+"""What a flow moves and gives back, and how it is collected along the way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,25 @@ import numpy.typing as npt
 from theory.arrays import Float64, FloatArray
 from theory.display import Shown, spread
 from theory.errors import InputError
-from theory.integrate.matrices import Matrices
+
+
+class Matrices(NamedTuple):
+    """W_emb (d, d_m), W1 (d_m, d_f) and W2 (d_f, d)."""
+
+    W_emb: FloatArray
+    W1: FloatArray
+    W2: FloatArray
+
+    def packed(self) -> FloatArray:
+        """Return all entries as one vector."""
+        return np.concatenate([matrix.ravel() for matrix in self])
+
+    def unpack(self, vector: FloatArray) -> Matrices:
+        """Return views of a vector that have the shapes of these matrices."""
+        cuts = np.cumsum([matrix.size for matrix in self[:2]])
+        parts = zip(np.split(vector, cuts), self, strict=True)
+        return Matrices(*(part.reshape(matrix.shape) for part, matrix in parts))
+
 
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
@@ -166,3 +185,28 @@ def _balance(name: str, m: Matrices) -> tuple[FloatArray, float]:
     else:
         parts = m.W1.T @ m.W1, m.W2 @ m.W2.T
     return parts[0] - parts[1], float(np.linalg.norm(parts[0]) + np.linalg.norm(parts[1]))
+
+
+def first_passage(
+    times: npt.ArrayLike,
+    values: npt.ArrayLike,
+    level: float,
+    straight: Callable[[FloatArray], FloatArray] = np.positive,
+) -> float:
+    """Return the first time at which a quantity is at least at a level; infinity where it never is.
+
+    Between two times ``straight`` of the values is taken to be linear: by default the values themselves, and
+    these too where it is not finite, as the logarithm of 0.
+    """
+    t, x = np.asarray(times, np.float64), np.asarray(values, np.float64)
+    reached = np.flatnonzero(x >= level)
+    if not reached.size:
+        return float("inf")
+    k = int(reached[0])
+    if k == 0:
+        return float(t[0])
+    ends = np.array([x[k - 1], x[k], level])
+    with np.errstate(divide="ignore"):
+        straightened = straight(ends)
+    before, after, wanted = straightened if np.isfinite(straightened).all() else ends
+    return float(t[k - 1] + (wanted - before) / (after - before) * (t[k] - t[k - 1]))

@@ -8,15 +8,13 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 from typing import Literal, cast, overload
 
 import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.checked import Size, check_tokens, checked
-from theory.errors import InputError
-from theory.memory import check_memory
+from theory.checked import check_tokens, checked
+from theory.errors import InputError, check_memory
 from theory.task.domain import Selection
 from theory.task.measure import Array
 from theory.task.task import Mapping, Task
@@ -127,44 +125,6 @@ def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[Floa
     r"""Return P̄, the distribution of a label, shape (vocab_size,), float64, with sum 1."""
     weights = np.sum([_labels(task, mapping, held_out, False) for mapping in task.mappings], axis=0)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-@checked
-def reasoning_anchor_distribution(n_keys: Size, n_anchors_available: Size, q: Size) -> list[Fraction]:
-    r"""Return the distribution of Z + A_1 + ... + A_{q−1}, counted from its smallest value (eq. 22).
-
-    .. math:: \frac{1}{N_Z N_A^{q-1}} \sum_j (-1)^j \binom{q-1}{j}
-        \left[\binom{r - jN_A + q - 1}{q-1} - \binom{r - N_Z - jN_A + q - 1}{q-1}\right]
-
-    where a binomial with a negative :math:`r - \dots` is 0. A route of its own to ``label_distribution`` for
-    consecutive keys and anchors. The terms alternate in sign and outgrow their sum (at q = 200 by 36
-    digits), so it is evaluated in integers and divided once at the end.
-
-    Parameters
-    ----------
-    n_keys, n_anchors_available : int
-        N_Z and N_A, the sizes of the consecutive ranges of keys and anchors.
-    q : int
-        The number of anchors in a sequence, of which one is the given anchor s.
-
-    Returns
-    -------
-    list of Fraction, length N_Z + (q − 1)(N_A − 1)
-        Entry r is P(Y^s = s + ζ_min + (q − 1) α_min + r).
-    """
-
-    def at_most(r: int) -> int:
-        """Count the ways to write r as a sum of q non-negative integers."""
-        return comb(r + q - 1, q - 1) if r >= 0 else 0
-
-    def count(r: int) -> int:
-        """Count the ways to write r as a key in 0..N_Z−1 plus q − 1 anchors in 0..N_A−1."""
-        shifted = (r - j * n_anchors_available for j in range(q))
-        terms = (at_most(rest) - at_most(rest - n_keys) for rest in shifted)
-        return sum((-1) ** j * comb(q - 1, j) * term for j, term in enumerate(terms))
-
-    size = n_keys + (q - 1) * (n_anchors_available - 1)
-    return [Fraction(count(r), n_keys * n_anchors_available ** (q - 1)) for r in range(size)]
 
 
 def _one_distribution(

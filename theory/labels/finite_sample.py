@@ -76,14 +76,6 @@ def finite_sample_cosine(
     return FiniteSample(spread, signal, inner, float(inner / scale))
 
 
-@checked
-def finite_sample_spread(
-    task: Task, anchor: int, *, n_sequences: Size | None = None, held_out: bool = False
-) -> float:
-    """Return E‖P̂^s − P^s‖² of an anchor s; parameters as in ``finite_sample_cosine``."""
-    return _covariance(task, anchor, anchor, _per_combination(task, n_sequences, held_out), held_out)
-
-
 def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:
     if n_sequences is None:
         return np.inf

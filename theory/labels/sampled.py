@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Size, check_tokens, checked
-from theory.errors import InputError, TooManyEntriesError
+from theory.errors import InputError, TooManyEntriesError, check_memory
 from theory.labels.distribution import Role, label_distribution, token_ratio
-from theory.memory import check_memory
 from theory.task.domain import Domain, Selection
 from theory.task.mapping import Mapping
 from theory.task.task import Task

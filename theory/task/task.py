@@ -11,7 +11,7 @@ from typing import Any
 from theory.checked import checked
 from theory.display import html_table, ranges
 from theory.errors import InputError, in_file
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from theory.task.domain import Combination, Domain
 from theory.task.mapping import Mapping, distinct_integers
 from theory.task.rules.additive import Additive, Sum

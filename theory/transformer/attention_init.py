@@ -12,13 +12,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-import numpy as np
-from scipy.special import erf, erfcinv, softmax
+from scipy.special import erf, erfcinv
 
-from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Rate, Size, checked
 from theory.errors import InputError
-from theory.memory import check_memory
 
 Source = Literal["embedding", "position", "layer_norm"]
 Width = Annotated[int, Between(2, 1e16)]
@@ -162,46 +159,3 @@ def smallest_init_rate(
     scale, falls = _SOURCES[source]
     falling = falls * math.log(d_m) + math.log(fan_in or d_m)
     return (math.log(d_m) - math.log(largest / scale)) / (2 * falling)
-
-
-@checked
-def sample_attention_rows(
-    d_m: Width,
-    d_k: Size,
-    init_rate: Rate,
-    row: Size,
-    n_samples: Size,
-    rng: np.random.Generator,
-    *,
-    source: Source = "embedding",
-    fan_in: Width | None = None,
-) -> Float64[FloatArray, "{n_samples} {row}"]:
-    """Draw row i of the attention matrix of fresh models on i different tokens: shape (n_samples, i).
-
-    Nothing of the theory is used: the matrices are drawn entry by entry and multiplied.
-
-    Parameters
-    ----------
-    d_m, init_rate, source, fan_in
-        As in ``attention_logit_std``.
-    d_k : int
-        The width of queries and keys.
-    row : int
-        i, from 1.
-    n_samples : int
-        How many models are drawn.
-    rng : numpy.random.Generator
-    """
-    numbers = row * (n_samples + 2 * d_m) + 2 * d_m * d_k
-    check_memory("n_samples", n_samples, 8 * numbers, "the sample", "draw fewer rows of a narrower model")
-    rows, scale = np.empty((n_samples, row)), d_m**-init_rate
-    for sample in rows:
-        x = rng.standard_normal((row, d_m)) * scale
-        if source == "position":
-            x = x + rng.standard_normal((row, d_m)) * scale
-        if source == "layer_norm":
-            x = x - x.mean(axis=1, keepdims=True)
-            x = x / x.std(axis=1, keepdims=True)
-        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * (fan_in or d_m) ** -init_rate
-        sample[:] = softmax((x[-1] @ w_q) @ (x @ w_k).T / math.sqrt(d_k))
-    return rows

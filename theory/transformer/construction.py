@@ -14,7 +14,6 @@ read-out can give a plateau, because the tag falls as 1/i. Assumptions 2 and 3 h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,46 +135,6 @@ def _counter(
     W_f2 = np.repeat(count[None] / 2, q, axis=0)
     W_f2[0] += seen / 2
     return W_f1, W_f2
-
-
-class AssumptionErrors(NamedTuple):
-    r"""How far a construction is from Assumptions 2-4 as printed: largest deviations, 0 when met.
-
-    Attributes
-    ----------
-    words : float
-        Assumption 2: cosines between memory anchors, reasoning anchors and keys, which should be 0; and how
-        much a cosine of two keys rises with their distance.
-    words_and_positions : float
-        Assumption 3: inner products of word with position vectors.
-    positions : float
-        Assumption 4: inner products of positions against cos(\|i − j\| π/L).
-    """
-
-    words: float
-    words_and_positions: float
-    positions: float
-
-
-@checked
-def assumption_errors(construction: Construction) -> AssumptionErrors:
-    """Return how far a construction is from Assumptions 2-4 as printed; Assumption 4 it does not meet."""
-    c, task = construction, construction.task
-    unit = c.W_emb / np.linalg.norm(c.W_emb, axis=1, keepdims=True)
-    reasoning = unit[list(task.reasoning_anchors)]
-    others = unit[[*task.memory_anchors, *task.keys]]
-    keys = unit[list(task.keys)]
-    key, place = np.arange(len(keys)), np.arange(len(c.W_pos))
-    rises = [0.0]
-    for i, cosines in enumerate(keys @ keys.T):
-        by_distance = cosines[np.argsort(np.abs(key - i), kind="stable")]
-        rises.append(float((by_distance - np.minimum.accumulate(by_distance)).max()))
-    wanted = np.cos(np.abs(np.subtract.outer(place, place)) * np.pi / len(place))
-    return AssumptionErrors(
-        words=float(max(np.abs(reasoning @ others.T).max(), *rises)),
-        words_and_positions=float(np.abs(c.W_emb @ c.W_pos.T).max()),
-        positions=float(np.abs(c.W_pos @ c.W_pos.T - wanted).max()),
-    )
 
 
 def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:

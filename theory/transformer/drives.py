@@ -17,10 +17,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Size, checked
 from theory.labels.distribution import marginal_distribution, token_ratio
-from theory.labels.matrices import token_label_matrix
 from theory.task.domain import Selection
 from theory.task.task import Task
 
@@ -109,17 +108,6 @@ def last_position_drive(task: Task, reference: FloatArray | float, held_out: boo
 
 
 @checked
-def sample_last_position_matrix(
-    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
-) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
-    """Return C_L of a finite sample (28), shape (vocab_size, vocab_size).
-
-    Parameters and errors (Raises) are those of ``token_label_matrix``.
-    """
-    return token_label_matrix(np.asarray(sequences)[:, -1:], labels, vocab_size)
-
-
-@checked
 def transformer_drive(
     C: Real[ArrayLike, "d d"],
     C_last: Real[ArrayLike, "d d"],
@@ -134,7 +122,8 @@ def transformer_drive(
     C : array_like, shape (d, d)
         The token-label matrix, rows r_s (P^s − u).
     C_last : array_like, shape (d, d)
-        The same of the last position: ``last_position_matrix`` or ``sample_last_position_matrix``.
+        The same of the last position: ``last_position_matrix``, or ``token_label_matrix`` of a
+        sample's last tokens, ``sequences[:, -1:]``.
     length : int
         L.
     W_f, W_VO : array_like, shape (d, d)

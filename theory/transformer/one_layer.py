@@ -15,9 +15,8 @@ from scipy.special import softmax
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
 from theory.checked import Rate, Size, check_tokens, checked, checked_fields
-from theory.errors import InputError
-from theory.flows.activation import TANH, ActivationLike, as_activation
-from theory.memory import check_memory
+from theory.errors import InputError, check_memory
+from theory.flows.network import TANH, ActivationLike, as_activation
 
 _SHAPES = {
     "W_emb": "dd",

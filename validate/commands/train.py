@@ -17,7 +17,7 @@ from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_defaults import WITH_NOISE, experiment_for
 from sim.config.task_files import as_task, is_task_file, read_description, task_table
 from theory import InputError
-from theory.paths import is_folder
+from theory.reading import is_folder
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import Option, Positional, nested, options_of, union
 from validate.commands.parsing import Command

@@ -16,8 +16,7 @@ import torch
 from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
-from theory.paths import as_path
-from theory.reading import load_json, open_regular
+from theory.reading import as_path, load_json, open_regular
 
 EMBEDDINGS = (
     *("wte.weight", "transformer.wte.weight", "model.embed_tokens.weight", "gpt_neox.embed_in.weight"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sim.runs.outputs import OutputFolder
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.figures.paper.registry import FIGURES
 from validate.judge.groups import Setting
 from validate.judge.lists import judge_language

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, TOO_RARE_NOTE, CorpusPrediction
 from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes
 from validate.report.figure import ReportFigure

@@ -18,7 +18,7 @@ from sim.runs.outputs import OutputFile
 from sim.runs.table import csv_text
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.checked import Between, Size, checked
-from theory.paths import as_path
+from theory.reading import as_path
 from validate.corpus.association import associate_rows
 from validate.corpus.callbacks import imported, lightning_callback, transformers_callback
 from validate.corpus.embedding import counts_and_control, token_sets

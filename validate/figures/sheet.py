@@ -16,7 +16,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.figures.panels.panel import BasePanel
 from validate.figures.panels.panel import NoRuns as NoRuns
 from validate.figures.seeds import legend_text

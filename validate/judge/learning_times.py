@@ -18,8 +18,8 @@ from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
 from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
 from theory.arrays import FloatArray
-from theory.flows.activation import IDENTITY
 from theory.flows.learning_curves import training_size
+from theory.flows.network import IDENTITY
 from validate.judge.stats import UNDEFINED
 from validate.observe import Observations
 from validate.observe.bounds import Bound

@@ -10,7 +10,7 @@ from sim.runs.folder import RunFolder
 from sim.runs.places import is_run_folder, runs_inside
 from sim.runs.run import Run, find_runs
 from theory.checked import checked
-from theory.paths import PathLike, as_path, is_folder
+from theory.reading import PathLike, as_path, is_folder
 from validate.observe.collect import observe
 from validate.observe.observations import KEPT_SUFFIX, NoRunsError, Observations
 from validate.observe.store import KEPT, kept_files, read_kept

@@ -13,8 +13,8 @@ from sim.runs.run import Run
 from sim.seeds import numpy_stream
 from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
 from theory.arrays import FloatArray
-from theory.corpus.controls import nearest_in_ratio
 from theory.corpus.rows import CountPredictor
+from theory.corpus.sequences import nearest_in_ratio
 
 IntArray = npt.NDArray[np.int64]
 SHOWN = 40

@@ -17,7 +17,7 @@ from sim.runs.manifest import Manifest
 from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
 from sim.runs.tensors import DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, Observations
 

@@ -20,7 +20,7 @@ from sim.runs.places import HALF as HALF
 from sim.runs.places import HELD_OUT
 from theory import InputError
 from theory.arrays import FloatArray
-from theory.integrate.first_passage import first_passage
+from theory.integrate.trajectory import first_passage
 from validate.observe.bounds import Bound, Value, between, ends
 from validate.observe.observations import NotObservedError, Observations
 

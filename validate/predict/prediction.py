@@ -17,7 +17,7 @@ from theory.arrays import FloatArray
 from theory.checked import checked
 from theory.display import Shown, ranges
 from theory.labels.sampled import Draws
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.figures import rendered

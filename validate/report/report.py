@@ -10,7 +10,7 @@ from typing import Any
 
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
 from validate.judge.given import GivenRuns, Match

@@ -12,7 +12,7 @@ from sim.runs.lock import only_writer
 from sim.runs.run import Run
 from theory import InputError
 from theory.errors import unknown_name
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, kept_file, kept_files, read_header
 from validate.progress import track

@@ -19,7 +19,7 @@ from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
 from theory.errors import in_file, unknown_name
-from theory.paths import is_folder
+from theory.reading import is_folder
 from theory.task.toml import TASK_KEYS, load_toml
 from validate.observe import RUNS
 from validate.studies.axes import variants_of

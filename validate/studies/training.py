@@ -11,7 +11,7 @@ from sim.training.execution import Execution, Options
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from theory.checked import checked
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.cost import process_count
 from validate.observe import RUNS
 from validate.studies.state import run_state

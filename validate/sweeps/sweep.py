@@ -16,7 +16,7 @@ from sim.training.cost import Cost, Remaining, cost_of_runs, steps_of_runs
 from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
 from theory.checked import checked
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from validate.progress import training_progress
 from validate.studies import load_study
 from validate.studies.state import State, state_in

@@ -12,7 +12,7 @@ from sim.runs.lock import only_writer
 from sim.runs.outputs import OutputFile, OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import csv_text, long_records
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 
 if TYPE_CHECKING:
     from validate.sweeps.sweep import Plan

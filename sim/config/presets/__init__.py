@@ -11,7 +11,7 @@ from sim.config.run import SECTIONS
 from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
-from theory.paths import PathLike, as_path
+from theory.reading import PathLike, as_path
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theory import shuffled_tokens
-from theory.corpus.controls import nearest_in_ratio
+from theory.corpus.sequences import nearest_in_ratio
 
 V = 6
 CORPORA = st.lists(st.lists(st.integers(0, V - 1), max_size=7), min_size=1, max_size=8).filter(any)

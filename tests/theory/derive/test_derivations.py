@@ -19,7 +19,7 @@ from theory.derive.display import section
 
 NAMES = list(derivations())
 PACKAGE = "theory.derive."
-LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution", "next order"}
+LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution"}
 LONG |= {"prop 3", "eq 13", "saddle", "eq 29", "lemma 3", "prop 2 exact", "theorem 2 matrix", "sigma_p"}
 """Seconds each; outside the long suite the others stand for them."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
-from theory.integrate.first_passage import first_passage
+from theory.integrate.trajectory import first_passage
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.judge.measures import measure_of
 from validate.judge.measures.order import spearman
