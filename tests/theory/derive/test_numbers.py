@@ -157,7 +157,10 @@ def test_eq_22_its_moments_and_zero_outside(n_keys: int, n_anchors: int, q: int)
     counted = [Fraction(1, n_keys)] * n_keys
     for _ in range(q - 1):  # one anchor more: the mean over its shifts
         padded = [Fraction(0)] * (n_anchors - 1) + counted + [Fraction(0)] * (n_anchors - 1)
-        counted = [sum(padded[i : i + n_anchors]) / n_anchors for i in range(len(padded) - n_anchors + 1)]
+        counted = [
+            sum(padded[i : i + n_anchors], Fraction(0)) / n_anchors
+            for i in range(len(padded) - n_anchors + 1)
+        ]
     inside = range(-3, len(counted) + 3)
     made = [formula("eq 22")(r, n_keys, n_anchors, q) for r in inside]
     np.testing.assert_allclose(made, [0, 0, 0, *map(float, counted), 0, 0, 0], rtol=1e-12, atol=0)
