@@ -148,10 +148,7 @@ def _running() -> dict[str, Call]:
         "find_runs": (sim.find_runs, {"paths": [finished_run()]}),
         "estimate": (sim.estimate, cost | {"config": CONFIG, "workers": 1, "device": "cpu"}),
         "seconds_per_epoch": (sim.seconds_per_epoch, cost | {"member": MEMBER, "steps": 2}),
-        "train": (
-            _in_new_folder(sim.train),
-            {"config": CONFIG, "out": "runs"} | folder | quiet,
-        ),
+        "train": (_in_new_folder(sim.train), {"config": CONFIG, "out": "runs"} | folder | quiet),
         "train_members": (_in_new_folder(sim.train_members), members | folder | quiet),
         "train_together": (
             _in_new_folder(sim.train_together),

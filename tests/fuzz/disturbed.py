@@ -1,4 +1,4 @@
-"""Commands in whose way something stands: foreign files, lost ones, edited outputs, folders that move."""
+"""Commands in whose way something stands: foreign files, lost ones, edited outputs, remedies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import sim
 from sim.config.task_files import read_description
 from tests.fuzz.command_runner import ran
 from tests.fuzz.walk import Ending
-from theory import InputError
 
 CONFIGURATION = """
 init_rates = [0.8]
@@ -144,77 +143,6 @@ def _with_another(folder: Path, name: str, kind: str, action: tuple[str, ...]) -
         return result.ending(" ".join(action), f"{name}: {kind}", broken)
 
 
-MOVED: dict[str, tuple[Path, Callable[[], object]]] = {
-    **{
-        str(path): (path, lambda: None) for path in (RUN, Path("out"), *(RUN / name for name in IDENTITY[:4]))
-    },
-    "snapshots": (RUN / "snapshots", lambda: None),
-    "checkpoints": (RUN / "checkpoints", lambda: None),
-    "a file in its place": (RUN, lambda: RUN.write_bytes(FOREIGN)),
-    "a link in its place": (RUN, lambda: RUN.symlink_to(Path("away").absolute())),
-    "another folder in its place": (RUN, lambda: shutil.copytree("precious", RUN)),
-}
-
-
-def folders_that_move(folder: Path) -> Iterator[Case]:
-    """What a run needs goes away while it is trained: one sentence; put back, the run ends as undisturbed."""
-    for what in MOVED:
-        for epoch in (1, 2, 4):
-            yield partial(_moved, folder, what, epoch)
-
-
-def _moved(folder: Path, what: str, epoch: int) -> Ending:
-    path, replace = MOVED[what]
-
-    def disturb(progress: Any) -> None:
-        if progress.epoch >= epoch and path.exists() and not Path("away").exists():
-            path.rename("away")
-            replace()
-
-    with workplace(folder):
-        whole = _results()
-        shutil.rmtree(RUN)
-        Path("precious").mkdir()
-        Path("precious/config.json").write_bytes(FOREIGN)
-        how, said = _trained(disturb)
-        if how == "refused":
-            if not _puts_back(path):
-                how = "deletion"
-            elif _trained(lambda progress: None, resume=True)[0] != "accepted":
-                how = "no way back"
-        if how in ("refused", "accepted") and _results() != whole and ran(("table", "out")).how != "refused":
-            how = "other results"
-    return Ending("train", what, f"epoch {epoch}", how, said)
-
-
-def _puts_back(path: Path) -> bool:
-    """Put what was moved back in its place, and return whether what stood there instead was whole."""
-    foreign = path / "config.json" if path.is_dir() and not path.is_symlink() else path
-    is_whole = not foreign.is_file() or foreign.is_symlink() or foreign.read_bytes() == FOREIGN
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    Path("away").rename(path)
-    return is_whole
-
-
-def _trained(report: Any, *, resume: bool = False) -> tuple[str, str]:
-    member = sim.make_run_config(read_description("tiny.toml")).members()[0]
-    try:
-        sim.train_together([member], [RUN], report=report, resume=resume)
-    except InputError as error:
-        return "refused", str(error)
-    except (Exception, KeyboardInterrupt) as error:
-        return type(error).__name__, str(error)
-    return "accepted", ""
-
-
-def _results() -> dict[str, bytes]:
-    """Return what a finished run's files hold, but for those that say when it was trained."""
-    files = (file for file in RUN.rglob("*") if file.is_file() and "checkpoints" not in file.parts)
-    return {str(f): f.read_bytes() for f in files if f.name not in ("provenance.json", "manifest.json")}
-
-
 WRITTEN: dict[str, tuple[str, ...]] = {
     "m.csv": ("table", "out", "--csv", "m.csv"),
     "long.csv": ("table", "out", "--long", "--csv", "long.csv"),
@@ -281,7 +209,9 @@ def _interrupt() -> None:
             raise KeyboardInterrupt
 
     shutil.rmtree(RUN)
-    _trained(stop)
+    member = sim.make_run_config(read_description("tiny.toml")).members()[0]
+    with contextlib.suppress(KeyboardInterrupt):
+        sim.train_together([member], [RUN], report=stop)
 
 
 def _damage(file: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import signal
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -75,17 +75,20 @@ def limited(seconds: float = SECONDS) -> Iterator[None]:
 
 
 def endings(
-    name: str, function: Callable[..., Any], arguments: dict[str, Any], every: int = 1
-) -> Iterator[Ending]:
-    """Return how the calls end that differ from a valid one in one argument; of them, one in ``every``."""
-    for position, (argument, value) in enumerate(arguments.items()):
-        # Another start for each argument, so that a small share still has every variant somewhere.
-        start = (position + len(name)) % every
-        for variant, bad in itertools.islice(variants(value), start, None, every):
-            how, message = _ending(function, arguments | {argument: bad})
-            if how == "accepted" and must_refuse(variant, value) and (name, argument) not in ALLOWED:
-                how = "taken"
-            yield Ending(name, argument, variant, how, message)
+    name: str, function: Callable[..., Any], arguments: dict[str, Any]
+) -> Iterator[Callable[[], Ending]]:
+    """Return calls that differ from a valid one in one argument; each says how it ended."""
+    for argument, value in arguments.items():
+        for variant, bad in variants(value):
+            refuses = must_refuse(variant, value) and (name, argument) not in ALLOWED
+            yield partial(_call, (name, argument, variant), function, arguments | {argument: bad}, refuses)
+
+
+def _call(
+    what: tuple[str, str, str], function: Callable[..., Any], arguments: dict[str, Any], refuses: bool
+) -> Ending:
+    how, message = _ending(function, arguments)
+    return Ending(*what, "taken" if how == "accepted" and refuses else how, message)
 
 
 def _ending(function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, str]:

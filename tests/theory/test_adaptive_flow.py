@@ -88,13 +88,6 @@ def test_a_moments_weight_over_a_stretch(t):
     assert moment_memory(beta, t, h) == pytest.approx(truth, rel=1e-6)
 
 
-def test_what_does_not_move_stays():
-    example, initial = small_example(), parameters()
-    flow = adaptive_flow(example.population, initial, [0.01], SETTINGS, moving=("W2",), keep=KEEP)
-    assert (flow.W_emb[0] == initial.W_emb).all()
-    assert (flow["W2"][0] != initial.W2).all()
-
-
 def test_what_is_refused_and_what_overflows():
     example, initial = small_example(), parameters()
     with pytest.raises(InputError, match="times"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from scipy.integrate import quad
 
 from tests.theory.flow_reference import parameters, relative, small_example
 from theory import EXACT, EmbMLPParameters, IntegrationError, blow_up_bound, coupled_flow, linearised_flow
-from theory.integrate.solve import _singular_time
 
 POPULATION = small_example().population
 C = POPULATION.token_label_matrix()
@@ -47,13 +45,6 @@ def test_the_blow_up_of_aligned_weights_is_carlsons_integral(sizes, record_error
     error = abs(flow.blow_up * s / integral[0] - 1)
     record_error("rung 2", error)
     assert error < 1e-6
-
-
-@pytest.mark.parametrize(("time", "found"), [(1e3, 1e3 + 1e-4), (1.0, None), (1e-3, None)])
-def test_a_singularity_is_near_in_proportion_to_the_time(time, found):
-    """It is 1e-4 away: a ten-millionth of the time, or no small part of it."""
-    stepper = SimpleNamespace(t=time, y=np.array([2.0]), fun=lambda t, y: y / 1e-4)
-    assert _singular_time(stepper) == found
 
 
 @settings(max_examples=15)

@@ -20,19 +20,12 @@ from theory import (
     EXACT,
     TANH,
     EmbMLPParameters,
-    Solver,
-    Task,
     blow_up_bound,
     coupled_flow,
-    escape_threshold,
-    expected_cooccurrence,
-    expected_token_label_matrix,
     frozen_direction,
     frozen_flow,
     linearised_flow,
-    marginal_distribution,
     population_flow,
-    token_ratios,
 )
 from theory.flows.gradient import token_gradient
 from theory.flows.ladder import linearised_drive
@@ -66,14 +59,6 @@ def test_at_time_zero_nothing_has_moved(rung):
         assert np.array_equal(trajectory[name][1], getattr(initial, name))
     assert np.array_equal(trajectory["B"][0], initial.W_emb @ initial.W1 @ initial.W2)
     assert trajectory.solver.n_evaluations == 0
-
-
-@pytest.mark.parametrize("rung", RUNGS)
-def test_zero_weights_stay_zero(rung):
-    zero = parameters(scale=0.0)
-    assert not run(rung, zero, [0.0, 5.0]).W_emb.any()
-    if rung != "frozen":
-        assert not run(rung, zero, [0.0, 5.0], solver=Solver()).W_emb.any()
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -171,16 +156,6 @@ def test_both_balances_are_conserved(rung):
         assert drift.max() < 1e-6
 
 
-@pytest.mark.parametrize("rung", RUNGS)
-def test_many_times_at_once_are_the_times_one_by_one(rung):
-    initial = parameters()
-    times = blow_up_bound(C, initial) * np.array([0.1, 0.4, 0.9])
-    together = run(rung, initial, times)
-    alone = [run(rung, initial, [t]).W_emb[0] for t in times]
-    # The last step ends at the last time asked for, so the steps differ within the tolerance.
-    assert relative(together.W_emb, np.array(alone)) < 1e-7
-
-
 @pytest.mark.parametrize("rung", RUNGS[:4])
 def test_losses_along_any_rung_start_at_the_true_loss(rung):
     initial = parameters()
@@ -190,25 +165,3 @@ def test_losses_along_any_rung_start_at_the_true_loss(rung):
     assert {name: values[0] for name, values in flow.losses.items()} == pytest.approx(
         {name: values[0] for name, values in true.items()}
     )
-
-
-def test_the_common_part_is_fitted_first_and_the_ranks_come_one_by_one():
-    task = Task.paper(length=3)
-    label = expected_token_label_matrix(task, held_out=True)
-    token = expected_cooccurrence(task, held_out=True)
-    rng = np.random.default_rng(0)
-    initial = EmbMLPParameters.draw(200, d_m=40, d_f=60, init_rate=1.0, rng=rng)
-    times = np.linspace(0, 5 * blow_up_bound(label, initial), 51)
-    flow = linearised_flow(label, token, initial, times, keep=("W_emb", "B"))
-    values = np.linalg.svd(flow.W_emb, compute_uv=False)
-    ranks = (values > escape_threshold(initial)).sum(axis=1)
-    assert ranks[0] == 0
-    assert ranks[-1] == 2
-    assert set(np.diff(ranks)) == {0, 1}
-    common = np.outer(token_ratios(task, held_out=True), marginal_distribution(task, held_out=True) - 1 / 200)
-    rest = label - common
-    rest -= common * np.sum(rest * common) / np.sum(common**2)
-    fitted = label - linearised_drive(label, token, flow["B"][np.flatnonzero(ranks == 1)[-1]])
-    # Just before the second rank comes, the first has all of the common part and little else.
-    assert np.sum(fitted * common) / np.sum(common**2) > 0.9
-    assert np.sum(fitted * rest) / np.sum(rest**2) < 0.2

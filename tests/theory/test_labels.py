@@ -17,15 +17,11 @@ from tests.theory.any_rule import tasks
 from tests.theory.brute_force import occurrences
 from tests.theory.large_task import LARGE
 from theory import (
-    Expression,
-    InputError,
-    Mapping,
     Task,
     enumerate_population,
     expected_token_label_matrix,
     label_distribution,
     labels_of,
-    sample_label_distribution,
     token_label_matrix,
     token_ratio,
 )
@@ -101,14 +97,3 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
     worst = np.abs(found - expected_token_label_matrix(task, held_out=True)).max()
     record_error("eq. 23-25", worst)
     assert worst < 1e-15
-
-
-@pytest.mark.parametrize("q", [20, 400])
-def test_a_rule_too_large_to_enumerate_is_refused_and_can_be_sampled(q: int) -> None:
-    mapping = Mapping(range(1, 11), Expression("(key * a1 + a20) % 97"))
-    task = Task(keys=range(50, 90), n_anchors=q, length=q + 1, vocab_size=97, mappings=[mapping])
-    with pytest.raises(InputError, match="sample_label_distribution"):
-        label_distribution(task, 3)
-    found = sample_label_distribution(task, 3, np.random.default_rng(0), n_samples=1000)
-    assert found.shares.sum() == pytest.approx(1)
-    assert found.standard_error.min() > 0

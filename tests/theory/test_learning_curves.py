@@ -217,14 +217,6 @@ def test_times_and_bias_from_curves():
         found.half_time("d")
 
 
-def test_recorded_steps_end_with_the_last():
-    assert recorded_steps(10, 1.2) == [0, 10]
-    steps = recorded_steps(1000, 1.5)
-    assert steps[:3] == [0, 20, 30]
-    assert steps[-1] == 1000
-    assert np.all(np.diff(steps) > 0)
-
-
 def test_training_size_counts_what_is_trained_on():
     assert training_size(tiny_task()) == int((~enumerate_population(tiny_task()).held_out).sum())
 

@@ -160,6 +160,8 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "others": [lambda: theory.extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]])],
     "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],
     "activation": [
+        *(partial(f, times=[0.0], population=POPULATION, activation="relu") for f in FLOWS[:3]),
+        lambda: theory.one_layer_logits(MODEL, TOKENS, activation=3),
         lambda: theory.Activation("nearly", lambda h: h + 1e-6, np.ones_like),
         lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
     ],

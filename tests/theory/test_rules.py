@@ -184,12 +184,6 @@ def test_a_function_or_a_table_that_is_no_rule_is_refused(function: Any, named: 
         task_of(function)
 
 
-@pytest.mark.parametrize("labels", [[[1.0] * 9] * 4, 3, [3] * 4])
-def test_a_table_of_other_values_is_refused(labels: Any) -> None:
-    with pytest.raises(InputError, match="labels"):
-        Tabulated(labels)
-
-
 def test_the_table_of_a_population_and_of_its_counts_has_each_number_under_its_name() -> None:
     mappings = [
         Mapping([1, 2, 5], Sum(), "own", {(2, 5), (1, 1)}),

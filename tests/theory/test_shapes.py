@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import theory
-from tests.shapes import names_axes, numerical_functions
 from theory import (
     Task,
     cosine_matrix,
@@ -98,15 +95,3 @@ def test_exponent_interval_covers_at_its_level(level: float) -> None:
     fits = [fit_exponent(x, x**-0.5 * factor, level=level) for factor in noise]
     covered = np.mean([f.low <= -0.5 <= f.high for f in fits])
     assert abs(covered - level) < 3.9 * (level * (1 - level) / 2000) ** 0.5
-
-
-def test_every_public_function_is_held_to_the_axes_of_its_arrays() -> None:
-    """While the tests run (tests/shapes.py); an array without axes would not be."""
-    for function in numerical_functions(theory):
-        hints = typing.get_type_hints(function).values()
-        assert not any(map(names_axes, hints)) or hasattr(function, "held"), function
-        assert not any(map(_has_plain_array, hints)), function
-
-
-def _has_plain_array(hint: object) -> bool:
-    return typing.get_origin(hint) is np.ndarray or any(map(_has_plain_array, typing.get_args(hint)))

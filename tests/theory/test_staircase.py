@@ -51,17 +51,6 @@ def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error
     assert len(predicted.ranks) > 1
 
 
-@pytest.mark.long
-def test_a_hundredth_of_the_start_takes_a_hundred_times_as_long_and_hardly_more_work():
-    population = count_population(TINY)
-    label, token = population.token_label_matrix(), population.cooccurrence()
-    starts = (parameters(8, d_m=5, d_f=6, scale=scale, seed=1) for scale in (1e-5, 1e-7))
-    large, small = (saddle_staircase(label, token, start, 2) for start in starts)
-    assert small.times / 100 == pytest.approx(large.times, rel=WITHIN)
-    assert small.n_evaluations < 2 * large.n_evaluations
-    assert small.slow_share > 0.999
-
-
 def test_at_a_saddle_the_rest_obeys_the_coupled_flow():
     """Independent of the walk: the field of rung 3 at two fitted modes and a small rest, entry by entry."""
     rng = np.random.default_rng(0)

@@ -174,10 +174,3 @@ def test_bad_toml_is_refused_by_name_and_names_its_file(tmp_path: Path, text: st
     file.write_text(text)
     with pytest.raises(InputError, match=rf"(?s)mine\.toml.*{named}"):
         Task.from_toml(file)
-
-
-def test_a_missing_file_is_named_and_foreign_sources_are_refused() -> None:
-    with pytest.raises(InputError, match=r"nowhere\.toml.*no such file"):
-        Task.from_toml(Path("nowhere.toml"))
-    with pytest.raises(InputError, match="source = "):
-        Task.from_toml(b"keys = 1")

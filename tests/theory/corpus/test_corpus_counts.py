@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -72,17 +71,6 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     C = context_operator(DRAWN, 9)
     again = C @ vectors, C.rmatmat(vectors)
     assert np.array(again) == pytest.approx(np.array(products), abs=1e-13)
-
-
-def test_memory_does_not_grow_with_the_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(theory.corpus.counts, "_BLOCK", 500)
-    n = 30_000
-    tokens = sum(len(DRAWN[i % len(DRAWN)]) for i in range(n))
-    tracemalloc.start()
-    corpus_counts((DRAWN[i % len(DRAWN)] for i in range(n)), 9)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2 * tokens
 
 
 def test_a_large_vocabulary_needs_no_matrix() -> None:

@@ -13,7 +13,6 @@ import theory.corpus.moments
 from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
-    InputError,
     as_matrix,
     bigram_operator,
     corpus_counts,
@@ -203,20 +202,3 @@ def test_without_a_part_everything_is_that_of_the_others() -> None:
         expected, *_ = inner_products([*parts[:left_out], *parts[left_out + 1 :]])
         for name in ("inner", "mass", "last"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
-
-
-def test_tokens_without_two_documents_have_no_cosine_and_refusals_name_the_argument() -> None:
-    documents = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
-    cosine = corpus_geometry(documents, 5, [0, 1, 3]).cosine
-    assert np.isnan(cosine.value[2]).all()
-    assert np.isfinite(cosine.value[:2, :2]).all()
-    assert np.isfinite(cosine.standard_error[:2, :2]).all()
-    for argument, call in {
-        "token": lambda: nearest_tokens(documents, 5, 3, [0, 1]),
-        "sequences": lambda: corpus_geometry([[0, 1]] * 39, 5, [0]),
-        "tokens": lambda: corpus_geometry(documents, 5, [0, 0]),
-    }.items():
-        with pytest.raises(InputError, match=f"^{argument} = .*; "):
-            call()
-    with pytest.raises(InputError, match="no token follows another"):
-        corpus_geometry([[0]] * 50, 5, [0])

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sympy as sp
 
 from theory import InputError
-from theory.derive import Derivation, derivations, find_derivation, flows, saddle, show
-from theory.derive.algebra import D, average, written_out
+from theory.derive import derivations, find_derivation, show
 from theory.derive.display import section
 
 NAMES = list(derivations())
-PACKAGE = "theory.derive."
 LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution"}
 LONG |= {"prop 3", "eq 13", "saddle", "eq 29", "lemma 3", "prop 2 exact", "theorem 2 matrix", "sigma_p"}
 """Seconds each; outside the long suite the others stand for them."""
@@ -51,13 +46,6 @@ def test_the_function_takes_exactly_the_symbols_of_the_statement(name: str) -> N
     assert all(text in str(made.function().__doc__) for text in made.arguments.values())
 
 
-def test_an_average_without_its_mean_is_refused() -> None:
-    c, y = sp.symbols("c y")
-    assert average(2 * c * y + 3, [c, y], {c * y: sp.Symbol("m")}) == 2 * sp.Symbol("m") + 3
-    with pytest.raises(KeyError):
-        average(c**2, [c, y], {c * y: sp.S.One})
-
-
 @pytest.mark.parametrize(
     ("asked", "name"),
     [
@@ -82,50 +70,6 @@ def test_importing_theory_leaves_sympy_out() -> None:
     code = "import sys, theory.derive; print('sympy' in sys.modules, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
-
-
-# A fault for each derivation: where it is planted, and what becomes of the function there.
-
-
-def planted(
-    where: str, spoil: Callable[[Any], Any], name: str, monkeypatch: pytest.MonkeyPatch
-) -> Derivation:
-    """Build a derivation anew while one function is spoilt; what other tests derived stays."""
-    module_name, attribute = where.split(".")
-    fresh: dict[Any, Any] = {}
-    for module in [m for n, m in sys.modules.items() if n.startswith(PACKAGE)]:
-        for key, value in list(vars(module).items()):
-            if hasattr(value, "cache_clear") and value.__module__.startswith(PACKAGE):
-                monkeypatch.setattr(module, key, fresh.setdefault(value, functools.cache(value.__wrapped__)))
-    derivation = importlib.import_module(PACKAGE + "derivation")
-    build = derivation._BUILDERS[name].__wrapped__
-    module = importlib.import_module(PACKAGE + module_name)
-    monkeypatch.setattr(module, attribute, spoil(getattr(module, attribute)))
-    return build()  # type: ignore[no-any-return]
-
-
-def pull_of_the_wrong_sign() -> sp.Matrix:
-    S, change = written_out(flows.PAIRS, saddle.SIZES), saddle.change_of_product()
-    return saddle.residual() + 7 * S * change * saddle.CENTRE / saddle.SIZES[D]
-
-
-def rest_that_meets_the_mode() -> tuple[sp.Matrix, ...]:
-    """E, w and F where w Y is not 0."""
-    emb, first, second = saddle.rest()
-    return emb, first + sp.Symbol("q") * sp.Matrix([[0, 1], [0, 0], [0, 0]]), second
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("attribute", "fault"), [("drive", pull_of_the_wrong_sign), ("rest", rest_that_meets_the_mode)]
-)
-def test_the_saddle_needs_its_drive_and_its_complements(
-    attribute: str, fault: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """−S(·)/d as +7 S(·), which enters at the third order only, and a rest with w Y ≠ 0."""
-    value = fault()
-    made = planted(f"saddle.{attribute}", lambda _: lambda: value, "saddle", monkeypatch)
-    assert not made.passed
 
 
 @pytest.mark.long

@@ -174,19 +174,6 @@ def test_eq_22_its_moments_and_zero_outside(n_keys: int, n_anchors: int, q: int)
     assert formula("sigma_p")(n_keys, n_anchors, q) == pytest.approx(float(variance), abs=1e-11)
 
 
-def test_the_papers_anchors_and_their_variance(record_error: Record) -> None:
-    law, i = theory.label_distribution(PAPER, 20), np.arange(200)
-    error = float(np.abs([formula("eq 22")(n - 20 - 21 - 11, 100, 10, 2) for n in i] - law).max())
-    for equation in ("eq. 22", "eq. 8"):
-        record_error(equation, error)
-    assert error < 1e-12
-    variance = formula("sigma_p")(100, 10, 2)
-    error = abs(variance - float(law @ (i - law @ i) ** 2))
-    record_error("Theorem 1", error / 841.5)
-    assert variance == pytest.approx(841.5, rel=1e-15)
-    assert error < 1e-9  # i² reaches 4e4, times 2e-16, summed over 200 labels
-
-
 @pytest.mark.parametrize(("q", "length"), [(2, 3), (2, 9), (1, 4), (3, 6)])
 def test_a_keys_distribution_is_the_numeric_one(q: int, length: int, record_error: Record) -> None:
     task = Task(
