@@ -96,15 +96,6 @@ class TorchModel:
         """Return minus the gradient of the mean loss: the gradient flow's velocity."""
         return [-g.numpy() for g in torch.autograd.grad(self.loss(sequences, labels), self.weights)]
 
-    def train(self, sequences: np.ndarray, labels: np.ndarray, rate: float, n_steps: int) -> list[np.ndarray]:
-        """Take full-batch gradient-descent steps and return the weights."""
-        for _ in range(n_steps):
-            gradients = torch.autograd.grad(self.loss(sequences, labels), self.weights)
-            with torch.no_grad():
-                for weight, gradient in zip(self.weights, gradients, strict=True):
-                    weight -= rate * gradient
-        return [w.detach().numpy().copy() for w in self.weights]
-
 
 def relative(a: np.ndarray, b: np.ndarray) -> float:
     """Return ‖a − b‖/‖b‖."""

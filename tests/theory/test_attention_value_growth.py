@@ -8,7 +8,6 @@ from theory import (
     expected_token_label_matrix,
     find_derivation,
     label_table,
-    predict_value_growth,
     theorem_2_terms,
     token_ratios,
 )
@@ -67,15 +66,3 @@ def test_the_papers_task_is_outside_the_hypothesis():
     assert terms.left_out == pytest.approx(0.129, abs=1e-3)
     assert terms.memory_drive == pytest.approx(np.sqrt(1 / 100 - 1 / 200))
     assert theorem_2_terms(label_table(task), shares, *kinds).memory_share == pytest.approx(0.612, abs=1e-3)
-
-
-@pytest.mark.parametrize("form", ["paper", "exact"])
-@pytest.mark.parametrize("reference", ["uniform", "marginal"])
-def test_leading_order_does_not_prefer_reasoning_in_the_papers_task(form, reference):
-    """W_V is nearly of rank one, as claimed, but memory anchors lie along it no less."""
-    growth = predict_value_growth(Task.paper(), form=form, reference=reference)
-    assert growth.singular_values[1] < 0.45 * growth.singular_values[0]
-    assert 0.9 < growth.selectivity < 1
-    if reference == "marginal":  # the kinds balance: W_V tells them apart by sign
-        assert (growth.alignment[list(growth.task.reasoning_anchors)] > 0.85).all()
-        assert (growth.alignment[list(growth.task.memory_anchors)] < -0.99).all()

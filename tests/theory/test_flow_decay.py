@@ -15,7 +15,6 @@ from theory import (
     blow_up_bound,
     coupled_flow,
     frozen_flow,
-    linearised_flow,
     population_flow,
 )
 from theory.integrate.trajectory import Matrices
@@ -56,23 +55,6 @@ def test_the_exact_flow_against_autograd(activation, record_error):
         assert error < 1e-6
     plain = population_flow(example.population, initial, [END], solver=EXACT, activation=activation)
     assert relative(plain.W_emb[0], truth[0]) > 0.1
-
-
-def test_the_linearised_flow(record_error):
-    example, initial = small_example(), parameters(scale=0.4)
-    C, S = example.population.token_label_matrix(), example.population.cooccurrence()
-
-    def velocity(weights):
-        E, W1, W2 = weights
-        B = E @ W1 @ W2
-        M = C - S @ (B - B.mean(axis=1, keepdims=True)) / len(B)
-        return M @ W2.T @ W1.T, E.T @ M @ W2.T, W1.T @ E.T @ M
-
-    truth = followed(velocity, initial)
-    flow = linearised_flow(C, S, initial, [END], solver=EXACT, weight_decay=DECAY, keep=ALL)
-    for name, matrix in zip(ALL, truth, strict=True):
-        record_error("weight decay", relative(flow[name][0], matrix))
-        assert relative(flow[name][0], matrix) < 1e-6
 
 
 @pytest.mark.parametrize("decay", [0.0, 1e-12, 0.05, 3.0])

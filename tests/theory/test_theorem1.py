@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.polynomial.hermite_e import hermeval
 from scipy.stats import norm
 
 from theory import (
@@ -23,7 +22,6 @@ from theory import (
     paper_transformer_drive,
     token_ratio,
 )
-from theory.shapes.summand import Summand
 
 
 def roomy(keys, shifts, q, room=None, vocab_size=None):
@@ -102,51 +100,27 @@ def test_noise_has_the_embeddings_scale():
     assert abs(scaled.std() - 1) < 3.9 / 4000**0.5
 
 
-@pytest.fixture(scope="module")
-def over_q():
-    """Distances and the noiseless error of (13) for ten keys, ten anchors and growing q, C1 = 1."""
+def test_exponents_in_q_are_those_of_symmetric_summands(record_error):
+    """Not Berry-Esseen's −1/2: the third cumulant vanishes, so the fourth rules, of relative size 1/q."""
     q = np.array([8, 16, 32, 64, 128])
     measured = []
     for n in q:
         task = roomy_task(10, 10, int(n))
-        rate, anchors = unit_rate(task), task.reasoning_anchors
-        error = inner_product_difference(
-            gaussian_embedding(task, anchors, learning_rate=rate),
-            label_distribution_embedding(task, anchors, learning_rate=rate),
-        )
-        d = normal_distance(task, 0)
-        measured.append((d.kolmogorov, d.predicted_kolmogorov, d.total_variation, d.l2, np.abs(error).max()))
-    return q, np.array(measured).T
-
-
-def test_exponents_in_q_are_those_of_symmetric_summands(over_q, record_error):
-    """Not Berry-Esseen's −1/2: the third cumulant vanishes, so the fourth rules, of relative size 1/q."""
-    q, (kolmogorov, _, total_variation, l2, error) = over_q
-    for values, predicted in ((kolmogorov, -1), (total_variation, -1), (l2, -5 / 4), (error, -3 / 2)):
+        distribution, shape = label_distribution(task, 0), gaussian_shape(task, 0)
+        normal, d = norm(shape.mu, shape.sigma_P), normal_distance(task, 0)
+        missed = distribution - normal.pdf(np.arange(task.vocab_size))
+        steps = np.cumsum(distribution) - normal.cdf(np.arange(task.vocab_size) + 0.5)
+        expected = np.abs(steps).max(), np.abs(missed).sum() / 2, np.linalg.norm(missed)
+        assert (d.kolmogorov, d.total_variation, d.l2) == pytest.approx(expected, rel=1e-9)
+        rows = [
+            f(task, task.reasoning_anchors, learning_rate=unit_rate(task))
+            for f in (gaussian_embedding, label_distribution_embedding)
+        ]
+        measured.append((*expected, np.abs(inner_product_difference(*rows)).max()))
+    for values, predicted in zip(np.array(measured).T, (-1, -1, -5 / 4, -3 / 2), strict=True):
         # The next Edgeworth terms are of relative order 1/q and bend the line by a few times 1/q at q = 8.
         assert fit_exponent(q, values).value == pytest.approx(predicted, abs=0.03)
-    assert fit_exponent(q, error).high < -0.5
-    record_error("eq. 13", abs(fit_exponent(q, error).value + 1.5))
-
-
-@pytest.mark.parametrize(
-    ("keys", "shifts"),
-    [((0, 1, 2), (0, 0, 0, 9)), ((0, 1, 2, 30), (0, 1, 7)), ((0, 3, 6), (0, 0, 6)), (range(100), range(10))],
-)
-def test_one_key_does_not_fill_the_gaps_of_the_other_anchors_sum(keys, shifts):
-    """The expansion of the whole label, a unit apart, is 4.9 times too small for the first of these."""
-    room, q = 600, 64
-    task = Task(
-        keys=[room + k for k in keys], mappings=[Mapping(range(len(shifts)), Shift(dict(enumerate(shifts))))],
-        n_anchors=q, length=q + 1, vocab_size=2 * room + q * max(shifts),
-    )  # fmt: skip
-    found = normal_distance(task, 0)
-    assert found.predicted_kolmogorov == pytest.approx(found.kolmogorov, rel=1 / q)
-
-
-def test_the_distribution_of_a_sum_that_never_varies_is_exact():
-    assert Summand((3, 3), 5).edgeworth([14, 15, 16]).tolist() == [0, 1, 1]
-    assert Summand((0, 1), 0).edgeworth([-1, 0]).tolist() == [0, 1]
+    record_error("eq. 13", abs(fit_exponent(q, values).value + 1.5))
 
 
 def paper_like(vocab_size):
@@ -163,14 +137,3 @@ def test_a_vocabulary_too_small_for_the_normal_is_refused_with_a_remedy():
     # The remedy works, and so does asking for it.
     assert gaussian_embedding(paper_like(185), [20]).shape == (1, 185)
     assert gaussian_embedding(paper_like(161), [20], max_lost_mass=0.1).shape == (1, 161)
-
-
-def test_the_expansion_has_hermites_polynomials():
-    term = Summand((0, 0, 1, 5), 3)
-    mean, variance = 3 * term.mean, 3 * term.variance
-    skewness, kurtosis = 3 * term.third_cumulant / variance**1.5, 3 * term.fourth_cumulant / variance**2
-    x = (np.arange(16) + 0.5 - mean) / variance**0.5
-    orders = [0, 0, skewness / 6, kurtosis / 24, 0, skewness**2 / 72]
-    # A sum of steps of one label has the second order of their rounding, 1/24σ², as well.
-    wanted = norm.cdf(x) - (hermeval(x, orders) - x / (24 * variance)) * norm.pdf(x)
-    np.testing.assert_allclose(term.edgeworth(np.arange(16)), wanted, rtol=1e-12)

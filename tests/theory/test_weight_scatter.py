@@ -121,16 +121,6 @@ def test_what_has_relaxed_scatters_by_its_mobility_alone():
         assert np.mean(draw**2 / D) == pytest.approx(0.1 / 4 / 2, rel=0.15)
 
 
-def test_full_batches_do_not_scatter():
-    task, _, population, start = small()
-    n = training_size(task)
-    training = MeanTraining(
-        population, SGDSettings(0.1), Batching(n, n), CLIP, TANH, 1e-3, np.random.default_rng(0)
-    )
-    for now in training.follow(start, [0, 20, 40]):
-        assert now.seen == (now.mean,)
-
-
 def test_a_run_is_seen_on_both_sides_of_the_mean():
     _, _, population, start = small()
     batching = Batching(BATCH, training_size(tiny_task()))

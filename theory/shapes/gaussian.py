@@ -64,11 +64,6 @@ class NormalDistance:
     ----------
     kolmogorov : float
         The largest difference of the distribution functions, half a unit of continuity allowed.
-    predicted_kolmogorov : float
-        The same with the sum of the other anchors in its Edgeworth expansion up to order 1/q and the key
-        as it is: asymptotic, not a bound. Where keys and shifts leave no gaps between the labels and have
-        skewness λ, it tends to :math:`|\lambda|/(6\sqrt{2\pi})`; without skewness, to 0.02294 times the
-        excess kurtosis in absolute value.
     total_variation : float
         Half the sum over the vocabulary of the absolute differences.
     l2 : float
@@ -76,7 +71,6 @@ class NormalDistance:
     """
 
     kolmogorov: float
-    predicted_kolmogorov: float
     total_variation: float
     l2: float
 
@@ -234,27 +228,9 @@ def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_
     difference = distribution - density
     return NormalDistance(
         kolmogorov=float(np.abs(np.cumsum(distribution) - steps).max()),
-        predicted_kolmogorov=_edgeworth_kolmogorov(task, anchor, shape),
         total_variation=float(np.abs(difference).sum() / 2),
         l2=float(np.linalg.norm(difference)),
     )
-
-
-def _edgeworth_kolmogorov(task: Task, anchor: int, shape: GaussianShape) -> float:
-    """Return the Kolmogorov distance with the other anchors' sum in its Edgeworth expansion.
-
-    The key is taken as it is: a single variable, it neither becomes normal nor fills the gaps between the
-    values of that sum, which may lie further apart than the labels do.
-    """
-    from scipy.signal import fftconvolve  # A second of loading, and most tasks never come here.
-
-    own, key, others = summands_of(task, anchor)
-    first = min(key.values)
-    mass = np.bincount(np.array(key.values) - first) / len(key.values)
-    labels = np.arange(task.vocab_size)
-    sums = np.arange(1 - len(mass), task.vocab_size) - first - own.values[0]
-    distribution = fftconvolve(others.edgeworth(sums), mass, mode="valid")
-    return float(np.abs(distribution - ndtr((labels + 0.5 - shape.mu) / shape.sigma_P)).max())
 
 
 def _density(task: Task, shape: GaussianShape) -> FloatArray:

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import ndtr
 
 from theory.arrays import FloatArray
 
@@ -48,11 +46,6 @@ class Summand:
         """The largest probability of a value."""
         return float(np.unique(self.values, return_counts=True)[1].max() / len(self.values))
 
-    @property
-    def span(self) -> int:
-        """The greatest common divisor of the differences of values; 0 for a constant."""
-        return int(np.gcd.reduce(np.array(self.values) - self.values[0]))
-
     def moment(self, order: int) -> float:
         """Return the central moment of an order."""
         return float(np.mean(self._centred**order))
@@ -65,27 +58,6 @@ class Summand:
         r"""Return :math:`|E e^{itX}|^2` at frequencies t, of the same shape."""
         phases = np.exp(1j * np.multiply.outer(frequencies, self._centred))
         return np.asarray(np.abs(phases.mean(axis=-1)) ** 2, dtype=np.float64)
-
-    def edgeworth(self, at: npt.ArrayLike) -> FloatArray:
-        """Return the distribution function of the sum of all copies at integers, by its Edgeworth expansion.
-
-        The expansion goes to order 1/count. Sums are ``span`` apart, so that it is taken at the middle of
-        each step, whose own second order is span²/24σ². A sum that never varies is exact.
-        """
-        sums, mean, sigma = np.asarray(at), self.count * self.mean, (self.count * self.variance) ** 0.5
-        if sigma == 0:
-            return np.asarray(sums >= mean, dtype=np.float64)
-        least = self.count * self.values[0]
-        x = (least + (sums - least) // self.span * self.span + self.span / 2 - mean) / sigma
-        skewness = self.count * self.third_cumulant / sigma**3
-        kurtosis = self.count * self.fourth_cumulant / sigma**4
-        polynomial = (
-            skewness / 6 * (1 - x**2)
-            - kurtosis / 24 * (x**3 - 3 * x)
-            - skewness**2 / 72 * (x**5 - 10 * x**3 + 15 * x)
-            + self.span**2 * x / (24 * sigma**2)
-        )
-        return np.asarray(ndtr(x) + polynomial * np.exp(-(x**2) / 2) / (2 * np.pi) ** 0.5)
 
     @property
     def _centred(self) -> FloatArray:
