@@ -94,6 +94,7 @@ def _compare_fields(result: Any) -> None:
 
 def _compare(where: str, value: Any, hint: Any) -> None:
     """Raise ShapeError unless a value, or the array that NumPy makes of it, has the axes that it should."""
+    value = value.item() if isinstance(value, np.generic) else value  # NumPy's integers are integers
     # beartype writes and compiles a function for each annotation; an array alone needs none.
     agrees = isinstance if inspect.isclass(hint) else is_bearable
     if not agrees(value, hint) and (value is None or not agrees(np.asarray(value), hint)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -132,14 +133,20 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 
 def calls() -> dict[str, Call]:
     """Return the callables of ``theory``, each with the arguments of a valid call."""
-    public = (name for name in theory.__all__ if callable(getattr(theory, name)))
-    names = {*public, *OTHERWISE} - RESULTS
-    return {name: _call(name) for name in sorted(names)}
+    return by_name(theory, VALUES, OTHERWISE, RESULTS)
 
 
-def _call(name: str) -> Call:
-    function: Any = theory
-    for part in name.split("."):
-        function = getattr(function, part)
-    known = VALUES | OTHERWISE.get(name, {})
-    return function, {parameter: known[parameter] for parameter in inspect.signature(function).parameters}
+def by_name(
+    package: Any, values: dict[str, Any], otherwise: dict[str, dict[str, Any]], results: frozenset[str]
+) -> dict[str, Call]:
+    """Return a package's public callables, but for results, with the values that their parameters have."""
+    public = (name for name in package.__all__ if callable(getattr(package, name)))
+    found: dict[str, Call] = {}
+    for name in sorted({*public, *otherwise} - results):
+        function, known = attrgetter(name)(package), values | otherwise.get(name, {})
+        named = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        found[name] = (
+            function,
+            {p.name: known[p.name] for p in named if p.name in known or p.default is p.empty},
+        )
+    return found

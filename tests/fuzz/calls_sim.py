@@ -13,8 +13,7 @@ import torch
 import sim
 from sim.config.run import make_member_config
 from sim.data.prontoqa import as_json_line
-
-Call = tuple[Callable[..., Any], dict[str, Any]]
+from tests.fuzz.calls import Call
 
 TASK = {
     "keys": "20..22",

@@ -19,11 +19,17 @@ from theory.task.task import task_from_dict
 from validate import load_study
 
 
+@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 @pytest.mark.parametrize("package", CALLS)
-def test_every_public_callable_has_a_valid_call(package: str) -> None:
+def test_every_public_callable_has_a_valid_call(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     module, known = importlib.import_module(package), importlib.import_module(f"tests.fuzz.{CALLS[package]}")
     public = {name for name in module.__all__ if callable(getattr(module, name))}
     assert public <= known.calls().keys() | known.RESULTS
+    for function, arguments in known.calls().values():
+        function(**arguments)
 
 
 @pytest.mark.parametrize(
