@@ -77,6 +77,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         ),
         lambda: theory.context_operator(iter([[0, 1]]), 5),
         lambda: theory.corpus_geometry([[0, 1]] * 39, 5, [0]),
+        lambda: theory.corpus_geometry([[0]] * 50, 5, [0]),
     ],
     "task": [
         lambda: theory.count_population(PAPER),

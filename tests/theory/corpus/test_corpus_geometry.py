@@ -202,3 +202,10 @@ def test_without_a_part_everything_is_that_of_the_others() -> None:
         expected, *_ = inner_products([*parts[:left_out], *parts[left_out + 1 :]])
         for name in ("inner", "mass", "last"):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+
+
+def test_a_token_without_two_documents_has_no_cosine() -> None:
+    cosine = corpus_geometry([[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]], 5, [0, 1, 3]).cosine
+    for values in (cosine.value, cosine.standard_error):
+        assert np.isnan(cosine.value[2]).all()
+        assert np.isfinite(values[:2, :2]).all()
