@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Generator
 from functools import partial
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,6 @@ def forked() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     # As in a process that ``_Worker.submit`` starts: what arrives before there is a handler waits.
-    resource_tracker.ensure_running()
     with signals_blocked():
         forkserver.ensure_running()
     return context

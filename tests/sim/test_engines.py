@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -12,9 +11,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import pytest
 import torch
@@ -78,20 +74,6 @@ def test_what_makes_no_sense_is_refused_before_any_run_begins(
     with pytest.raises(InputError, match="paths"):
         train_members(members[:1], [tmp_path / "good", tmp_path / "bad"])
     assert not list(tmp_path.iterdir())
-
-
-def test_keywords_replace_the_fields_of_an_execution(small: Make, tmp_path: Path) -> None:
-    base = Execution(workers=3, resume=True)
-    assert base.in_worker() == Execution(workers=1, resume=True)
-    config = small(epochs=1)
-    (first,) = train(config, tmp_path)
-    with pytest.raises(InputError, match="out"):
-        train(config, tmp_path, Execution())
-    before = (first.path / "provenance.json").stat().st_mtime_ns
-    train(config, tmp_path, Execution(resume=True))
-    assert (first.path / "provenance.json").stat().st_mtime_ns == before
-    train(config, tmp_path, Execution(resume=True), resume=False, overwrite=True)
-    assert (first.path / "provenance.json").stat().st_mtime_ns != before
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,74 +237,41 @@ def test_slurm_that_is_not_there_or_an_unknown_parameter_is_refused(
     assert {path.name for path in tmp_path.iterdir()} <= {".slurm"}
 
 
-@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x08" + bytes(15), b""])
-def test_what_is_no_scheduler_is_refused_before_anything_is_written(
-    said: bytes, small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1", "foo://x:1"])
+def test_an_address_without_a_scheduler_is_refused_before_anything_is_written(
+    address: str, small: Make, tmp_path: Path
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("sim.training.engines.on_dask._ANSWER", 1.0)
-
-    def say() -> None:
-        connection, _ = server.accept()
-        with connection:
-            connection.sendall(said)
-            while connection.recv(1000):
-                pass
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
-        threading.Thread(target=say, daemon=True).start()
-        port = server.getsockname()[1]
-        for address in (f"tcp://127.0.0.1:{port}", "foo://x:1", "tcp://127.0.0.1"):
-            with pytest.raises(InputError, match="scheduler"):
-                train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
+    with pytest.raises(InputError, match="scheduler"):
+        train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
-def test_nobody_without_its_certificate_reaches_a_cluster_of_our_own() -> None:
-    """On loopback every account of the machine can knock."""
-    distributed = pytest.importorskip("distributed")
-    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
-    from sim.training.engines import on_dask
-
-    with on_dask._scheduler(None, 1) as (address, security):
-        with distributed.Client(address, security=security, timeout=20) as client:
-            ports = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
-            ports = [ports, *client.run(lambda dask_worker: dask_worker.http_server.port).values()]
-        assert address.startswith("tls://127.0.0.1:")
-        for theirs in (None, distributed.Security.temporary()):
-            plain = address if theirs else address.replace("tls", "tcp")
-            with pytest.raises(OSError, match=r"closed|does not match"):
-                distributed.Client(plain, security=theirs, timeout=1)
-        for port in ports:
-            for page in ("health", "info/main/workers.html", "json/identity.json"):
-                with pytest.raises(HTTPError, match="404"):
-                    urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lost_in", ["wait", "result", "exception", "stop"])
-def test_a_scheduler_that_goes_ends_its_client_and_no_job(
-    lost_in: str, monkeypatch: pytest.MonkeyPatch, small: Make, tmp_path: Path
+@pytest.mark.parametrize("workers", [1, 2])
+def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(
+    workers: int, small: Make, tmp_path: Path
 ) -> None:
-    """Whichever call notices it first: the jobs are left for the scheduler that takes its place."""
-    lost = pytest.importorskip("distributed").CancelledError
-    from sim.training.engines import on_dask
-
-    client = Mock(status="running")
-    future = client.submit.return_value
-    future.status = "error" if lost_in == "exception" else "finished"
-    future.result.side_effect = lost
-    future.exception.return_value = None
-    client.run.side_effect = OSError
-    monkeypatch.setattr(on_dask, "wait", Mock(side_effect=lost if lost_in == "wait" else None))
-    session = on_dask._Session(jobs_of([(small().members()[0], tmp_path)], "cpu"), Execution())
-    assert isinstance(session.unreachable("tcp://nowhere:1", OSError("refused")), InputError)
-    session.run(client, lambda: lost_in == "stop")
-    assert session.left == [0]
-    assert session.stopped == (lost_in == "stop")
-    session.begun = True
-    error = session.unreachable("tcp://nowhere:1", OSError("refused"))
-    assert isinstance(error, UnfinishedRunsError)
-    assert list(error.reasons) == [str(tmp_path)]
+    """On a cluster that has more; Ctrl-C ends what has begun, with a checkpoint, and nothing else begins."""
+    distributed = pytest.importorskip("distributed")
+    config = small(seeds=[0, 1, 2, 3], epochs=100_000, evaluate_every=10)
+    begun: set[str] = set()
+    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster:
+        how = Execution(
+            engine="dask", workers=workers, engine_options={"scheduler": cluster.scheduler_address}
+        )
+        with pytest.raises(KeyboardInterrupt):
+            train_members(
+                config.members(),
+                [tmp_path / member.name for member in config.members()],
+                how,
+                report=lambda progress: begun.add(progress.name),
+                stop=lambda: len(begun) >= workers,
+            )
+        seen = {path.parent.name for path in tmp_path.glob("*/checkpoints")}
+        assert seen == begun
+        assert len(begun) == workers
+        damaged = next(member for member in config.members() if member.name in begun)
+        (tmp_path / damaged.name / "metrics.jsonl").write_text("")
+        with pytest.raises(InputError, match=r"metrics\.jsonl"):
+            train_members([damaged], [tmp_path / damaged.name], how, resume=True)

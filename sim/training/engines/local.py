@@ -81,7 +81,6 @@ class _Worker:
 
     def submit(self, index: int, jobs: Sequence[Job], execution: Execution) -> None:
         """Give the process a job, with signals blocked until it handles them, if it is only now started."""
-        resource_tracker.ensure_running()  # Before signals are blocked, since it unblocks them.
         with signals_blocked():
             before = set(multiprocessing.active_children())
             self.future = self._pool.submit(_train, jobs[index], execution.in_worker())
@@ -131,9 +130,10 @@ class _Worker:
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
+def signals_blocked(numbers: Sequence[signal.Signals] = SIGNALS) -> Iterator[None]:
     """Block signals inside the block, for processes that are started there as well."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    resource_tracker.ensure_running()  # Before signals are blocked, since it unblocks them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
         yield
     finally:

@@ -26,8 +26,8 @@ from theory import InputError
 DEFAULTS: dict[str, Any] = {"name": "anchorflow", "timeout_min": 1440, "cpus_per_task": 1, "mem_gb": 2}
 """What a task asks for unless ``engine_options`` say otherwise, by submitit's names."""
 _EVERY = 1.0  # Seconds.
-_LATE = 15.0
-"""Seconds for which the result of a task that has left the queue may still be on its way, as over NFS."""
+_LATE = 15
+"""Looks at the queue for which the result of a task that has left it may still be on its way, as over NFS."""
 
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
@@ -38,7 +38,19 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """
     executor = executor_of(jobs, execution)
     with watching([run for job in jobs for run in job], report):
-        return _await(executor.map_array(Training(execution.in_worker()), jobs), stop)
+        tasks = executor.map_array(Training(execution.in_worker()), jobs)
+        patience, stopped = dict.fromkeys(tasks, _LATE), False
+        while waiting := [t for t in tasks if patience[t] and not t.paths.result_pickle.exists()]:
+            if stop():
+                stopped = True
+                for task in waiting:
+                    task.cancel(check=False)
+            queued = _queued(waiting)
+            for task in waiting:
+                if task.job_id not in queued:
+                    patience[task] = 0 if stopped else patience[task] - 1
+            time.sleep(_EVERY)
+    return [_ended(task, stopped) for task in tasks]
 
 
 def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
@@ -77,48 +89,28 @@ class Training:
         return submitit.helpers.DelayedSubmission(self, job)
 
 
-def _await(submitted: Sequence[submitit.Job[Ended]], stop: Stop) -> list[Ended]:
-    """Wait until every task has a result or has left the queue without one; cancel them all when asked to."""
-    cancelled, waiting = False, list(submitted)
-    left_at: dict[str, float] = {}
-    while waiting:
-        if stop() and not cancelled:
-            cancelled = True
-            for job in submitted:
-                job.cancel(check=False)
-        queued, now = _queued(waiting), time.monotonic()
-        for job in waiting:
-            if queued is not None and job.job_id not in queued:
-                left_at.setdefault(job.job_id, now)
-        late = 0.0 if cancelled else _LATE
-        gone = {name for name, when in left_at.items() if now - when >= late}
-        waiting = [job for job in waiting if not (job.paths.result_pickle.exists() or job.job_id in gone)]
-        if waiting:
-            time.sleep(_EVERY)
-    return [_ended(job, cancelled) for job in submitted]
-
-
-def _queued(waiting: Sequence[submitit.Job[Ended]]) -> set[str] | None:
-    """Return which tasks are queued or running, or None if SLURM does not answer just now.
+def _queued(tasks: Sequence[submitit.Job[Ended]]) -> set[str]:
+    """Return which tasks are queued or running; all of them if SLURM does not answer just now.
 
     ``squeue`` knows; ``sacct``, which submitit asks, does so only where accounting is set up.
     """
-    if not isinstance(waiting[0], submitit.SlurmJob):
-        return {job.job_id for job in waiting if not job.done()}
+    if not isinstance(tasks[0], submitit.SlurmJob):
+        return {task.job_id for task in tasks if not task.done()}
     line = ["squeue", "--noheader", "--array", "--user", str(os.getuid()), "--format", "%i"]
     answer = subprocess.run(line, capture_output=True, text=True, check=False)
-    return set(answer.stdout.split()) if answer.returncode == 0 else None
+    return set(answer.stdout.split()) if answer.returncode == 0 else {task.job_id for task in tasks}
 
 
-def _ended(job: submitit.Job[Ended], cancelled: bool) -> Ended:
-    try:
-        if job.paths.result_pickle.exists():
-            return job.result()
-        said = (job.stderr() or "").strip()
-    except submitit.core.utils.FailedJobError as error:
-        said = str(error).strip()
-    if cancelled:
+def _ended(task: submitit.Job[Ended], stopped: bool) -> Ended:
+    if task.paths.result_pickle.exists():
+        try:
+            return task.result()
+        except submitit.core.utils.FailedJobError as error:
+            said = str(error)
+    else:
+        said = task.stderr() or ""
+    if stopped:
         return Ended("interrupted")
-    why = f" ({said.splitlines()[-1]})" if said else ""
-    problem = f"task {job.job_id} gave no result{why}; its log: {job.paths.stderr}"
+    why = (said.strip().splitlines() or ["nothing was said"])[-1]
+    problem = f"task {task.job_id} gave no result ({why}); its log: {task.paths.stderr}"
     return Ended("died", WorkerDiedError(problem))

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,7 +11,7 @@ import pytest
 
 from sim import Execution, Run
 from sim.runs.table import csv_text, long_records
-from tests.processes import ROOT, command, end_of, is_empty
+from tests.processes import command, end_of, is_empty
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import write_toy
 from validate.sweeps import load_sweep, plan_of, run_sweep
@@ -43,23 +39,6 @@ def table(toy: Path, out: Path) -> str:
     return csv_text(records_of(plan_of(load_sweep(toy), out)))
 
 
-def test_a_dask_worker_whose_disk_is_full_is_retired(
-    toy: Path, serial: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The kernel refuses every further byte that one of the workers writes."""
-    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
-
-    def fill() -> None:
-        wait_for(lambda: holders(tmp_path))
-        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.prlimit(holders(tmp_path)[0][1], resource.RLIMIT_FSIZE, (0, limit))
-
-    with meanwhile(fill):
-        run_sweep(load_sweep(toy), tmp_path, Execution(engine="dask", workers=2))
-    assert "is retired" in caplog.text
-    assert table(toy, tmp_path) == serial
-
-
 def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_path: Path) -> None:
     line = ("sweep", str(toy), "--out", str(tmp_path / "out"), "--workers", "2")
     both = [command(*line), command(*line)]
@@ -85,7 +64,6 @@ def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_pat
 def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
     toy: Path, serial: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
     line = ("sweep", str(toy), "--out", str(tmp_path), "--workers", "2", "--engine", "dask")
     process = command(*line)
     wait_for(lambda: holders(tmp_path))
@@ -104,7 +82,6 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
 
 def finish_with_a_killed_worker(out: Path, *arguments: str) -> None:
     """Run a command to its end; kill one of its workers as soon as that has begun a run below ``out``."""
-    pytest.importorskip("cryptography", reason="needs the extra anchorflow[sweep]")
     killed: list[int] = []
 
     def kill() -> None:
@@ -139,52 +116,6 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
     own = [line.partition(",")[2] for line in records.splitlines()[1:]]
     rate = f",{found[0].config.training.learning_rate},"
     assert sorted(own) == sorted(row for row in rows if name != "train" or rate in row)
-
-
-def dask(*arguments: str) -> subprocess.Popen[bytes]:
-    """Start one of Dask's own programs."""
-    code = "import sys; from dask.__main__ import main; sys.exit(main())"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def test_a_restarted_scheduler_loses_nothing(toy: Path, serial: str, tmp_path: Path) -> None:
-    """Its workers go with it: both are started again, as the service of a cluster would."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    cluster: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        cluster.append(dask("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"))
-        options = ("--nworkers", "2", "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path))
-        cluster.append(dask("worker", address, *options))
-
-    def restart() -> None:
-        wait_for(lambda: holders(tmp_path / "out"))
-        cluster[0].kill()
-        cluster[0].wait()
-        cluster[1].terminate()
-        cluster[1].wait(60)
-        start()
-
-    start()
-    wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
-    try:
-        how = Execution(engine="dask", workers=2, engine_options={"scheduler": address})
-        with meanwhile(restart):
-            run_sweep(load_sweep(toy), tmp_path / "out", how)
-        assert len(cluster) == 4
-        assert table(toy, tmp_path / "out") == serial
-    finally:
-        for process in cluster:
-            process.terminate()
-            process.wait(60)
 
 
 def test_submitit_trains_a_sweep_and_names_a_killed_task(toy: Path, serial: str, tmp_path: Path) -> None:
