@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.places import is_run_folder
-from sim.training.execution import Execution, Options
+from sim.training.execution import Execution
 from theory import InputError
 from theory.reading import PathLike, as_path
 from validate.cost import cost_text, process_count
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sim.training.session import Report
 
 
-def train_with_progress(config: RunConfig, out: PathLike, **options: Unpack[Options]) -> list[Run]:
+def train_with_progress(config: RunConfig, out: PathLike, **options: Any) -> list[Run]:
     """Train a configuration with an estimate before and progress during the work.
 
     Parameters are those of ``sim.train``; ``workers = 0``, the default, takes one process for each core.

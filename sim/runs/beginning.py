@@ -22,7 +22,7 @@ from theory.reading import open_regular
 def create_folder(path: Path, member: MemberConfig, *, overwrite: bool = False) -> RunFolder:
     """Make a run folder, or refuse one that exists unless asked to overwrite a run."""
     in_the_way = check_free(path, overwrite=overwrite)
-    with writing(path, trains=True):
+    with writing(path):
         for file in in_the_way:
             Manifest(path).delete(file)
         path.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
     """Return a folder to continue in, without half-written files; refuse another configuration."""
     check_resumable(path, member)
     check_tokenizer(path, member)
-    with writing(path, trains=True):
+    with writing(path):
         for file in filter(is_leftover, entries(path)):
             file.unlink()
     return RunFolder(path)
@@ -43,7 +43,7 @@ def reopen_folder(path: Path, member: MemberConfig) -> RunFolder:
 
 def is_begun(path: Path) -> bool:
     """Return whether a folder is a run's, so that the run can be continued."""
-    with writing(path, trains=True):
+    with writing(path):
         return is_run_folder(path)
 
 
@@ -64,7 +64,7 @@ def check_free(path: Path, *, overwrite: bool) -> list[Path]:
     A folder that holds anything is refused, unless asked to overwrite it and this program wrote all of it. A
     run that was killed before it began leaves no more than its manifest, which is no obstacle.
     """
-    with writing(path, trains=True):
+    with writing(path):
         _check_no_link(path)
         if not path.exists():
             return []

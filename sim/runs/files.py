@@ -17,31 +17,16 @@ from uuid import uuid4
 from sim.errors import UnwritableError
 
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
-_WRONG_PATH = {
-    *(errno.EISDIR, errno.ENOTDIR, errno.EEXIST),
-    *(errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP),
-}
-_REMEDIES = (
-    dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room for it, or choose another place")
-    | dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a place that you may write to")
-    | dict.fromkeys(_WRONG_PATH, "name another path")
-    | {errno.EFBIG: "raise the limit on the size of files (ulimit -f), or choose another place"}
-)
 
 
 @contextmanager
-def writing(path: Path, argument: str = "out", *, trains: bool = False) -> Iterator[None]:
-    """Raise UnwritableError, with a remedy, for the system's errors inside the block.
-
-    ``trains`` says whether runs are written there, which --resume continues.
-    """
+def writing(path: Path, argument: str = "out") -> Iterator[None]:
+    """Raise UnwritableError for the system's errors inside the block."""
     try:
         yield
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, "choose another place")
-        if trains and error.errno not in _WRONG_PATH:  # Where the path itself is wrong, no run is there.
-            remedy += "; --resume continues the runs that are there"
         problem = f"cannot be written ({error.strerror or error})"
+        remedy = "make room, or name a place that you may write to; --resume continues runs that are there"
         raise UnwritableError(argument, str(path), problem, remedy) from error
 
 

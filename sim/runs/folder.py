@@ -11,11 +11,8 @@ manifest.json      a checksum of every other file
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -24,16 +21,8 @@ from typing import Any, TypeVar
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import json_text, read_regular, writing
 from sim.runs.manifest import Manifest
-from sim.runs.places import (
-    CONFIG,
-    STATISTICS,
-    check_place,
-    checkpoint_name,
-    has_ended,
-    numbers,
-    snapshot_name,
-)
-from sim.runs.records import CheckpointState, Provenance, fitting, read_metrics, read_object
+from sim.runs.places import CONFIG, STATISTICS, check_place, checkpoint_name, numbers, snapshot_name
+from sim.runs.records import CheckpointState, read_lines
 from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import as_path
@@ -66,7 +55,7 @@ class RunFolder:
             If the folder, its configuration or its manifest was moved, deleted or replaced since the run
             began.
         """
-        with writing(self.path, trains=True):
+        with writing(self.path):
             if name != CONFIG and not ((self.path / CONFIG).is_file() and CONFIG in self.manifest.listed()):
                 problem = "the folder of this run, or what names it as that, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
@@ -95,29 +84,21 @@ class RunFolder:
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
-        self.write(checkpoint_name(state.step), write_tensors(arrays, {"state": state.model_dump_json()}))
+        self.write(checkpoint_name(state.step), write_tensors(arrays, {"state": state.to_json()}))
         steps = self.checkpoint_steps()
         for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
-            with writing(self.path, trains=True):
-                try:
-                    self.manifest.remove(checkpoint_name(step))
-                except InputError:  # It is not as it was written.
-                    self.set_aside(step)
+            try:
+                self.manifest.remove(checkpoint_name(step))
+            except InputError:  # It is not as it was written.
+                self.set_aside(step)
 
     def set_aside(self, step: int) -> Path:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
-        names = (file.with_name(f"{file.name}.damaged{number or ''}") for number in itertools.count())
-        with writing(self.path, trains=True):
-            aside = next(name for name in names if not os.path.lexists(name))
-            file.rename(aside)
+        with writing(self.path):
+            aside = file.replace(file.with_name(f"{file.name}.damaged"))
             self.manifest.forget(checkpoint_name(step))
         return aside
-
-    def settle(self) -> None:
-        """Forget the checksums of what was replaced, once all is written."""
-        with writing(self.path, trains=True):
-            self.manifest.settle()
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
@@ -130,10 +111,7 @@ class RunFolder:
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and the rest of its state; DamagedError if it is not as written."""
         arrays, meta = read_tensors(self._verified(checkpoint_name(step)))
-        state = fitting(CheckpointState, read_object(meta.get("state", "").encode()))
-        if state.step != step:
-            raise DamagedError(f"step: is {state.step}")
-        return arrays, state
+        return arrays, CheckpointState(**json.loads(meta["state"]))
 
     def epochs_done(self) -> int:
         """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
@@ -145,10 +123,8 @@ class RunFolder:
         return 0
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """Return the metrics written so far, none if there are none yet."""
-        if not (self.path / "metrics.jsonl").exists():
-            return []
-        return self.read("metrics.jsonl", read_metrics)
+        """Return the metrics written so far."""
+        return self.read("metrics.jsonl", read_lines)
 
     @property
     def has_provenance(self) -> bool:
@@ -157,13 +133,7 @@ class RunFolder:
 
     def read_provenance(self) -> dict[str, Any]:
         """Return the content of provenance.json."""
-
-        def parse(content: bytes) -> dict[str, Any]:
-            record = read_object(content)
-            fitting(Provenance, record)
-            return record
-
-        return self.read("provenance.json", parse)
+        return self.read("provenance.json", json.loads)
 
     def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
         """Return the tensors and the metadata of one of its files."""
@@ -177,48 +147,31 @@ class RunFolder:
         InputError
             If it is missing, was changed, or ``parse`` finds it damaged.
         """
-        if not (self.path / name).exists():
-            raise incomplete(self.path, name)
-        with self.reading(name):
-            return parse(self._verified(name))
-
-    @contextmanager
-    def reading(self, name: str) -> Iterator[None]:
-        """Name the file if what is read from it inside the block is damaged."""
         try:
-            yield
-        except DamagedError as error:
+            return parse(self._verified(name))
+        except FileNotFoundError:
+            raise incomplete(self.path, name) from None
+        except ValueError as error:  # DamagedError, and what is no JSON.
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 
-    def check_complete(self, config: MemberConfig) -> dict[str, Any]:
+    def check_complete(self) -> dict[str, Any]:
         """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
             raise unfinished(self.path, provenance)
-        metrics = self.read_metrics()
-        if not has_ended(config.training, metrics):
-            raise incomplete(self.path, "metrics.jsonl" if not metrics else "the end of metrics.jsonl")
-        self.check_written(config, int(metrics[-1]["epoch"]), ended=True)
         for name in self.manifest.listed():  # A complete run needs no checkpoints any more.
             if not name.startswith("checkpoints/") and not (self.path / name).exists():
                 raise incomplete(self.path, name)
         return provenance
-
-    def check_written(self, config: MemberConfig, epoch: int, *, ended: bool) -> None:
-        """Refuse a run that lacks statistics or a snapshot due by an epoch, such as that of its end."""
-        due = {0, *config.training.snapshot_epochs} | ({epoch} if ended else set())
-        for name in (STATISTICS, *(snapshot_name(e) for e in sorted(due) if e <= epoch)):
-            if not (self.path / name).exists():
-                raise incomplete(self.path, name)
 
     def _verified(self, name: str) -> bytes:
         """Return a file's content if it is what the manifest lists."""
         try:
             content = read_regular(self.path / name)
         except FileNotFoundError:
-            raise DamagedError("is missing") from None
+            raise
         except OSError as error:
-            raise DamagedError(f"cannot be read ({error.strerror or error})") from None
+            raise DamagedError(f"cannot be read ({error.strerror})") from None
         if problem := self.manifest.problem(name, content):
             raise DamagedError(problem)
         return content
@@ -230,9 +183,9 @@ def read_config(path: Path) -> MemberConfig:
     folder = RunFolder(path)
     if (path / CONFIG).exists() and not (path / Manifest.name).is_file():
         raise incomplete(path, Manifest.name)
-    data = folder.read(CONFIG, read_object)
-    version = data.pop("format_version", None)
-    if version != FORMAT_VERSION or type(version) is not int:
+    data = folder.read(CONFIG, json.loads)
+    version = data.pop("format_version", None) if isinstance(data, dict) else None
+    if version != FORMAT_VERSION:
         problem = f"has format version {version!r}, this program reads {FORMAT_VERSION}"
         raise InputError("run", str(path), problem, "train it again, or use the program that made it")
     try:

@@ -13,15 +13,14 @@ from sim.runs.files import writing
 
 
 @contextmanager
-def only_writer(path: Path, *, trains: bool = True, wait: float = 0.0) -> Iterator[None]:
+def only_writer(path: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block; raise BusyError if another has it.
 
-    The lock is a file beside it, because what it stands for may be replaced. ``wait`` is in seconds,
-    ``trains`` as in ``sim.runs.files.writing``.
+    The lock is a file beside it, because what it stands for may be replaced. ``wait`` is in seconds.
     """
     file = _lock_file(path)
     lock = FileLock(file, timeout=wait, fallback_to_soft=False)
-    with writing(path, trains=trains):
+    with writing(path):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()

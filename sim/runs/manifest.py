@@ -1,8 +1,8 @@
 """What this program wrote into a folder, with checksums: nothing else there is ever replaced or deleted.
 
 A manifest is a JSON object from file names to SHA-256 digests. It lists a file before the file is written,
-so that a process killed in between leaves a folder whose every file is listed: a file that was being
-replaced has two digests, the new one and the one before.
+so that a process killed in between leaves a folder whose every file is listed: a file that is being replaced
+has two digests, the new one and the one before.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Manifest:
         self._save(listed)
         if before != new:
             write_atomically(self.folder / name, data)
+            self._save(listed | {name: (new,)})
 
     def remove(self, name: str) -> None:
         """Delete a file that this program wrote, if it is there."""
@@ -76,16 +77,6 @@ class Manifest:
     def forget(self, name: str) -> None:
         """Take a file off the list."""
         self._save({other: known for other, known in self.listed().items() if other != name})
-
-    def settle(self) -> None:
-        """Keep one digest of each file, now that nothing is being replaced: its own, if that is known."""
-        listed = self.listed()
-        for name, known in listed.items():
-            file = self.folder / name
-            # A write that failed after its digest was listed left the file as it was before.
-            own = digest(read_regular(file)) if len(known) > 1 and file.is_file() else ""
-            listed[name] = (own,) if own in known else known[:1]
-        self._save(listed)
 
     def own_and_foreign(self) -> tuple[list[Path], list[Path]]:
         """Return everything in the folder: what this program wrote, and what it did not or others changed."""

@@ -66,22 +66,13 @@ def runs_inside(folder: Path, *levels: int) -> list[Path]:
 
 
 def check_place(path: Path) -> None:
-    """Refuse what is no folder, or a folder of runs, where one run's folder is expected."""
-    if is_folder(path):
-        inside = [] if is_run_folder(path) else runs_inside(path, 1, 2)
-        if inside:
-            remedy = f"name one of them, such as {inside[0]}; sim.find_runs lists those in a folder"
-            raise InputError("run", str(path), "holds runs and is none itself", remedy)
-        return
-    try:
-        is_there = path.exists()
-    except (OSError, ValueError):
-        is_there = False  # A name that no system allows.
-    if not is_there:
+    """Refuse what is not one run's folder."""
+    if not is_folder(path):
         raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
-    run = next(filter(is_run_folder, path.parents), None)
-    remedy = "name the folder of a run" if run is None else f"name the folder of its run, {run}"
-    raise InputError("run", str(path), "is a file", remedy)
+    if not is_run_folder(path):
+        inside = [f", such as {run}" for run in runs_inside(path, 1, 2)[:1]]
+        remedy = "name the folder of one" + "".join(inside)
+        raise InputError("run", str(path), "the folder of no run", remedy)
 
 
 def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:

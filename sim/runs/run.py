@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from sim.runs.folder import RunFolder, read_config
 from sim.runs.folder import unfinished as refusal_of_unfinished
 from sim.runs.places import STATISTICS, is_run_folder, runs_inside, snapshot_name
 from sim.runs.table import COLUMNS, frame, long_records, metric_records
-from sim.runs.tensors import Arrays, DamagedError, check_tensors
+from sim.runs.tensors import Arrays
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
@@ -69,12 +68,10 @@ class Run:
         """
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
-        if not unfinished:
-            provenance, metrics = folder.check_complete(config), folder.read_metrics()
-        else:
-            provenance, metrics = folder.read_provenance(), folder.read_metrics()
-            if provenance["status"] == "diverged" or not metrics:
-                raise refusal_of_unfinished(folder.path, provenance)
+        provenance = folder.read_provenance() if unfinished else folder.check_complete()
+        if provenance["status"] == "diverged" or not (folder.path / "metrics.jsonl").exists():
+            raise refusal_of_unfinished(folder.path, provenance)
+        metrics = folder.read_metrics()
         return cls(folder.path, config, provenance, metrics, tuple(folder.snapshot_epochs()))
 
     def __repr__(self) -> str:
@@ -124,19 +121,7 @@ class Run:
         if epoch not in self.snapshot_epochs:
             remedy = f"choose one of {list(self.snapshot_epochs)}"
             raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
-        from sim.models.initial import tensor_specs
-
-        folder, name = RunFolder(self.path), snapshot_name(epoch)
-        arrays, meta = folder.read_tensors(name)
-        config, dtype = self.config, np.dtype(self.config.training.dtype)
-        every = epoch == 0 or config.training.snapshot_tensors == "all"
-        specs = tensor_specs(config, config.task.vocab_size)
-        with folder.reading(name):
-            due = {n: s for n, s in specs.items() if every or n == config.model.embedding}
-            check_tensors(arrays, {n: (s.shape, dtype) for n, s in due.items()})
-            if meta.get("epoch") != str(epoch):
-                raise DamagedError(f"is the snapshot of epoch {meta.get('epoch')}")
-        return arrays
+        return RunFolder(self.path).read_tensors(snapshot_name(epoch))[0]
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
         """Return the embedding, W_emb or W_E, at an epoch, shape (d, d_m), float64."""
@@ -153,14 +138,9 @@ class Run:
 
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
-        folder, d = RunFolder(self.path), self.task.vocab_size
-        arrays, meta = folder.read_tensors(STATISTICS)
-        with folder.reading(STATISTICS):
-            check_tensors(arrays, {"token_label_counts": ((d, d), np.dtype(np.int64))})
-            counts, n_sequences = arrays["token_label_counts"], meta.get("n_sequences", "")
-            if not re.fullmatch("[1-9][0-9]{0,17}", n_sequences) or counts.min() < 0:
-                raise DamagedError("its counts are not those of sequences")
-        return counts, int(n_sequences)
+        self.config.build_task()  # Or refuse a language model's run.
+        arrays, meta = RunFolder(self.path).read_tensors(STATISTICS)
+        return arrays["token_label_counts"], int(meta["n_sequences"])
 
     def corpora(self) -> dict[str, Corpus]:
         """Return the corpora that a language model trained on, by name, each sequence as a document."""
@@ -168,9 +148,7 @@ class Run:
 
         if not isinstance(self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "trained on no corpus", "name a language model's run")
-        folder = RunFolder(self.path)
-        with folder.reading(STATISTICS):
-            return corpora_of(*folder.read_tensors(STATISTICS))
+        return corpora_of(*RunFolder(self.path).read_tensors(STATISTICS))
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:

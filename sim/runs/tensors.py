@@ -13,8 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 
 Arrays = dict[str, npt.NDArray[Any]]
-Spec = tuple[tuple[int, ...], np.dtype[Any]]
-"""Shape and dtype."""
 _METADATA = TypeAdapter(dict[str, str])
 
 
@@ -54,17 +52,3 @@ def read_metadata(content: bytes) -> dict[str, str]:
     except (ValueError, RecursionError, AttributeError) as error:
         reason = "its metadata is not text" if isinstance(error, ValidationError) else "it has no header"
         raise DamagedError(f"cannot be read ({reason})") from None
-
-
-def check_tensors(
-    arrays: Mapping[str, npt.NDArray[Any]], specs: Mapping[str, Spec], *, finite: bool = True
-) -> None:
-    """Refuse the first tensor that is missing, unknown, of another shape or dtype, or not ``finite``."""
-    for name in sorted(specs.keys() ^ arrays.keys()):
-        raise DamagedError(f"{name} is {'missing' if name in specs else 'not a tensor of this run'}")
-    for name, (shape, dtype) in specs.items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise DamagedError(f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} {shape}")
-        if finite and not np.isfinite(array).all():
-            raise DamagedError(f"{name} has entries that are not finite")

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypedDict
+from typing import Any
 
 from sim.config.run import Kernels
 from theory import InputError
@@ -58,19 +58,6 @@ class Execution:
     def in_worker(self) -> Execution:
         """Return how one worker trains what an engine has sent it."""
         return replace(self, engine="local", workers=1, engine_options={})
-
-
-class Options(TypedDict, total=False):
-    """The fields of an ``Execution`` as keywords."""
-
-    device: str
-    kernels: Kernels
-    workers: int
-    resume: bool
-    overwrite: bool
-    shared: bool
-    engine: str
-    engine_options: Mapping[str, Any]
 
 
 def default_workers() -> int:

@@ -67,22 +67,15 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
 def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
     """Train the runs of a job, and return whatever goes wrong."""
     members, paths = zip(*job, strict=True)
-    with ending() as ended, one_thread(execution.device):
-        if not stop():
-            ended.status = train_together(members, paths, execution, report=report, stop=stop)
-    return ended
-
-
-@contextmanager
-def ending() -> Iterator[Ended]:
-    """Yield how a job ended, to be given its status inside the block; an error there is noted in it."""
-    ended = Ended("interrupted")
     try:
-        yield ended
+        if stop():
+            return Ended("interrupted")
+        with one_thread(execution.device):
+            return Ended(train_together(members, paths, execution, report=report, stop=stop))
     except BusyError as error:
-        ended.status, ended.error = "busy", error
+        return Ended("busy", error)
     except Exception as error:
-        ended.status, ended.error = "failed", error
+        return Ended("failed", error)
 
 
 @contextmanager

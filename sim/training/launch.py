@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.data.dataset import check_data
@@ -21,7 +21,7 @@ from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
 from sim.training.engines import check_engine, engine_of
 from sim.training.engines.local import SIGNALS
-from sim.training.execution import Execution, Options, check_device
+from sim.training.execution import Execution, check_device
 from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
 from sim.training.members import check_frozen, check_size
@@ -41,7 +41,7 @@ def train(
     execution: Execution | None = None,
     *,
     report: Report = lambda progress: None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> list[Run]:
     """Train every γ and seed of a configuration, each into its own folder inside ``out``.
 
@@ -86,7 +86,7 @@ def train_members(
     *,
     report: Report = lambda progress: None,
     stop: Stop = lambda: False,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> None:
     """Train members of any configurations, each into its own folder, in one pool of processes.
 

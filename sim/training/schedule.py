@@ -32,14 +32,3 @@ def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
     parts = training.evaluations_per_epoch
     marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
     return sorted(marks - {0})
-
-
-def evaluation_steps(training: TrainingConfig, per_epoch: int) -> list[int]:
-    """Return every step at which a run evaluates."""
-    within = evaluation_marks(training, per_epoch)[:-1]
-    steps = [0]
-    for epoch in range(training.epochs):
-        steps += [epoch * per_epoch + mark for mark in within]
-        if (epoch + 1) % training.evaluate_every == 0 or epoch + 1 == training.epochs:
-            steps.append((epoch + 1) * per_epoch)
-    return steps

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import torch
 
@@ -20,9 +20,9 @@ from sim.runs.folder import RunFolder
 from sim.runs.lock import only_writer
 from sim.runs.places import has_ended
 from sim.runs.run import is_complete
-from sim.training.execution import Execution, Options
+from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
-from sim.training.resume import metrics_until, newest_checkpoint
+from sim.training.resume import newest_checkpoints
 from sim.training.schedule import evaluation_marks
 from sim.training.trainer import Trainer
 from theory import InputError
@@ -53,7 +53,7 @@ def train_together(
     *,
     report: Report = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> str:
     """Train members along one leading axis, each into its own run folder.
 
@@ -144,16 +144,15 @@ class _Session:
     def start(self) -> None:
         """Go back to the members' newest common checkpoint; without one, write what a run begins with."""
         trainer, folders = self.trainer, self.folders
-        checkpoints = newest_checkpoint(trainer, folders)
+        checkpoints = newest_checkpoints(folders)
+        self.metrics = [[] for _ in folders]
         if checkpoints is not None:
             trainer.restore(checkpoints)
             self.first_step, self.seconds_before = trainer.optimizer.step, checkpoints[0][1].seconds
-        self.metrics = [metrics_until(folder, trainer) if self.first_step else [] for folder in folders]
-        if self.first_step:
-            for folder, member, metrics in zip(folders, trainer.members, self.metrics, strict=True):
-                folder.check_written(member, trainer.epoch, ended=has_ended(member.training, metrics))
+            for metrics, folder in zip(self.metrics, folders, strict=True):  # Later ones are made again.
+                metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
         self._write_provenance("running")
-        if not self.first_step:
+        if checkpoints is None:
             for m, (folder, data) in enumerate(zip(folders, trainer.datasets, strict=True)):
                 folder.write_statistics(*data.statistics())
                 folder.write_snapshot(0, trainer.arrays(m))
@@ -192,8 +191,6 @@ class _Session:
             status = "diverged"
         self._write_checkpoints()
         self._write_provenance(status)
-        for folder in self.folders:
-            folder.settle()
         return status
 
     def _evaluate(self) -> None:

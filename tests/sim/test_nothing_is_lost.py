@@ -79,9 +79,7 @@ def test_a_file_that_was_changed_stays(name: str, folder: Path, small: Make) -> 
 
 
 @pytest.mark.parametrize("name", ["config.json", "manifest.json", "metrics.jsonl"])
-@pytest.mark.parametrize(
-    "content", ["3", "null", "{}", '"x"', '{"short_name": "app"}', '{"format_version": 1}', "\x00\xff"]
-)
+@pytest.mark.parametrize("content", ["3", "{}", '{"format_version": 1}', "\x00\xff"])
 def test_another_programs_folder_is_no_run(name: str, content: str, small: Make, tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
@@ -220,14 +218,13 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=words):
             manifest.write(name, "3")
     manifest.write("mine", "mine")  # Nothing is lost where the same is written.
-    (tmp_path / "a" / "own").write_text("1")
-    manifest.write("a/own", "3")  # As after a kill between the manifest's writing and the file's.
     (tmp_path / "a" / "own").write_text("changed")
     for call in (lambda: manifest.write("a/own", "4"), lambda: manifest.remove("a/own")):
         with pytest.raises(InputError, match="was changed since"):
             call()
     assert (tmp_path / "a" / "own").read_text() == "changed"
-    manifest.settle()
+    (tmp_path / "a" / "own").write_text("2")
+    manifest.write("a/own", "5")
     assert all(isinstance(own, str) for own in json.loads((tmp_path / "manifest.json").read_text()).values())
 
 
@@ -241,7 +238,6 @@ def test_a_write_that_failed_leaves_a_file_that_is_still_ours(
     with pytest.raises(OSError, match="full"):
         manifest.write("own", "2")
     assert (tmp_path / "own").read_text() == "1"
-    manifest.settle()
     assert manifest.problem("own", b"1") == ""
     manifest.write("own", "3")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -10,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.errors import UnwritableError
-from sim.runs.files import writing
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError
 from validate.cli import main
@@ -122,15 +119,6 @@ def test_a_run_folder_is_refused_before_the_work(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("command", [["compare"], ["corpus", "compare"]])
-def test_a_report_is_not_written_among_the_runs(
-    command: list[str], run_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*command, str(run_folder.parent), "--out", str(run_folder.parent)]) == 2
-    assert "holds runs, such as gamma0.8_seed0; choose another folder" in capsys.readouterr().err
-
-
 def test_the_run_that_stands_in_the_way_is_the_first_by_name(tmp_path: Path) -> None:
     """A folder of another program, which has a config.json alone, is none."""
     for name in ("b", "c", "a"):
@@ -192,25 +180,6 @@ def test_a_file_that_is_there_stays_unless_asked(tmp_path: Path, capsys: pytest.
     assert out.read_text() == "years of work"
     assert main(["derive", "prop 1", "--out", str(out), "--overwrite"]) == 0
     assert out.read_text() == text
-
-
-@pytest.mark.parametrize(
-    ("number", "remedy"),
-    [
-        (errno.ENOSPC, "make room for it, or choose another place"),
-        (errno.EROFS, "choose a place that you may write to"),
-        (errno.EISDIR, "name another path"),
-        (errno.EIO, "choose another place"),
-    ],
-)
-def test_the_remedy_is_that_of_the_systems_error(number: int, remedy: str) -> None:
-    """Only where training writes is there anything to resume, and only where the path can be."""
-    resume = "" if number == errno.EISDIR else "; --resume continues the runs that are there"
-    for options, end in ({}, ""), ({"trains": True}, resume):
-        with pytest.raises(UnwritableError) as said, writing(Path("a.csv"), "csv", **options):
-            raise OSError(number, os.strerror(number))
-        assert said.value.argument == "csv"
-        assert said.value.remedy == remedy + end
 
 
 def test_a_check_leaves_no_trace(tmp_path: Path) -> None:

@@ -212,17 +212,6 @@ def test_snapshots_can_hold_all_that_the_attention_needs(small: Make, tmp_path: 
         torch.testing.assert_close(found[name], expected[name])
 
 
-def test_a_file_in_place_of_a_run_is_called_a_file(run: Run, tmp_path: Path) -> None:
-    """With the folder of the run that it belongs to, if it does."""
-    file = tmp_path / "my_task.toml"
-    file.write_text("")
-    with pytest.raises(InputError, match=r"my_task.toml': is a file; name the folder of a run\."):
-        Run.open(file)
-    for name in ("config.json", "snapshots/epoch_000000.safetensors"):
-        with pytest.raises(InputError, match=f"is a file; name the folder of its run, {run.path}"):
-            Run.open(run.path / name)
-
-
 def test_a_run_is_known_by_its_configuration_and_found_at_its_level(tmp_path: Path) -> None:
     runs = [tmp_path / name for name in ("b", "a", "a/v/d", "a/v/c", "e/f")]
     for run in runs:
@@ -233,10 +222,3 @@ def test_a_run_is_known_by_its_configuration_and_found_at_its_level(tmp_path: Pa
     assert runs_inside(tmp_path, 1, 2) == [tmp_path / name for name in ("a", "b", "e/f")]
     assert runs_inside(tmp_path, 3) == [tmp_path / "a/v/c", tmp_path / "a/v/d"]
     assert runs_inside(tmp_path / "nowhere", 1, 2) == []
-
-
-def test_a_folder_of_runs_in_place_of_a_run_says_so(run: Run) -> None:
-    words = f"holds runs and is none itself; name one of them, such as {run.path}"
-    for folder in (run.path.parent, run.path.parent.parent):
-        with pytest.raises(InputError, match=words):
-            Run.open(folder)

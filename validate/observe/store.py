@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import Any
 
-from pydantic import StrictInt
-
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest
-from sim.runs.records import Count, MetricsLine, Provenance, Record, fitting, read_value
 from sim.runs.tensors import DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import PathLike, as_path
@@ -57,7 +55,6 @@ def write_kept(observations: Observations, file: Path) -> None:
         before = read_regular(file) if file.is_file() else b""
         content = before if _said(before) == _said(content) else content
         _list_of(file).write(_key(file), content)
-        _list_of(file).settle()
 
 
 def _said(content: bytes) -> tuple[Any, bytes]:
@@ -92,12 +89,7 @@ def read_kept(file: PathLike) -> Observations:
     file = as_path("file", file)
     with _undamaged(file) as content:
         header, stored = _header(content), read_tensors(content)[0]
-        try:
-            metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
-        except (LookupError, TypeError, ValueError, StopIteration) as error:
-            raise DamagedError(f"its arrays do not fit together ({error})") from None
-        for line in metrics:
-            fitting(MetricsLine, line)
+        metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
     config = make_member_config(header.config)
     return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays, file)
 
@@ -108,23 +100,22 @@ def read_header(file: Path) -> Header:
         return _header(content)
 
 
-class Header(Record):
+@dataclass(frozen=True)
+class Header:
     """What a kept file holds besides arrays."""
 
-    format_version: StrictInt
+    format_version: int
     config: dict[str, Any]
     provenance: dict[str, Any]
-    epochs: list[Count]
+    epochs: list[int]
 
 
 def _header(content: bytes) -> Header:
-    values = {key: read_value(text.encode()) for key, text in read_metadata(content).items()}
+    values = {key: json.loads(text) for key, text in read_metadata(content).items()}
     version = values.get("format_version")
     if version != FORMAT_VERSION:
         raise DamagedError(f"has format version {version}, this program reads {FORMAT_VERSION}")
-    header = fitting(Header, values)
-    fitting(Provenance, header.provenance)
-    return header
+    return Header(**values)
 
 
 @contextmanager

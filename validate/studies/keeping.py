@@ -77,7 +77,7 @@ def keep(
         if left:
             raise unknown_name("observable", left[0], known, "keep")
     files = []
-    with only_writer(folder / CHECKSUMS, trains=False):  # All studies share the list.
+    with only_writer(folder / CHECKSUMS):  # All studies share the list.
         for file in others:
             drop_kept(file)
         for member in track(members, f"observing runs of {study.name}"):

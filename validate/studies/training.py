@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 from sim.training.cost import Cost, cost_of_runs
-from sim.training.execution import Execution, Options
+from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from theory.checked import checked
@@ -20,9 +20,7 @@ from validate.training import announced
 
 
 @checked
-def run_study(
-    study: Study | Sequence[Study], root: PathLike = RUNS, **options: Unpack[Options]
-) -> list[StudyMember]:
+def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
     """Train the runs that a study lacks, all variants at once, after saying what it will cost.
 
     Complete runs stay as they are, and so do those that diverged: the same run would diverge again.

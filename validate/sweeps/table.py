@@ -35,7 +35,7 @@ def write_sweep_tables(plan: Plan, out: PathLike, names: Sequence[str]) -> None:
     """
     if records := records_of(plan):
         folder = OutputFolder(as_path("out", out))
-        with only_writer(folder.path / "table", trains=False, wait=_PATIENCE):
+        with only_writer(folder.path / "table", wait=_PATIENCE):
             for name in names:
                 folder.write(name, _content(records, name))
 

@@ -19,8 +19,8 @@ from multiprocessing import connection, resource_tracker
 from typing import Any
 
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, ending, one_thread, train_job
-from sim.training.session import Progress, Report, train_together
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job
+from sim.training.session import Progress, Report
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
@@ -31,14 +31,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     n_workers = min(execution.workers, len(jobs)) if execution.device == "cpu" else 1
     if n_workers < 2:
-        results = []
-        for job in jobs:
-            members, paths = zip(*job, strict=True)
-            with ending() as own, one_thread(execution.device):
-                if not stop():
-                    own.status = train_together(members, paths, execution, report=report, stop=stop)
-            results.append(own)
-        return results
+        return [train_job(job, execution, report, stop) for job in jobs]
     ended: dict[int, Ended] = {}
     left = list(reversed(range(len(jobs))))
     workers = [_Worker() for _ in range(n_workers)]
