@@ -14,7 +14,7 @@ from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands import COMMANDS, OPTIONS
-from validate.terminal.streams import OutputError, check_folder, prepare_streams, say
+from validate.terminal.streams import OutputError, prepare_streams, say
 
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
        anchorflow --version
@@ -44,7 +44,6 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     try:
         if arguments is None:
             prepare_streams()
-            check_folder()
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError) as error:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
-import pytest
-
-from tests.docs_script import DOCS, load_script
+from tests.docs_script import load_script
 from validate import ledger
 
 PAGES = load_script("claim_pages")
@@ -76,14 +73,3 @@ def test_a_difference_of_two_kinds_of_run_names_both() -> None:
     two = condition("MLP", 0.1, sides=[{"measure": "frozen"}, {"measure": "random"}])
     assert PAGES.name_of(two) == "frozen, minus random"
     assert PAGES.name_of(condition("MLP", 0.1, measure="gap", init_rates="0.8 − 0.3")) == "gap, γ = 0.8 − 0.3"
-
-
-@pytest.mark.parametrize(("verdict", "sign"), [("holds", "✓"), ("fails", "✗"), ("censored", "?")])
-def test_the_readmes_table_has_a_sign_for_each_verdict(verdict: str, sign: str) -> None:
-    assert load_script("update_claims").SIGNS[verdict] == sign
-
-
-def test_the_page_on_verdicts_explains_every_row_of_the_answer() -> None:
-    rows = tomllib.loads(PAGES.TOPIC_FILES.with_name("rows.toml").read_text(encoding="utf-8"))["row"]
-    page = (DOCS / "claims.md").read_text(encoding="utf-8")
-    assert [row["statement"] for row in rows if f"| {row['statement']} |" not in page] == []

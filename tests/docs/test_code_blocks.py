@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sim
-from tests.docs.pages import PAGES, ROOT, blocks
+from tests.docs.pages import PAGES, blocks
 from validate.cli import main
 
 OWN_TEST = {
@@ -53,13 +53,6 @@ def execute(page: str) -> None:
 @pytest.fixture(autouse=True)
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def test_a_page_with_a_test_of_its_own_has_one() -> None:
-    for page, test in OWN_TEST.items():
-        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8") or page == "README.md", page
-        assert blocks(page, "python"), page
-    assert all(blocks(page, "python") for page in HERE)
 
 
 def test_attention_is_read_as_the_engines_page_says() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from sim import Trainer, make_run_config, model_of, register_model
-from sim.fast import gradients_of, losses_and_gradients
+from sim import Trainer, make_run_config, model_of
+from sim.fast import losses_and_gradients
 from sim.models.initial import build
 from tests.sim.conftest import SMALL_TASK
 from theory import InputError
@@ -73,17 +73,6 @@ def test_its_own_matrices_and_keys_are_checked() -> None:
         make_run_config({"model": {"kind": "bag-of-words", "d_f": 3}})
 
 
-@pytest.mark.usefixtures("_registered")
-def test_a_name_belongs_to_one_section() -> None:
-    from bag_of_words import BagOfWordsConfig
-
-    class Other(BagOfWordsConfig):
-        """Another section of the same name."""
-
-    with pytest.raises(InputError, match=r"bag_of_words\.BagOfWordsConfig has that name"):
-        register_model(Other)
-
-
 @pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
 def test_autograd_stands_in_for_a_twin(kind: str) -> None:
     """What a model without a twin trains with, on models that have one: the same numbers."""
@@ -100,10 +89,3 @@ def test_autograd_stands_in_for_a_twin(kind: str) -> None:
     largest = max(float(g.abs().max()) for g in theirs[1].values())
     for name, gradient in theirs[1].items():
         assert float((ours[1][name] - gradient).abs().max()) < 1e-12 * largest, name
-
-
-@pytest.mark.usefixtures("_registered")
-def test_a_model_without_a_twin_takes_autograd() -> None:
-    member = make_run_config({"task": SMALL_TASK, "model": {"kind": "bag-of-words"}}).members()[0]
-    model = model_of(member.model)
-    assert gradients_of(member.model).__func__ is type(model).losses_and_gradients  # type: ignore[attr-defined]

@@ -32,15 +32,3 @@ def test_a_notebook_runs_and_becomes_a_page(notebook: Path, tmp_path: Path) -> N
     assert pictures
     assert all(f"{picture.parent.name}/{picture.name}" in page for picture in pictures)
     assert "```text" in page
-
-
-def test_a_page_has_what_each_kind_of_output_shows(tmp_path: Path) -> None:
-    shown = load_script("notebook_pages").shown
-    output = nbformat.v4.new_output
-    assert shown(output("stream", name="stdout", text="7\n"), tmp_path / "1.png") == "```text\n7\n```"
-    assert shown(output("stream", name="stderr", text="busy"), tmp_path / "1.png") == ""
-    html = output("execute_result", data={"text/html": "<b>x</b>", "text/plain": "x"})
-    assert "<b>x</b>" in shown(html, tmp_path / "1.png")
-    drawn = output("display_data", data={"image/png": "iVBORw==", "text/plain": "<Figure>"})
-    assert shown(drawn, tmp_path / "1.png").endswith("/1.png)")
-    assert (tmp_path / "1.png").read_bytes() == b"\x89PNG"

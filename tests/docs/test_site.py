@@ -6,8 +6,6 @@ import base64
 import json
 from pathlib import Path
 
-from tests.docs.site import broken_links, foreign_sources
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FOREIGN = """
 <script async="async" src="//a.example/1.js"></script>
@@ -25,19 +23,6 @@ OWN = """
 <img src="data:image/svg+xml;utf8,<svg/>"> <p id="top">url(https://a.example/) in a text</p>
 <a href="b.html#end">b</a>
 """
-
-
-def test_a_site_is_scanned_whole(tmp_path: Path) -> None:
-    (tmp_path / "here.png").touch()
-    (tmp_path / "a.html").write_text(OWN)
-    (tmp_path / "b.html").write_text('<p id="end"><a href="a.html#top">a</a>')
-    assert [*foreign_sources(tmp_path), *broken_links(tmp_path)] == []
-    (tmp_path / "b.html").write_text('<a href="a.html#gone">a</a><img src="gone.png">')
-    (tmp_path / "c.html").write_text(FOREIGN)
-    (tmp_path / "x.css").write_text("a { background: url(https://a.example/10.png) }")
-    found = [name.rpartition("/")[2].partition(".")[0] for name in foreign_sources(tmp_path)]
-    assert sorted(map(int, found)) == [*range(1, 11)]
-    assert [*broken_links(tmp_path)] == ["a.html: b.html#end", "b.html: a.html#gone", "b.html: gone.png"]
 
 
 def test_what_the_site_bundles_is_pinned_by_a_checksum() -> None:

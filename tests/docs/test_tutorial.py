@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, all_blocks, blocks, follow
+from tests.docs.pages import blocks, follow
 
 PAGE = "docs/tutorial.md"
 
@@ -42,29 +39,3 @@ def test_every_command_runs_from_an_empty_folder(
 def numberless(text: str) -> str:
     """Return a sentence without its estimates, whose last digits depend on the machine."""
     return re.sub(r"-?\d\.\d\d", "x", text)
-
-
-@pytest.mark.long
-def test_every_command_runs_as_it_is_typed(tmp_path: Path) -> None:
-    """The same with a shell, the command ``anchorflow`` and a Python of its own for each."""
-    scripts, folder = tmp_path / "bin", tmp_path / "empty"
-    scripts.mkdir()
-    folder.mkdir()
-    # A link would be a Python without the packages of the virtual environment.
-    (scripts / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    (scripts / "python").chmod(0o755)
-    # As pip writes it: worker processes import it again.
-    guarded = 'if __name__ == "__main__":\n    sys.exit(main())\n'
-    entry = f"#!{sys.executable}\nimport sys\nfrom anchorflow.__main__ import main\n{guarded}"
-    (scripts / "anchorflow").write_text(entry)
-    (scripts / "anchorflow").chmod(0o755)
-    environment = os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    for kind, block in all_blocks(PAGE):
-        if kind in ("toml", "python"):
-            (folder / block.split()[1]).write_text(block)
-        for line in block.splitlines() if kind == "console" else []:
-            command = line.removeprefix("$ ")
-            done = subprocess.run(
-                command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr

@@ -11,11 +11,12 @@ import pytest
 
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import off_diagonal
+from validate.figures import Points
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting
 from validate.observe import Observations
 from validate.predict.predictors import from_uniform
-from validate.report.picture import EveryPair, pair_kinds, picture
+from validate.report.picture import pair_kinds, picture
 
 SEEDS = (0, 1, 2)
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
@@ -118,11 +119,11 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     mean = np.mean([each.cosines(tokens, 3) for each in small.runs], axis=0)
     np.testing.assert_allclose(maps[1].images[0].get_array(), mean)
     pairs = sheet.rows[0].panels[-1]
-    assert isinstance(pairs, EveryPair)
+    assert isinstance(pairs, Points)
     large_mean = np.mean([each.cosines(tokens, 10) for each in large.runs], axis=0)
-    np.testing.assert_allclose(pairs.lines_["γ = 0.3"].get_ydata(), off_diagonal(large_mean))
+    np.testing.assert_allclose(pairs.lines_["γ = 0.3"].get_offsets()[:, 1], off_diagonal(large_mean))
     for kind, chosen in pair_kinds(TASK).items():
         points = pairs.lines_[f"γ = 0.8, {kind}"]
-        np.testing.assert_allclose(points.get_ydata(), off_diagonal(mean)[chosen])
-        np.testing.assert_allclose(points.get_xdata(), off_diagonal(predicted)[chosen])
+        expected = np.column_stack([off_diagonal(predicted), off_diagonal(mean)])[chosen]
+        np.testing.assert_allclose(points.get_offsets(), expected)
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))

@@ -154,16 +154,6 @@ def test_train_a_transformer_then_compare(
 
 
 @pytest.mark.parametrize(
-    ("kind", "option"), [("transformer", "--model.n-heads"), ("one-layer", "--model.d-k")]
-)
-def test_help_shows_the_options_of_a_kind(kind: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, shown in ((["--model.kind", kind], True), ([], False)):
-        with pytest.raises(SystemExit):
-            main(["train", *arguments, "--help"])
-        assert (option in capsys.readouterr().out) is shown
-
-
-@pytest.mark.parametrize(
     ("line", "words"),
     [
         ("trian", ["command", "'train'"]),

@@ -29,8 +29,7 @@ from validate.judge.rungs import rung_distances
 from validate.observe import Observations, observe
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
-from validate.predict.tokens import ALL, groups_of
-from validate.studies import load_study
+from validate.predict.tokens import ALL
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
@@ -45,25 +44,6 @@ def test_measures_are_scipys(pair: Any) -> None:
         assert found["spearman"] == pytest.approx(spearmanr(p, o)[0], abs=1e-9)
     assert found["rmse"] == pytest.approx(np.sqrt(((p - o) ** 2).mean()))
     assert found["largest_error"] == pytest.approx(np.abs(p - o).max())
-
-
-def test_stacked_rows_are_measured_one_by_one() -> None:
-    """Any number of leading axes: each row is ranked and correlated by itself."""
-    rng = np.random.default_rng(3)
-    predicted, observed = rng.normal(size=(2, 2, 3, 7))
-    found = measures(predicted, observed)
-    for i, j in np.ndindex(2, 3):
-        p, o = predicted[i, j], observed[i, j]
-        assert found["spearman"][i, j] == pytest.approx(spearmanr(p, o).statistic)
-        assert found["pearson"][i, j] == pytest.approx(pearsonr(p, o).statistic)
-
-
-def test_a_prediction_agrees_perfectly_with_itself() -> None:
-    values = np.linspace(0.1, 0.9, 10)
-    found = measures(values, values)
-    assert {k: float(v) for k, v in found.items()} == pytest.approx(
-        {"pearson": 1, "spearman": 1, "rmse": 0, "largest_error": 0}
-    )
 
 
 def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
@@ -221,20 +201,3 @@ def test_settings_are_told_apart_by_what_differs(runs: list[Run], tmp_path: Path
         group_runs([runs[0], runs[0]])
     with pytest.raises(InputError, match="no run"):
         group_runs([])
-
-
-def test_groups_of_a_task(runs: list[Run]) -> None:
-    assert groups_of(runs[0].task) == {
-        "memory": (1, 2, 3, 4, 5),
-        "reasoning": tuple(range(11, 21)),
-        "all anchors": (1, 2, 3, 4, 5, *range(11, 21)),
-    }
-
-
-def test_a_label_of_very_different_runs_names_what_tells_them_apart() -> None:
-    """A Transformer and an Emb-MLP differ in a score of settings, and one is enough."""
-    transformer, emb_mlp = (load_study(name).configs[None].members() for name in ("transformer", "emb-mlp"))
-    runs = [Observations(config, {}, [], (0,), {}) for config in (*transformer, *emb_mlp)]
-    labels = [setting.label for setting in group_runs(runs)]
-    assert len(set(labels)) == len(labels) == 6
-    assert labels[0] == 'γ = 0.3, kind = "emb-mlp"'

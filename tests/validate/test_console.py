@@ -55,21 +55,6 @@ def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
 
 
-def test_columns_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide, narrow = (_printed(monkeypatch, columns, ("measure", "settings")) for columns in (120, 44))
-    assert "not shown in 44 columns: measure, settings" in _plain(narrow)
-    assert ("Spearman" in narrow, "not shown" in wide) == (False, False)
-    assert _printed(monkeypatch, None, ("settings",)).count("not shown") == 0
-
-
-def test_a_list_of_cells_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = _plain(_printed(monkeypatch, 40, ("settings",)))
-    assert "  settings: 12 paper, 6 sibling" in lines
-    assert any(line.startswith("run: ") for line in lines)
-    assert "settings: whose they are" in lines
-    assert not any("not shown" in line for line in lines)
-
-
 def test_verdicts_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _printed(monkeypatch, 80)
     assert "\x1b[33mpartly" in text
@@ -89,17 +74,6 @@ def test_every_word_is_whole_in_lines_that_fit(rows: list[list[str]], width: int
     lines = _plain(stream.getvalue())
     assert max(map(len, lines)) <= width
     assert {cell for row in rows for cell in row if cell} <= {word for line in lines for word in line.split()}
-
-
-def test_an_interval_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout", stream := _Terminal())
-    monkeypatch.setenv("COLUMNS", "44")
-    rows = [["the claim that is judged", "fails in 2", "-0.955 [-0.960, -0.951]"]]
-    print_table("title", ["claim", "verdict", "mean [95 %]"], rows)
-    lines = _plain(stream.getvalue())
-    assert any("[95 %]" in line for line in lines)
-    assert any("[-0.960, -0.951]" in line for line in lines)
-    assert max(map(len, lines)) <= 44
 
 
 def test_characters_that_steer_or_cannot_be_written(tmp_path: Path) -> None:

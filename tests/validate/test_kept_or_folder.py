@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ import pytest
 from sim import Run
 from theory import InputError
 from validate.cli import main
-from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
-from validate.judge.groups import Setting, group_runs
-from validate.judge.rungs import rung_distances
+from validate.judge.groups import group_runs
 from validate.observe import find_observations, observe, observe_path, write_kept
 from validate.observe.store import kept_file
-from validate.report import Report
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +46,6 @@ def test_files_folders_runs_and_observations_give_one_comparison(
             (r.setting, r.anchor, r.predictor) for r in own
         ]
         assert _errors(found) == pytest.approx(_errors(own), abs=1e-3)
-
-
-@pytest.mark.usefixtures("blank_pictures")
-def test_the_report_of_kept_files_is_that_of_their_folders(
-    settings: list[Setting], report: Report, kept_folder: Path, tmp_path: Path
-) -> None:
-    found = Report.build("kept", group_runs(kept_folder))
-    page, data = found.write(tmp_path)
-    assert [a.verdict for a in found.answers] == [a.verdict for a in answers(settings)]
-    assert [f.name for f in found.figures] == [f.name for f in report.figures]
-    assert [f.verdict for f in found.findings] == [f.verdict for f in report.findings]
-    paths = [run["path"] for run in json.loads(data.read_text())["runs"]]
-    assert paths == [str(file) for file in sorted(kept_folder.glob("*.safetensors"))]
-    assert "gamma0.3_seed0.safetensors" in page.read_text()
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -112,17 +94,3 @@ def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> No
         group_runs(tmp_path)
     found = find_observations(tmp_path / "study", variants=True)
     assert [run.config for run in found] == [run.config for run in runs]
-
-
-def test_an_observation_without_the_frozen_start_has_the_other_steps_of_the_error_budget(
-    settings: list[Setting],
-) -> None:
-    """Files that were kept before the frozen flow's start was observed can be compared all the same."""
-    setting = settings[0]
-    older = [
-        replace(run, arrays={n: a for n, a in run.arrays.items() if n != "frozen_start"})
-        for run in setting.runs
-    ]
-    whole, part = rung_distances([setting]), rung_distances([replace(setting, runs=tuple(older))])
-    assert part == [d for d in whole if "frozen flow" not in (d.lower, d.upper)]
-    assert 0 < len(part) < len(whole)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -11,7 +10,6 @@ import pytest
 
 from theory import InputError
 from validate.cli import main
-from validate.commands import COMMANDS
 from validate.commands.options import Option, nested
 
 
@@ -19,28 +17,6 @@ def _help(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     with pytest.raises(SystemExit):
         main([*arguments, "--help"])
     return capsys.readouterr().out
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_says_nothing_that_means_nothing(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = _help(capsys, command)
-    main(["--help"])
-    text += capsys.readouterr().out
-    for empty in ("default: )", "default: ]", "None", "{", "our copy", "False"):
-        assert empty not in text
-    assert max(map(len, text.splitlines())) <= 80
-
-
-def test_help_lists_presets_and_the_values_that_would_be_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "preset: cpu, group-2024, group-pre, group-quarter" in " ".join(_help(capsys, "train").split())
-    text = _help(capsys, "train", "--preset", "cpu", "--training.epochs", "7")
-    assert "--model.n-heads" in text  # The preset trains a Transformer.
-    assert re.search(r"--training.epochs, --epochs INT\s+[^\[]*\[default: 7\]", text)
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert re.fullmatch(r"anchorflow \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
 def test_a_key_is_on_or_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,16 +79,3 @@ def test_a_shell_completes(
     script += "_shtab_anchorflow; printf '%s\\n' \"${COMPREPLY[@]}\"\n"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.split() == offered
-
-
-def test_completion_names_the_shells(capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of the help, each of which the oldest supported shtab has."""
-    assert main(["--print-completion", "bsh"]) == 2
-    assert "did you mean 'bash'" in capsys.readouterr().err
-    assert main(["--print-completion"]) == 2
-    refusal = capsys.readouterr().err
-    assert main(["--help"]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "--print-completion" in line)
-    shells = line.split()[-1].split("|")
-    assert len(shells) == 5
-    assert all(shell in refusal for shell in shells)

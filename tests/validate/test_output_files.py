@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -56,34 +54,6 @@ def test_no_table_is_written_into_a_run(run_folder: Path, name: str) -> None:
         write_table(ROWS, run_folder / name, overwrite=True)
     assert sorted(run_folder.rglob("*")) == before
     assert (run_folder / "config.json").read_text() == "{}"
-
-
-def test_links_stay(run_folder: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.csv"
-    link.symlink_to("target.csv")
-    for _ in range(2):
-        write_table(ROWS, link, overwrite=True)
-        assert link.is_symlink()
-        assert (tmp_path / "target.csv").read_text().startswith("run,epoch")
-    (tmp_path / "target.csv").write_text(FOREIGN)
-    (tmp_path / "in_run.csv").symlink_to(run_folder / "config.json")
-    (tmp_path / "loop.csv").symlink_to("loop.csv")
-    for name, overwrite in (("link", False), ("in_run", True), ("loop", True)):
-        with pytest.raises(InputError):
-            write_table(ROWS, tmp_path / f"{name}.csv", overwrite=overwrite)
-        assert (tmp_path / f"{name}.csv").is_symlink()
-    assert (tmp_path / "target.csv").read_text() == FOREIGN
-
-
-def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
-    pipe, read = tmp_path / "pipe.csv", []
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
-    reader.start()
-    write_table(ROWS, pipe)
-    reader.join(20)
-    assert read[0].startswith("run,epoch")
-    assert pipe.is_fifo()
 
 
 def test_the_name_of_standard_output_is_standard_output(

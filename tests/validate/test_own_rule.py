@@ -12,7 +12,7 @@ import pytest
 
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
-from theory import Mapping, Shift, Task, gaussian_embedding
+from theory import Mapping, Task
 from validate.cli import main
 from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
@@ -116,12 +116,3 @@ def test_the_commands_print_and_draw_for_any_rule(tmp_path: Path, capsys: pytest
     drawn = prediction.figures()
     assert {"fig4b_label_distributions", "fig4c_cosines_own"} <= set(drawn)
     assert not any(name.startswith(("fig9", "fig5cd")) for name in drawn)
-
-
-def test_theorem_1_is_about_shifts_and_eq_14_is_not() -> None:
-    mapping = Mapping(range(1, 5), Shift({1: 3, 2: 1, 3: 0, 4: 2}), "shifted")
-    task = Task(keys=range(20, 40), n_anchors=2, length=3, vocab_size=60, mappings=[mapping])
-    (sentence,) = Prediction.of(task).left_out()
-    assert sentence.startswith("Eq. 14 is left out for 'shifted': it is about key + sum of the anchors")
-    assert sentence.endswith(" For Theorem 1 see theory.gaussian_embedding.")
-    assert np.isfinite(gaussian_embedding(task, task.anchors)).all()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from sim import Progress as RunProgress
 from validate import progress as module
-from validate.progress import progress, show_progress, track, training_progress
+from validate.progress import show_progress, track, training_progress
 
 
 @pytest.fixture
@@ -63,37 +60,3 @@ def test_epochs_that_a_run_will_not_take_are_not_waited_for(
     lines = [line.strip().removeprefix("training epochs: ") for line in capsys.readouterr().err.splitlines()]
     assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
     assert lines[-1] == "14/14, 20.0 s each, 0 s left"
-
-
-def test_a_bar_drops_what_will_not_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = []
-    monkeypatch.setattr(module, "is_live", lambda stream: True)
-    with show_progress(), progress("training epochs", 10) as advance:
-        bar = module._bar.get()
-        assert bar is not None
-        for dropped in (0, 6, 0):
-            advance(dropped)
-            shown.append((bar.tasks[0].completed, bar.tasks[0].total))
-    assert shown == [(1, 10), (2, 4), (3, 4)]
-
-
-@pytest.mark.long
-def test_a_notebook_rewrites_one_line() -> None:
-    """A cell that goes through something long shows its progress as one output, not as many."""
-    from nbclient import NotebookClient
-    from nbformat.v4 import new_code_cell, new_notebook
-
-    code = """
-import time
-from validate.progress import show_progress, track
-with show_progress():
-    for _ in track(range(8), "going through things"):
-        time.sleep(0.4)
-"""
-    notebook = new_notebook(cells=[new_code_cell(code)])
-    root = str(Path(__file__).parents[2])
-    environment = os.environ | {"PYTHONPATH": root, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    NotebookClient(notebook, timeout=120).execute(env=environment)
-    (output,) = notebook.cells[0].outputs
-    assert output.output_type == "display_data"
-    assert output.data["text/plain"].startswith("going through things: 8/8")

@@ -16,7 +16,7 @@ import theory
 from sim import Corpus, Run, build_corpus
 from tests.validate.page import Page
 from theory import EmbMLPParameters, SampledValue, Task, Trajectory
-from theory.display import Shown, spread
+from theory.display import Shown
 from validate import (
     Claim,
     Condition,
@@ -168,11 +168,3 @@ def test_what_the_tables_say() -> None:
     assert str(state("x")).split("\n")[-1].split()[1:4] == ["complete", "yes", "12"]
     assert repr(claim("x")) == "Claim(7. x: x is large.)"
     assert "(9 runs)" in repr(load_study("emb-mlp"))
-
-
-def test_a_long_table_is_shown_in_part() -> None:
-    assert spread(3) == [0, 1, 2]
-    assert spread(12) == list(range(12))
-    long = spread(1000)
-    assert (len(long), long[0], long[-1]) == (12, 0, 999)
-    assert long == sorted(set(long))

@@ -62,17 +62,6 @@ def test_a_task_file_trains_a_whole_experiment(
     assert as_task(configs[0]["task"]) == Task.from_toml(TASK)
 
 
-def test_a_table_is_read_once_and_no_other_is_taken_for_it() -> None:
-    table = {"keys": "40..49", "n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": [1, 2]}
-    task = as_task(table)
-    assert as_task(dict(table)) is task
-    assert as_task(table | {"length": 3}).length == 3
-    assert as_task(table | {"memory_anchors": [1, 3]}).memory_anchors == (1, 3)
-    for wrong in (True, 1.0, {1}):  # Equal to 1, or nothing that JSON can hold.
-        with pytest.raises(InputError, match="n_anchors"):
-            as_task(table | {"n_anchors": wrong})
-
-
 @pytest.mark.parametrize(
     "form", ["file", "option", "option over a configuration", "named in a configuration"]
 )
@@ -105,44 +94,6 @@ def test_two_tasks_are_refused_and_both_named(
     error = capsys.readouterr().err
     assert f"task = '{other}': a second task: {task_file} is a task file" in error, error
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("colour = 3", ["neither a task nor a configuration", "n_anchors = 2", "[training]"]),
-        ("", ["neither a task nor a configuration"]),
-        (TASK + "init_rates = [0.8]", ["mixes a task (keys)", "[task] table"]),
-        (TASK.replace("keys", "key"), ["'key'", "did you mean 'keys'"]),
-        (TASK_OF_MAPPINGS.replace("[[mappings]]", "[mappings]"), ["not a list; write [[mappings]]"]),
-        (
-            f"[task]{TASK_OF_MAPPINGS}".replace("[[mappings]]", "[task.mappings]"),
-            ["not a list; write [[mappings]], or [[task.mappings]] below [task]"],
-        ),
-        ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
-    ],
-)
-def test_a_file_that_is_neither_says_what_both_look_like(
-    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "file.toml"
-    file.write_text(text)
-    for arguments in (["train", str(file)], ["train", "--task", str(file)]):
-        assert main([*arguments, "--out", str(tmp_path / "runs")]) == 2
-        error = capsys.readouterr().err
-        if "--task" not in arguments or "trainning" not in text:
-            assert all(word in error for word in words), error
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_name_that_is_no_task_says_what_is(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["train", "--task", "papers"], ["predict", "papers"]):
-        assert main(arguments) == 2
-        error = capsys.readouterr().err
-        assert "papers" in error
-        assert "choose one of paper, emb-mlp, or give the path of a task file" in error
-    assert main(["predict"]) == 2
-    assert "give TASK.toml or --task" in capsys.readouterr().err
 
 
 def test_the_configuration_of_a_run_trains_its_control(
@@ -192,31 +143,6 @@ def test_a_task_with_noise_is_trained_for_the_epochs_that_are_asked_for(epochs: 
             getattr(training, key) == value for key, value in preset.items() if key != "snapshot_epochs"
         )
         assert list(training.snapshot_epochs) == preset["snapshot_epochs"]
-
-
-@pytest.mark.parametrize(
-    ("preset", "kind", "words"),
-    [
-        ([], "emb-mlp", "has no norm, which the preset cpu, which a task with noise is trained by, sets"),
-        (["--preset", "cpu"], "one-layer", "has no norm, which the preset cpu sets"),
-    ],
-)
-def test_a_kind_that_lacks_a_key_of_the_preset_is_told_of_the_preset(
-    preset: list[str], kind: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, config = tmp_path / "noise.toml", tmp_path / "config.toml"
-    file.write_text(TASK.replace("length = 2", "length = 4"))
-    out = str(tmp_path / "runs")
-    assert main(["train", str(file), *preset, "--model.kind", kind, "--out", out]) == 2
-    error = capsys.readouterr().err
-    assert f"model.kind = '{kind}': {words}; put kind = \"{kind}\" below [model]" in error, error
-    # The remedy works, and a key that the user gave is still refused by its own name.
-    options = {"config": str(config)} | ({"preset": preset[1]} if preset else {})
-    config.write_text(f'task = "noise.toml"\n[model]\nkind = "{kind}"\n')
-    assert configuration_of(Options.model_validate(options), {}).model.kind == kind
-    config.write_text('task = "noise.toml"\n[model]\nkind = "transformer"\nnorm = "pre"\n')
-    with pytest.raises(InputError, match="'norm': unknown key"):
-        configuration_of(Options.model_validate(options), {"model.kind": kind})
 
 
 OWN = """

@@ -75,17 +75,6 @@ def test_a_training_outside_a_terminal(
     assert len(err.splitlines()) <= 3
 
 
-@pytest.mark.parametrize("columns", ["1", "0", "-3", "wide", "1000000000"])
-def test_help_and_tables_in_any_number_of_columns(
-    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    assert main(["derive"]) == 0
-    assert 4000 < len(capsys.readouterr().out) < 20_000
-
-
 @pytest.mark.parametrize(
     ("shell", "code", "words"),
     [
@@ -102,15 +91,6 @@ def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> N
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (code, False)
     assert done.stderr.strip().removeprefix("anchorflow: ").startswith(words)
     assert len(done.stderr.splitlines()) == (1 if words else 0)
-
-
-@pytest.mark.parametrize("device", ["meta", "mars", "cuda:99", ""])
-def test_devices_that_cannot_train_are_refused(
-    folder: Path, device: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", str(folder / "tiny.toml"), "--out", str(folder / "r"), "--device", device]) == 2
-    assert capsys.readouterr().err.startswith("anchorflow: device = ")
-    assert not (folder / "r").exists()
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
@@ -132,30 +112,3 @@ def test_names_are_no_markup(
         assert shown in capsys.readouterr().out
     assert main(["study", "[/y]"]) == 2
     assert "[/y]" in capsys.readouterr().err
-
-
-def test_a_name_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "--preset", "\x1b[31mred"]) == 2
-    error = capsys.readouterr().err
-    assert "\x1b" not in error
-    assert "control character" in error
-
-
-def test_sentences_are_wrapped_between_words(
-    forked: Any, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An expression's task makes ``predict`` say what it leaves out, in more than 80 characters."""
-    task = (folder / "task.toml").read_text()
-    (folder / "own.toml").write_text(
-        "\n".join(
-            line for line in task.splitlines() if not re.match(r"(reasoning|memory)_anchors|held_out", line)
-        )
-        + '\n[[mappings]]\nname = "larger"\nanchors = "1..4"\nlabel = "max(key, a1)"\n'
-    )
-    shown = in_terminal(forked, ["predict", "own.toml"], folder)
-    assert "Eq. 14 and Theorem 1 are left out for 'larger'" in shown.text
-    written = [line for line in shown.raw.splitlines() if "\x1b" not in line]
-    assert max(map(len, written)) <= 80
-    assert main(["predict", str(folder / "own.toml")]) == 0
-    piped = capsys.readouterr().out  # No terminal, no line breaks.
-    assert any(line.startswith("Eq. 14") and line.endswith(".") for line in piped.splitlines())

@@ -15,13 +15,24 @@ from scipy.stats import rankdata
 from sim.runs.files import finite
 from theory import InputError
 from theory.arrays import FloatArray
+from theory.display import Shown, text_table
 from validate.judge.stats import Estimate
 from validate.observe.language import cosines_of_gram
+from validate.terminal.tables import Table
 
 N_GROUPS = 20
 """Groups of tokens of which the jackknife leaves out one at a time."""
 FEWEST = 10
 """Tokens that an interval needs."""
+
+
+MEASURES = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
+NOTES = (
+    "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
+    "control: Pearson's correlation of the prediction from shuffled text",
+    "gain: Pearson's correlation above the control's",
+    "mean, observed: the mean cosine predicted and observed",
+)
 
 
 @dataclass(frozen=True)
@@ -50,16 +61,8 @@ class Association:
     observed_mean: float
     n_tokens: int
 
-    HEADER = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
-    NOTES = (
-        "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
-        "control: Pearson's correlation of the prediction from shuffled text",
-        "gain: Pearson's correlation above the control's",
-        "mean, observed: the mean cosine predicted and observed",
-    )
-
     def cells(self) -> list[str]:
-        """Return the measures as text, in the order of ``HEADER``."""
+        """Return the measures as text, in the order of ``MEASURES``."""
         estimates = self.pearson, self.spearman, self.control, self.gain
         return [*map(str, estimates), f"{self.predicted_mean:.3f}", f"{self.observed_mean:.3f}"]
 
@@ -70,6 +73,27 @@ class Association:
             "n_tokens": self.n_tokens,
             **{name: finite(getattr(self, name)) for name in ("predicted_mean", "observed_mean")},
         }
+
+
+class Associations(Shown):
+    """A result of several associations, printed as one table with the meaning of its columns."""
+
+    def table(self) -> Table:
+        """Return one line per association, with ``MEASURES`` among its columns."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        table = self.table()
+        return "\n".join([text_table(table.header, table.rows), *table.notes])
+
+    def _shown(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+        return self.table()[:3]
+
+
+def named_json(row: Any) -> dict[str, Any]:
+    """Return a named tuple that ends with an association as plain data; undefined values are null."""
+    *values, association = row
+    return dict(zip(row._fields, values, strict=False)) | association.to_json()
 
 
 def associate_rows(

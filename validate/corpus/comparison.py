@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from sim.runs.outputs import OutputFolder
-from theory.reading import PathLike, as_path
+from theory.reading import PathLike
+from validate.corpus.page import write_page
 from validate.figures.paper.registry import FIGURES
 from validate.judge.groups import Setting
 from validate.judge.lists import judge_language
@@ -19,7 +18,7 @@ from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
 from validate.report.figure import ReportFigure
-from validate.report.page import page
+from validate.terminal.tables import Table
 
 Line = dict[str, Any]
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
@@ -27,16 +26,6 @@ FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
 NOT_LEARNED = "nothing was learned: in no run did both losses fall below their tokens' entropy; train longer"
 _LONGER = 4
 """How many times as long the suggested runs train."""
-
-
-class Table(NamedTuple):
-    """A table for the terminal and the page; a narrow terminal leaves out the spare columns."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    spare: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,18 +132,13 @@ class LanguageComparison:
 
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
-        folder = OutputFolder(as_path("out", out))
-        folder.check(FILES, FOLDERS)
         runs = [run for s in self.settings for run in s.runs]
-        figures = [FIGURES[number] for number in (1, 7, 14)]
-        drawn = [ReportFigure.of(f.build(runs), f"Fig. {f.number}: {f.title}") for f in figures]
-        for figure in drawn:
-            figure.write(folder)
-        folder.write("comparison.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
-        folder.write(
-            "comparison.html",
-            page("language.html.j2", comparison=self, not_learned=NOT_LEARNED, figures=drawn),
-        )
+        figures = [
+            ReportFigure.of(figure.build(runs), f"Fig. {figure.number}: {figure.title}")
+            for figure in (FIGURES[number] for number in (1, 7, 14))
+        ]
+        title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
+        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], figures)
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

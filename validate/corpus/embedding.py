@@ -15,9 +15,9 @@ from sim.data.corpus import Corpus
 from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
 from theory.checked import Between, Size, check_tokens, checked
 from theory.corpus.rows import CountPredictor
-from theory.display import Shown, text_table
-from validate.corpus.association import Association, associate_rows
+from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
+from validate.terminal.tables import Table
 
 PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
 BANDS = (1, 5, 20, 100, 1000)
@@ -34,15 +34,9 @@ class Comparison(NamedTuple):
     mean_removed: bool
     association: Association
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; undefined values are null."""
-        plain: dict[str, Any] = self._asdict()
-        del plain["association"]
-        return plain | self.association.to_json()
-
 
 @dataclass(frozen=True, repr=False)
-class EmbeddingComparison(Shown):
+class EmbeddingComparison(Associations):
     """Predicted against observed cosines; print it.
 
     Attributes
@@ -55,31 +49,21 @@ class EmbeddingComparison(Shown):
     comparisons: tuple[Comparison, ...]
     n_controls: int
 
-    HEADER = ("predictor", "tokens", "n", *Association.HEADER)
-
-    def rows(self) -> list[list[str]]:
-        """Return one line per comparison, as text."""
+    def table(self) -> Table:
+        """Return one line per comparison."""
         lines = []
         for c in self.comparisons:
             name = c.predictor + ", mean removed" * c.mean_removed
             lines.append([name, c.tokens, str(c.association.n_tokens), *c.association.cells()])
-        return lines
+        title = f"cosines predicted from the text against the embedding's, {self.n_controls} controls"
+        spare = ("n", "observed", "mean", "Spearman", "control")
+        return Table(title, ("predictor", "tokens", "n", *MEASURES), lines, spare, NOTES)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        lines = [each.to_json() for each in self.comparisons]
+        lines = [named_json(each) for each in self.comparisons]
         schema = "anchorflow/embedding-comparison/1"
         return {"schema": schema, "controls": self.n_controls, "comparisons": lines}
-
-    def __str__(self) -> str:
-        return "\n".join([text_table(self.HEADER, self.rows()), *Association.NOTES])
-
-    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        n = len(self.comparisons)
-        title = (
-            f"predicted against observed cosines: {n} comparison{'s' * (n != 1)}, {self.n_controls} controls"
-        )
-        return title, self.HEADER, self.rows()
 
 
 @checked

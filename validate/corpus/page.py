@@ -1,8 +1,9 @@
-"""A corpus's prediction as a folder: JSON, pictures and one page."""
+"""Results on a corpus as a folder: JSON, pictures and one page of tables."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,42 @@ from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder
 from theory.reading import PathLike, as_path
-from validate.corpus.prediction import FILES, FOLDERS, FORMULAS, TOO_RARE_NOTE, CorpusPrediction
+from validate.corpus.prediction import CorpusPrediction
 from validate.figures.style import DIVERGING, PALETTE, SMALL_TEXT, TEXT, TITLE, new_axes
 from validate.report.figure import ReportFigure
 from validate.report.page import page
+from validate.terminal.tables import Table
 
 
-def write(prediction: CorpusPrediction, out: PathLike) -> None:
-    """Write prediction.json, the pictures (PNG and SVG) and prediction.html into a folder."""
+def write_page(
+    out: PathLike,
+    name: str,
+    data: dict[str, Any],
+    title: str,
+    text: str,
+    tables: Sequence[Table],
+    figures: Sequence[ReportFigure],
+) -> None:
+    """Write NAME.json, the figures (PNG and SVG) and NAME.html, with the tables above the figures."""
     folder = OutputFolder(as_path("out", out))
-    folder.check(FILES, FOLDERS)
-    predictor = prediction.geometry.predictor
+    folder.check((f"{name}.json", f"{name}.html"), ("figures",))
+    for figure in figures:
+        figure.write(folder)
+    folder.write(f"{name}.json", json.dumps(data, indent=2, allow_nan=False) + "\n")
+    html = page("tables.html.j2", title=title, text=text, tables=tables, figures=figures)
+    folder.write(f"{name}.html", html)
+
+
+def write_prediction(prediction: CorpusPrediction, out: PathLike) -> None:
+    """Write prediction.json, the pictures (PNG and SVG) and prediction.html into a folder."""
     caption = (
-        f"Left: predicted cosines of {len(prediction.words)} words ({predictor}). Middle: when each "
-        "embedding departs from its initial value, and when it is distinct from all others shown. Right: "
-        "the largest singular values of C."
+        f"Left: predicted cosines of {len(prediction.words)} words ({prediction.geometry.predictor}). "
+        "Middle: when each embedding departs from its initial value, and when it is distinct from all others "
+        "shown. Right: the largest singular values of C."
     )
     drawn = ReportFigure("geometry", caption, draw(prediction))
-    folder.write("prediction.json", json.dumps(prediction.to_json(), indent=2, allow_nan=False) + "\n")
-    drawn.write(folder)
-    formula = FORMULAS[predictor]  # type: ignore[index]
-    text = page(
-        "corpus.html.j2", prediction=prediction, figure=drawn, formula=formula, too_rare=TOO_RARE_NOTE
-    )
-    folder.write("prediction.html", text)
+    title, text = "The prediction from this corpus", prediction.headline()
+    write_page(out, "prediction", prediction.to_json(), title, text, prediction.tables(), [drawn])
 
 
 def draw(prediction: CorpusPrediction) -> Figure:

@@ -27,6 +27,7 @@ from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.observe.observations import UNDEFINED
 from validate.progress import progress
+from validate.terminal.tables import Table
 
 FORMULAS: dict[CorpusPredictor, str] = {
     "bigram": "P^s - u",
@@ -35,16 +36,19 @@ FORMULAS: dict[CorpusPredictor, str] = {
     "readout": "columns of C",
     "context": "rows of E c^T (y - u), c the average of the tokens so far",
 }
-FILES, FOLDERS = ("prediction.json", "prediction.html"), ("figures",)
-"""What ``validate.corpus.page.write`` writes into a folder."""
 TOO_RARE = " *"
 """The mark of a neighbour's cosine that is too uncertain to be ranked."""
-TOO_RARE_NOTE = (
-    "*: one of the two is too rare to rank; the cosine is within two standard errors of zero or less"
+TOO_RARE_NOTES = (
+    "*: one of the two is too rare to rank; the cosine is within two standard errors of zero or less",
+)
+TOKEN_HEADER = ("word", "share", "departs", "distinct", "most like", "cosine")
+TOKEN_NOTES = (
+    "departs: time to move by its initial norm; the first one's is 1 (gradient flow, small weights)",
+    "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
+    " -, if by that its difference from one of them may be none (two standard errors)",
+    "most like: the word of the table with the largest predicted cosine, ± its standard error",
 )
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
-
-TOKEN_HEADER = ("word", "share", "departs", "distinct", "most like", "cosine")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,27 +155,32 @@ class CorpusPrediction(Shown):
             if i
         ]
 
-    def mode_rows(self) -> list[list[str]]:
-        """Return one line per singular value of C."""
+    def tables(self) -> list[Table]:
+        """Return the tables: the words, the neighbours of each that was asked for, and the spectrum of C."""
+        predictor: CorpusPredictor = self.geometry.predictor  # type: ignore[assignment]
+        title = f"predicted embedding, {predictor}: {FORMULAS[predictor]}"
+        found = [Table(title, TOKEN_HEADER, self.token_rows(), ("share",), TOKEN_NOTES)]
+        for near in self.neighbours:
+            rows = self.neighbour_rows(near)
+            notes = TOO_RARE_NOTES if any(row[-1].endswith(TOO_RARE) for row in rows) else ()
+            title = f"nearest to {self.corpus.words[near.tokens[0]]!r}"
+            found.append(Table(title, ("word", "count", "cosine"), rows, (), notes))
         first = self.singular_values[0]
-        return [
+        modes = [
             [str(k), f"{value:.3g}", f"{value / first:.3f}", " ".join(words)]
             for k, (value, words) in enumerate(zip(self.singular_values, self.leading, strict=True), start=1)
         ]
+        header = ("", "value", "over first", "words most along it")
+        return [*found, Table("singular values of C, rows r_s (P^s - u)", header, modes)]
 
     def headline(self) -> str:
-        """Return the size of the corpus, in a sentence."""
-        c = self.corpus
+        """Return the size of the corpus and the mean cosine of the chosen words, in sentences."""
+        c, n = self.corpus, len(self.words)
+        mean = f" Mean cosine of the {n * (n - 1) // 2} pairs: {_cell(self.geometry.mean_cosine)}." * (n > 1)
         return (
             f"{len(c)} documents, {len(c.tokens)} tokens, {np.count_nonzero(c.counts)} distinct ones "
-            f"of a vocabulary of {c.vocab_size}, {self.counts.pairs.nnz} distinct pairs."
+            f"of a vocabulary of {c.vocab_size}, {self.counts.pairs.nnz} distinct pairs.{mean}"
         )
-
-    def summary(self) -> str:
-        """Return the mean cosine of the chosen words, in a sentence."""
-        mean = self.geometry.mean_cosine
-        n = len(self.words)
-        return f"Mean cosine of the {n * (n - 1) // 2} pairs: {_cell(mean)}." if n > 1 else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""

@@ -17,11 +17,11 @@ from theory import InputError, corpus_gram
 from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
-from theory.display import Shown
-from validate.corpus.association import Association, associate_rows
+from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_control, token_sets
 from validate.figures.style import PALETTE, SMALL_TEXT, TEXT, new_axes
+from validate.terminal.tables import Table
 
 _SAMPLED = 500
 """Rows by which revisions are compared with each other."""
@@ -36,15 +36,9 @@ class Point(NamedTuple):
     predictor: str
     association: Association
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; undefined values are null."""
-        plain: dict[str, Any] = self._asdict()
-        del plain["association"]
-        return plain | self.association.to_json()
-
 
 @dataclass(frozen=True, repr=False)
-class EmbeddingSeries(Shown):
+class EmbeddingSeries(Associations):
     """Predicted against observed cosines over the revisions of a model; print it.
 
     Attributes
@@ -58,15 +52,16 @@ class EmbeddingSeries(Shown):
     points: tuple[Point, ...]
     warnings: tuple[str, ...]
 
-    HEADER = ("step", "matrix", "predictor", *Association.HEADER, "file")
-
-    def rows(self) -> list[list[str]]:
-        """Return one line per point, as text."""
-        return [[str(p.step), p.matrix, p.predictor, *p.association.cells(), p.file] for p in self.points]
+    def table(self) -> Table:
+        """Return one line per point."""
+        lines = [[str(p.step), p.matrix, p.predictor, *p.association.cells(), p.file] for p in self.points]
+        title = "cosines predicted from the text against each revision's"
+        spare = ("file", "mean", "observed", "Spearman", "control")
+        return Table(title, ("step", "matrix", "predictor", *MEASURES, "file"), lines, spare, NOTES)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        points = [each.to_json() for each in self.points]
+        points = [named_json(each) for each in self.points]
         schema = "anchorflow/embedding-series/1"
         return {"schema": schema, "points": points, "warnings": list(self.warnings)}
 
@@ -92,11 +87,6 @@ class EmbeddingSeries(Shown):
             ax.tick_params(labelsize=SMALL_TEXT)
         left.legend(frameon=False, fontsize=SMALL_TEXT)
         return drawn
-
-    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        files = len({p.file for p in self.points})
-        title = f"predicted against observed cosines: {files} revisions, {len(self.warnings)} warnings"
-        return title, self.HEADER, self.rows()
 
 
 @checked

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from theory.arrays import FloatArray
 from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
@@ -55,37 +54,26 @@ def draw_label_distributions(setting: Setting) -> ReportFigure:
     return ReportFigure.of(Sheet("fig4b_label_distributions", caption, "", rows))
 
 
-def draw_cosines(
-    settings: Sequence[Setting], epochs: Sequence[int], beside: Sequence[ReportFigure] = ()
-) -> list[ReportFigure]:
+def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[ReportFigure]:
     """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
-    Of more than three settings only the first and the last are shown. A figure whose observed matrices are
-    all in one of the figures ``beside`` is left out: a report shows nothing twice.
+    Of more than three settings only the first and the last are shown.
     """
     shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
     found: list[ReportFigure] = []
     for setting in reversed(shown):
         for group, tokens in groups_of(setting.task).items():
-            observed = [_observed(setting, tokens, epoch) for epoch in _shown_epochs(setting, epochs)]
-            drawn = heat_maps([*beside, *found]) if beside else []
-            observed = [each for each in observed if not _is_among(each.values, drawn)]
-            if observed:
-                maps = [*predicted_maps(setting, tokens, (UNIFORM, MARGINAL)), *observed]
-                caption = (
-                    f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
-                    f"distributions, and observed{', where no figure above shows it' if drawn else ''}."
-                )
-                name = f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}"
-                rows = [PanelRow("Cosines", maps, BAR)]
-                found.append(ReportFigure.of(Sheet(name, caption, about([setting]), rows)))
+            observed = [_observed(setting, tokens, epoch) for epoch in epochs if epoch in setting.epochs()]
+            maps = [*predicted_maps(setting, tokens, (UNIFORM, MARGINAL)), *observed]
+            caption = (
+                f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
+                "distributions, and observed."
+            )
+            name = f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}"
+            found.append(
+                ReportFigure.of(Sheet(name, caption, about([setting]), [PanelRow("Cosines", maps, BAR)]))
+            )
     return found
-
-
-def heat_maps(figures: Iterable[ReportFigure]) -> list[FloatArray]:
-    """Return the values of every image in some figures."""
-    axes = [ax for figure in figures for ax in figure.figure.axes]
-    return [np.asarray(image.get_array()) for ax in axes for image in ax.images]
 
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
@@ -142,18 +130,6 @@ def _in_rows(name: str, caption: str, panels: Sequence[Curves]) -> ReportFigure:
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
     return cosine_map(f"observed, {setting.label},\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
-
-
-def _is_among(matrix: FloatArray, drawn: Sequence[FloatArray]) -> bool:
-    """Return whether a matrix is drawn already; kept runs are rounded to some 2e-5."""
-    return any(m.shape == matrix.shape and np.allclose(m, matrix, atol=1e-4, equal_nan=True) for m in drawn)
-
-
-def _shown_epochs(setting: Setting, epochs: Sequence[int]) -> list[int]:
-    """Return the epochs to show: those asked for that exist, or the one nearest half-way, and the last."""
-    have = setting.epochs()
-    half = min(have, key=lambda e: abs(e - have[-1] / 2))
-    return [e for e in epochs if e in have] or sorted({half, have[-1]})
 
 
 def _slug(text: str) -> str:

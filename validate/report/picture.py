@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
 
 from theory import Task, off_diagonal
 from theory.arrays import FloatArray
 from validate.figures.embedding import BAR, LOOKS
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel
+from validate.figures.panels.points import Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
@@ -92,39 +91,6 @@ def _compared(x: FloatArray, y: FloatArray) -> tuple[float, float, float, float]
     return pearson, slope, float((np.sign(x) == np.sign(y)).mean()), float(np.sqrt(((x - y) ** 2).mean()))
 
 
-@dataclass
-class EveryPair(BasePanel):
-    """Predicted against observed cosine, a point for every pair of anchors.
-
-    Attributes
-    ----------
-    title : str
-    predicted : ndarray, shape (n_pairs,)
-    observed : dict of ndarray
-        γ → mean over seeds at each run's early epoch; the first is coloured by kind, the others are grey.
-    kinds : dict of ndarray of bool
-        Kind → which pairs are of it.
-    """
-
-    predicted: FloatArray
-    observed: dict[str, FloatArray]
-    kinds: dict[str, npt.NDArray[np.bool_]]
-    square: ClassVar[bool] = True
-
-    def draw(self, ax: Axes) -> None:
-        """Draw on some axes."""
-        (first, small), *others = self.observed.items()
-        for label, y in others:
-            (self.lines_[label],) = ax.plot(self.predicted, y, ".", color="0.75", ms=2.5, label=label)
-        for kind, chosen in self.kinds.items():
-            look, name = PAIRS[kind], f"{first}, {kind}"
-            style = {"color": look.colour, "ms": 2.5, "alpha": 0.7, "label": name}
-            (self.lines_[name],) = ax.plot(self.predicted[chosen], small[chosen], look.marker, **style)
-        ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
-        ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
-        ax.set(xlabel="predicted cosine", ylabel="observed cosine")
-
-
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     """Return the picture of an answer, not drawn yet; a task with fewer than three anchors has none.
 
@@ -139,11 +105,18 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     words = found[-1].words
     predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, from_uniform(run, tokens)[None])
     observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
-    pairs = EveryPair(
+    (first, *others), x = observed, off_diagonal(predicted.values)
+    y = {label: off_diagonal(each.values) for label, each in observed.items()}
+    groups = {label: Group(np.column_stack([x, y[label]]), "0.75", ".", 2.5) for label in others}
+    for kind, chosen in pair_kinds(run.task).items():
+        own = np.column_stack([x, y[first]])[chosen]
+        groups[f"{first}, {kind}"] = Group(own, PAIRS[kind].colour, PAIRS[kind].marker, 2.5)
+    pairs = Points(
         f"every pair, γ = {shown[0].init_rate:g}:\n{words}",
-        off_diagonal(predicted.values),
-        {label: off_diagonal(each.values) for label, each in observed.items()},
-        pair_kinds(run.task),
+        groups,
+        "predicted cosine",
+        "observed cosine",
+        (-1.05, 1.05),
         numbers="; ".join(
             f"{a.pairs}: Pearson {a.pearson.brief}, slope {a.slope.brief}, same sign {a.sign.brief}, "
             f"RMSE {a.rmse.brief}, {a.words}"

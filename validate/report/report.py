@@ -213,7 +213,7 @@ def _figures(
     paper, missing = draw_paper_figures(observations)
     # Fig. 4 has the label distributions already.
     labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
-    cosines = draw_cosines(settings, epochs, paper) if epochs else []
+    cosines = draw_cosines(settings, epochs) if epochs else []
     figures = [*paper, *map(draw_label_distributions, labels), *cosines]
     return [*figures, *draw_errors(settings, rows), *draw_rungs(settings, distances)], missing
 

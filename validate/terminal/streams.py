@@ -120,19 +120,3 @@ def prepare_streams() -> None:
         raise InputError("standard output", "closed", "nothing can be printed", "redirect it to /dev/null")
     sys.stdout.flush()
     sys.stdout = Output(sys.stdout)
-
-
-def check_folder() -> None:
-    """Refuse a working directory that is deleted: in it some libraries end the process.
-
-    Raises
-    ------
-    InputError
-        If it is.
-    """
-    try:
-        os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:
-        raise InputError(
-            "working directory", "deleted", "nothing can be written", "change to another"
-        ) from None

@@ -7,11 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import Any, NamedTuple
 
 from validate.terminal.streams import printable, terminal_width
 from validate.terminal.streams import say as say
@@ -33,6 +29,28 @@ _STYLES = {
 """How a verdict or a state looks, by how it begins; the words say it too."""
 
 
+class Table(NamedTuple):
+    """A table for the terminal and for a page.
+
+    Attributes
+    ----------
+    title : str
+    header : sequence of str
+        The columns' names; verdicts are coloured, and cells under "verdict" and "state" that begin with one.
+    rows : sequence of sequences of str
+    spare : sequence of str
+        Columns that a narrow terminal leaves out, the last one first.
+    notes : sequence of str
+        The meaning of words and columns of the table, as "word: meaning".
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    spare: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
     print(json.dumps(value, indent=2, allow_nan=False))
@@ -42,7 +60,6 @@ def print_table(
     title: str,
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
-    *,
     spare: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> None:
@@ -50,20 +67,12 @@ def print_table(
 
     In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, and
     a line names them; if that is not enough, every row is a list of all its cells. Elsewhere each row is one
-    line.
-
-    Parameters
-    ----------
-    title : str
-        Stands above.
-    header : sequence of str
-        The columns' names; verdicts are coloured, and cells under "verdict" and "state" that begin with one.
-    rows : sequence of sequences of str
-    spare : sequence of str
-        Columns that are left out first, the last one first.
-    notes : sequence of str
-        The meaning of words and columns of the table, as "word: meaning", one line each below it.
+    line. The arguments are those of ``Table``.
     """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     width = terminal_width() if sys.stdout.isatty() else None
     columns = {printable(name): [printable(row[i]) for row in rows] for i, name in enumerate(header)}
     left_out = [

@@ -64,8 +64,9 @@ def test_every_column_and_key_is_its_own_measure() -> None:
     shown = compare_embedding(C @ NOISE[:, :5] + 0.02 * NOISE[:, :5], CORPUS, controls=1, bands=(1, 300))
     plain = json.loads(json.dumps(shown.to_json(), allow_nan=False))
     names = {"Pearson": "pearson", "Spearman": "spearman", "control": "control", "gain": "gain"}
-    for comparison, row, record in zip(shown.comparisons, shown.rows(), plain["comparisons"], strict=True):
-        cells, found = dict(zip(shown.HEADER, row, strict=True)), comparison.association
+    table = shown.table()
+    for comparison, row, record in zip(shown.comparisons, table.rows, plain["comparisons"], strict=True):
+        cells, found = dict(zip(table.header, row, strict=True)), comparison.association
         assert len(set(cells.values())) == len(cells)
         for header, name in names.items():
             assert cells[header] == str(getattr(found, name))

@@ -53,7 +53,7 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(
         *("figures/geometry.png", "figures/geometry.svg"),
     }
     page = Path("out/prediction.html").read_text()
-    assert "Nearest to “dog”" in page
+    assert "Nearest to &#39;dog&#39;" in page
     assert "data:image/png;base64" in page
     Path("out/prediction.html").write_text("mine")
     capsys.readouterr()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -231,26 +230,3 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyP
         Recorder(model, CORPUS, tensorboard=tmp_path)
     with pytest.raises(InputError, match="pip install lightning"):
         recorder.lightning_callback()
-
-
-@pytest.mark.slow
-def test_a_record_costs_two_percent_of_a_hundred_steps_at_most() -> None:
-    """A tied model of ten million parameters, 8 × 128 tokens a step: less than two steps a record."""
-    rng = np.random.default_rng(0)
-    model = Language(8000, 384, 128)
-    model.layers = nn.ModuleList([*model.layers, *Language(9, 384, 9).layers])
-    initialise_(model, 0.8)
-    assert sum(p.numel() for p in model.parameters()) > 9e6
-    recorder = Recorder(model, list(rng.integers(8000, size=(400, 100))), ranks=["*.c_fc.weight"])
-    optimiser = torch.optim.AdamW(model.parameters())
-    seconds: dict[str, list[float]] = {"step": [], "record": []}
-    for _ in range(3):
-        begun = time.perf_counter()
-        tokens = torch.from_numpy(rng.integers(8000, size=(8, 128)))
-        nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).backward()
-        optimiser.step()
-        seconds["step"].append(time.perf_counter() - begun)
-        begun = time.perf_counter()
-        recorder.record()
-        seconds["record"].append(time.perf_counter() - begun)
-    assert np.median(seconds["record"]) < 2 * np.median(seconds["step"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pytest
@@ -17,13 +16,11 @@ from theory import Expression, Lookup, Mapping, Task, draw_tables, enumerate_pop
 from theory.task.task import task_from_dict, task_to_dict
 from validate.observe import kept
 from validate.predict.ceiling import (
-    _most_frequent,
     one_token_ceiling,
     order_blind_ceiling,
     rule_ceiling,
     training_ceiling,
 )
-from validate.predict.prediction import Prediction
 
 EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})
 RULE, BLIND = "(key + 5 * a1 + 3 * a2 * a3) % 37", "key + a1 * a2 * a3 % 5"
@@ -69,12 +66,6 @@ def test_the_papers_ceiling_by_hand() -> None:
     assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
 
 
-@pytest.mark.parametrize(("draws", "labels"), [(1, 7), (3, 2), (4, 3), (6, 2)])
-def test_the_most_frequent_label_by_enumeration(draws: int, labels: int) -> None:
-    counts = [max(Counter(d).values()) for d in product(range(labels), repeat=draws)]
-    assert _most_frequent(draws, labels) == pytest.approx(np.mean(counts))
-
-
 def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count() -> None:
     assert order_blind_ceiling(Task.paper()) is None
     assert order_blind_ceiling(task_from_dict(RANGES)) is None
@@ -101,21 +92,6 @@ def test_no_kept_run_passes_it_and_large_weights_reach_it() -> None:
     spread = 4 * 0.5 * 2 * np.sqrt(4500 * 0.01 * 0.99) / 10_000
     assert all(value <= ceiling + spread for values in final.values() for value in values)
     assert np.mean(final[0.3]) == pytest.approx(ceiling, abs=spread)
-
-
-@pytest.mark.parametrize("label", [RULE, "key if a1 < a2 else a3", BLIND])
-def test_a_rules_ceiling_by_hand(label: str) -> None:
-    task = ordered(label)
-    trained = [c for c in product((1, 2, 3), repeat=3) if c not in task.mappings[0].held_out]
-    pairs = [(key, *c) for key in task.keys for c in trained]
-    labels = [eval(label, {}, dict(zip(("key", "a1", "a2", "a3"), pair, strict=True))) for pair in pairs]
-    ceiling = rule_ceiling(task, task.mappings[0])
-    assert ceiling == pytest.approx(counted(pairs, labels))
-    assert (ceiling == 1) == (label == BLIND)
-    assert rule_ceiling(task, task.mappings[1]) is None
-    # The prediction says which rules no Emb-MLP can fit, and how far it gets.
-    notes = Prediction.of(task).order_notes()
-    assert [f"at most {100 * (ceiling or 0):.0f} %" in note for note in notes] == [True] * (label != BLIND)
 
 
 @pytest.mark.parametrize(

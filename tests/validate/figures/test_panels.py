@@ -70,11 +70,6 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, s
     assert ("interval" in legend_text(figure)) is shaded
 
 
-def test_a_mean_of_two_seeds_names_both_and_of_three_has_its_interval() -> None:
-    assert seeds_text([0.2, 0.4]) == "0.300 (0.200, 0.400)"
-    assert seeds_text([0.1, 0.2, 0.3]) == str(over_seeds([0.1, 0.2, 0.3]))
-
-
 def test_a_map_has_its_values_where_their_names_are() -> None:
     values = np.arange(6.0).reshape(2, 3)
     panel = HeatMap("title", ("x", (10, 20, 30)), ("y", ("low", "high")), values).plot()

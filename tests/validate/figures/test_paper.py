@@ -23,7 +23,7 @@ from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import shown_epochs
 from validate.judge.groups import group_runs
-from validate.observe import NoRunsError, Observations, find_observations, write_kept
+from validate.observe import NoRunsError, Observations
 from validate.observe.times import common_early
 from validate.observe.times import early_epoch as when_early
 from validate.report.figure import draw_paper_figures
@@ -109,18 +109,6 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
     assert shown_epochs(setting) == (9, 10)
 
 
-@pytest.mark.parametrize("number", [4, 5, 6, 9, 10, 11, 12, 15])
-def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(number: int) -> None:
-    runs = several("emb-mlp" if number in (4, 10) else "transformer")
-    for run in runs:
-        for line in run.metrics:
-            line["accuracy"]["rsn_train"] = 0.1
-    sheet = FIGURES[number].build(runs)
-    assert re.search(r"epoch 10 of 10 \(printed: ", sheet.about)
-    titles = [panel.title for row in sheet.rows for panel in row.panels]
-    assert not re.search(r"epoch [1-9]\b", " ".join(titles))
-
-
 @pytest.mark.parametrize(
     ("number", "given", "problem"),
     [
@@ -135,15 +123,6 @@ def test_runs_that_are_never_past_their_early_epoch_have_figures_of_it_alone(num
 def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         draw_figure(number, several(given) if given else [])
-
-
-def test_a_missing_observable_is_named() -> None:
-    runs = several("transformer")
-    for run in runs:
-        arrays: Any = run.arrays
-        del arrays["first_attention"]
-    with pytest.raises(InputError, match=r"observable = 'first_attention'.*snapshot_tensors"):
-        draw_figure(6, runs)
 
 
 def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
@@ -222,13 +201,6 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
     assert "choose one of 1, 2, 3, 4" in capsys.readouterr().err
 
 
-def test_kept_files_can_be_named(tmp_path: Path) -> None:
-    file = tmp_path / "mine" / "gamma0.8_seed0.safetensors"
-    write_kept(make_observations("emb-mlp"), file)
-    assert [o.config.seed for o in find_observations([file])] == [0]
-    assert len(find_observations(tmp_path / "mine", variants=True)) == 1
-
-
 # --- a figure of one's own ---------------------------------------------------------------------------------
 
 
@@ -259,12 +231,3 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
     ((report_figure,), missing) = draw_paper_figures(several("emb-mlp"))
     assert not missing
     assert report_figure.title.startswith("Fig. 101: ")
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_gallery_has_a_script_for_every_figure(number: int) -> None:
-    (script,) = GALLERY.glob(f"plot_fig{number:02d}_*.py")
-    text = script.read_text()
-    assert f"Figure {number}: " in text.splitlines()[1]
-    assert f"``anchorflow figures {number}``" in text
-    assert re.findall(r"draw_figure\((\d+)\)", text) == [str(number)]

@@ -19,11 +19,3 @@ def test_a_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
         figure.savefig(io.BytesIO(), format=form)
     assert ax.title.get_text() == f"{name} anchors"
     assert ax.xaxis.label.get_parse_math()
-
-
-def test_mathematics_on_two_lines_is_parsed_line_by_line(caplog: pytest.LogCaptureFixture) -> None:
-    figure, (ax,) = new_axes()
-    ax.set(title="$P^s - u$\nof all anchors")
-    figure.savefig(io.BytesIO(), format="png")
-    assert ax.title.get_parse_math()
-    assert "glyph" not in caplog.text

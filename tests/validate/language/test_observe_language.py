@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from validate.figures.panels.heat_map import HeatMap
 from validate.figures.paper import FIGURES, draw_figure
 from validate.figures.seeds import seeds_text
 from validate.judge.measures import language
-from validate.observe import Observations, observe_path, write_kept
+from validate.observe import Observations
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(
@@ -76,17 +75,6 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
     assert contrast == pytest.approx(means["toy"] - means["questions"])
 
 
-def test_gaps_are_differences_of_losses(observed: list[Observations]) -> None:
-    run = observed[0]
-    losses = run.metrics[-1]["loss"]
-    gap = losses["toy"] - losses["questions"]
-    assert language.loss_gap(run) == pytest.approx(gap)
-    assert language.relative_gap(run) == pytest.approx(gap / losses["questions"])
-    own = {name: run.array(f"entropy/{name}") for name in losses}
-    above = {name: losses[name] - own[name][1] for name in losses}
-    assert language.loss_gap(run, "pairs") == pytest.approx(above["toy"] - above["questions"])
-
-
 def with_losses(run: Observations, first: list[float], second: list[float]) -> Observations:
     """Return a made-up run with these losses of its two corpora over the epochs."""
     losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
@@ -101,14 +89,6 @@ def soon_learned(run: Observations) -> Observations:
         for line in run.metrics
     ]
     return dataclasses.replace(run, metrics=metrics)
-
-
-def test_one_corpus_below_its_entropy_is_not_early() -> None:
-    """The entropies are 2 and 3; snapshots are at 0, 1 and 4."""
-    run = make_language_observations()
-    assert language.early_epoch(with_losses(run, [4, 1, 1, 1, 1], [4, 4, 4, 3, 3])) == 4
-    assert language.early_epoch(with_losses(run, [4, 4, 4, 2, 2], [4, 1, 1, 1, 1])) == 4
-    assert language.early_epoch(with_losses(run, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])) == 1
 
 
 @pytest.mark.parametrize("matched", [False, True])
@@ -168,31 +148,3 @@ def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> N
         gain = language.correlation_gain(run, "toy", "marginal", centred=centred)
         assert gain == pytest.approx(own - control)
     assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
-
-
-def test_kept_observations_say_the_same(observed: list[Observations], tmp_path: Path) -> None:
-    file = tmp_path / "language" / "gamma0.3_seed0.safetensors"
-    write_kept(observed[0], file)
-    kept = observe_path(file)
-    assert kept.config == observed[0].config
-    assert set(kept.arrays) == set(observed[0].arrays)
-    for name, array in observed[0].arrays.items():
-        np.testing.assert_allclose(kept.arrays[name], array, atol=2e-5, err_msg=name)
-    assert language.loss_gap(kept, "pairs") == pytest.approx(
-        language.loss_gap(observed[0], "pairs"), abs=1e-5
-    )
-
-
-@pytest.mark.parametrize("number", [1, 7, 14])
-def test_the_figures_are_drawn(number: int, observed: list[Observations]) -> None:
-    sheet = draw_figure(number, observed)
-    text = "\n".join([sheet.caption, *sheet.summary()])
-    assert "GPT-2" in sheet.about
-    if number == 1:
-        last = np.mean([run.metrics[-1]["loss"]["toy"] for run in observed if run.config.init_rate == 0.8])
-        assert f"toy {last:.3f}" in text
-    if number == 7:
-        gap = np.mean([language.relative_gap(run) for run in observed if run.config.init_rate == 0.8])
-        assert f"ΔL at γ = 0.8: {gap:.3f}" in text
-    if number == 14:
-        assert "γ = 0.3, training, epoch" in text

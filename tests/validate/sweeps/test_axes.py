@@ -40,13 +40,6 @@ def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
     assert held_out == [1, 1, 0, 0]  # Those of two anchors cannot occur among three.
 
 
-def test_a_presets_task_can_vary_too() -> None:
-    changed = override("task.vocab_size", 300, {"task": "emb-mlp"})["task"]
-    assert changed["vocab_size"] == 300
-    assert changed["keys"] == "21..120"
-    assert override("kind", "transformer", {}) == override("model", "transformer", {})
-
-
 @pytest.mark.parametrize(
     ("axes", "named"),
     [
@@ -78,8 +71,3 @@ def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:
     assert run_name(first) == run_name(again)
     one, other = (RunConfig(model={"kind": kind}).members()[0] for kind in ("transformer", "one-layer"))
     assert run_name(one) != run_name(other)  # Although both leave every key at its default.
-
-
-def test_a_name_says_nothing_of_settings_left_at_their_defaults() -> None:
-    """What a later version adds changes no name, so long as its default is what was there before."""
-    assert run_name(RunConfig().members()[0]) == "1989a830f4db"

@@ -12,7 +12,7 @@ from sim import Execution, Run, train_members
 from sim.runs.table import csv_text
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main
-from validate.sweeps import load_sweep, plan_of, run_sweep, write_table
+from validate.sweeps import load_sweep, plan_of, run_sweep
 from validate.sweeps.table import records_of
 
 
@@ -71,40 +71,6 @@ def test_the_table_has_every_number_of_every_run(out: Path) -> None:
         assert own == {}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    "library", ["pandas", *(pytest.param(name, marks=pytest.mark.long) for name in ("polars", "duckdb"))]
-)
-def test_other_programs_open_the_table(out: Path, library: str, suffix: str, tmp_path: Path) -> None:
-    opened = pytest.importorskip(library)
-    if suffix == "parquet":
-        pytest.importorskip("pyarrow")
-    file, plan = tmp_path / f"table.{suffix}", plan_of(load_sweep(out / "toy.toml"), out)
-    records = records_of(plan)
-    write_table(records, file)
-    if library == "duckdb":
-        total, n = opened.sql(
-            f"SELECT sum(value), count(*) FROM '{file}' WHERE statistic = 'loss'"
-        ).fetchall()[0]
-    else:
-        frame = getattr(opened, f"read_{suffix}")(file)
-        losses = frame[frame["statistic"] == "loss"] if library == "pandas" else frame.filter(
-            opened.col("statistic") == "loss"
-        )  # fmt: skip
-        total, n = losses["value"].sum(), len(losses)
-    expected = [record["value"] for record in records if record["statistic"] == "loss"]
-    assert n == len(expected)
-    assert total == pytest.approx(sum(expected), rel=1e-12)
-
-
-def test_a_column_of_numbers_and_words_is_one_of_words(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    write_table([{"batch": 100, "value": 1}, {"batch": "full", "value": 0.5}, {"batch": None, "value": None}],
-                tmp_path / "t.parquet")  # fmt: skip
-    read = parquet.read_table(tmp_path / "t.parquet").to_pydict()
-    assert read == {"batch": ["100", "full", None], "value": [1.0, 0.5, None]}
-
-
 def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
     assert main(["sweep", str(file), "--out", str(out), "--dry-run", "--json"]) == 0
@@ -117,7 +83,6 @@ def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixt
     assert main(["sweep", str(out / "toy.toml"), "--out", str(out), "--parquet"]) == 0
     assert "complete: 8" in capsys.readouterr().out
     assert (out / "table.parquet").exists()
-    assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     (out / "table.csv").unlink()
 
 

@@ -56,7 +56,7 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
         print_json(comparison.to_json())
     else:
         for table in comparison.tables():
-            print_table(table.title, table.header, table.rows, spare=table.spare, notes=table.notes)
+            print_table(*table)
         if not comparison.learned:
             tell(NOT_LEARNED)
         if command := comparison.missing_command():

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from theory import InputError
 from validate.commands.corpus import TextOptions
 from validate.commands.parsing import Command
+
+if TYPE_CHECKING:
+    from validate.corpus.embedding import EmbeddingComparison
 
 
 class Options(TextOptions):
@@ -58,11 +61,10 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError("command", "anchorflow corpus embedding", problem, f"example: {COMMAND.example}")
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.association import Association
     from validate.corpus.checkpoint import Checkpoint
     from validate.corpus.embedding import compare_embedding
-    from validate.corpus.series import compare_series
-    from validate.terminal.tables import print_json, print_table, say, tell
+    from validate.corpus.series import EmbeddingSeries, compare_series
+    from validate.terminal.tables import print_json, print_table, say
 
     pattern = Path(options.checkpoints)
     inside = str(pattern.relative_to(pattern.anchor))
@@ -80,33 +82,25 @@ def run(arguments: Sequence[str]) -> int:
         "tokens": [corpus.token(word) for word in options.tokens],
         **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
     }
-    if not options.checkpoints:
+    found: EmbeddingComparison | EmbeddingSeries
+    if options.checkpoints:
+        predictors = options.predictor
+        found = compare_series(revisions, corpus, tensor=options.tensor, predictors=predictors, **settings)
+        source, warnings = {}, found.warnings
+    else:
         predictors = options.predictor or ("tied", "bigram")
-        comparison = compare_embedding(embedding, corpus, predictors=predictors, **settings)
-        if options.as_json:
-            source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
-            print_json(source | comparison.to_json())
-            return 0
-        tell(f"{options.checkpoint}: {embedding.shape[0]} rows of {embedding.shape[1]}; {corpus!r}")
-        title = "cosines predicted from the text against the embedding's"
-        spare = ["n", "observed", "mean", "Spearman", "control"]
-        print_table(title, comparison.HEADER, comparison.rows(), spare=spare, notes=Association.NOTES)
-        return 0
-    series = compare_series(
-        revisions, corpus, tensor=options.tensor, predictors=options.predictor, **settings
-    )
-    if folder is not None:
+        found = compare_embedding(embedding, corpus, predictors=predictors, **settings)
+        source, warnings = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}, ()
+    if folder is not None and isinstance(found, EmbeddingSeries):
         from validate.report.figure import ReportFigure
 
-        folder.write("series.json", json.dumps(series.to_json(), indent=2, allow_nan=False) + "\n")
+        folder.write("series.json", json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n")
         caption = "Predicted and observed cosines over the revisions of a model, with 95 % intervals."
-        ReportFigure("series", caption, series.figure()).write(folder)
+        ReportFigure("series", caption, found.figure()).write(folder)
     if options.as_json:
-        print_json(series.to_json())
+        print_json(source | found.to_json())
         return 0
-    title = "cosines predicted from the text against each revision's"
-    spare = ["file", "mean", "observed", "Spearman", "control"]
-    print_table(title, series.HEADER, series.rows(), spare=spare, notes=Association.NOTES)
-    for warning in series.warnings:
+    print_table(*found.table())
+    for warning in warnings:
         say(f"warning: {warning}")
     return 0

@@ -45,19 +45,11 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.prediction import (
-        FILES,
-        FOLDERS,
-        FORMULAS,
-        TOKEN_HEADER,
-        TOO_RARE,
-        TOO_RARE_NOTE,
-        CorpusPrediction,
-    )
+    from validate.corpus.prediction import CorpusPrediction
     from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
-        OutputFolder(options.out).check(FILES, FOLDERS)
+        OutputFolder(options.out).check(("prediction.json", "prediction.html"), ("figures",))
     how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
     prediction = CorpusPrediction.of(
         build_corpus(options.texts(), **how),
@@ -68,30 +60,15 @@ def run(arguments: Sequence[str]) -> int:
         candidates=options.candidates,
     )
     if options.out is not None:
-        from validate.corpus.page import write  # matplotlib and the report: a second that tables do without
+        from validate.corpus.page import write_prediction  # It imports matplotlib and the report.
 
-        write(prediction, options.out)
+        write_prediction(prediction, options.out)
     if options.as_json:
         print_json(prediction.to_json())
         return 0
     tell(prediction.headline())
-    notes = [
-        "departs: time to move by its initial norm; the first one's is 1",
-        "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
-        " -, if by that its difference from one of them may be none (two standard errors)",
-        "most like: the word of the table with the largest predicted cosine, ± its standard error",
-    ]
-    title = f"predicted embedding, {options.predictor}: {FORMULAS[options.predictor]}"
-    print_table(title, TOKEN_HEADER, prediction.token_rows(), spare=["share"], notes=notes)
-    if prediction.summary():
-        tell(prediction.summary() + "\n")
-    for found in prediction.neighbours:
-        word = prediction.corpus.words[found.tokens[0]]
-        rows = prediction.neighbour_rows(found)
-        marked = [TOO_RARE_NOTE] if any(row[-1].endswith(TOO_RARE) for row in rows) else []
-        print_table(f"nearest to {word!r}", ["word", "count", "cosine"], rows, notes=marked)
-    header = ["", "value", "over first", "words most along it"]
-    print_table("singular values of C, rows r_s (P^s - u)", header, prediction.mode_rows())
+    for table in prediction.tables():
+        print_table(*table)
     if options.out is not None:
         print(f"written to {options.out / 'prediction.html'}")
     return 0

@@ -11,9 +11,6 @@ from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
-MAP = "map.png"
-"""In the folder of a sweep: its picture over two axes."""
-
 
 class Options(EngineOptions):
     """Train every run of a sweep, and write one table of them all.
@@ -58,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
     if not options.dry_run:
-        OutputFolder(options.out).check([*tables, MAP])
+        OutputFolder(options.out).check(tables)
         try:
             run_sweep(sweep, options.out, execution)
         finally:
@@ -87,24 +84,8 @@ def run(arguments: Sequence[str]) -> int:
         print(f"table: {options.out / 'table.csv'}")
     axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     if complete and len(axes) > 1 and not options.dry_run:
-        _show(options.out, axes)
+        from validate.commands.sweep.show import run as show
+
+        print()
+        show([str(options.out), "--x", axes[0], "--y", axes[1]])
     return 0
-
-
-def _show(out: Path, axes: Sequence[str]) -> None:
-    """Print and draw the first two axes: the accuracy of held-out sums, or of the first data set."""
-    from sim.runs.outputs import OutputFolder
-    from sim.runs.run import Run, find_runs, is_complete
-    from validate.commands.sweep.show import picture
-    from validate.commands.sweep.show import run as show
-    from validate.figures.style import rendered
-    from validate.sweeps import pivot_of, statistic
-
-    x, y = axes[:2]
-    runs = [Run.open(path) for path in find_runs([out]) if is_complete(path)]
-    parts = list(runs[0].metrics[-1]["accuracy"])
-    part = "rsn_test" if "rsn_test" in parts else parts[0]
-    print()
-    show([str(out), "--x", x, "--y", y, "--data-set", part])
-    shown = pivot_of([(run.config, run.metrics) for run in runs], statistic("accuracy", part, "", None), x, y)
-    print(f"figure: {OutputFolder(out).write(MAP, rendered(picture(shown), 'png'))}")

@@ -38,8 +38,8 @@ class Options(CommandOptions):
     """A measure of whole runs, instead of a statistic."""
     statistic: Literal["accuracy", "loss"] = "accuracy"
     """The statistic to show."""
-    data_set: str = "rsn_test"
-    """The data set of the statistic."""
+    data_set: str = ""
+    """The data set of the statistic; by default rsn_test, or a run's first without it."""
     minus: str = ""
     """Subtract the statistic of another data set."""
     epoch: float | None = None
@@ -63,7 +63,17 @@ def run(arguments: Sequence[str]) -> int:
     from validate.sweeps.pivot import other_axes
     from validate.terminal.tables import print_json, print_table, say
 
-    measure = statistic(options.statistic, options.data_set, options.minus, options.epoch)
+    paths = find_runs(options.runs)
+    complete = [Run.open(path) for path in paths if is_complete(path)]
+    if not complete:
+        where = ", ".join(map(str, options.runs))
+        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
+        raise InputError("runs", where, "no run there is complete", remedy)
+    if len(complete) < len(paths):
+        say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
+    parts = list(complete[0].metrics[-1]["accuracy"])
+    part = options.data_set or ("rsn_test" if "rsn_test" in parts else parts[0])
+    measure = statistic(options.statistic, part, options.minus, options.epoch)
     if options.measure is not None:
         if options.measure not in MEASURES:
             raise unknown_name("measure", options.measure, MEASURES)
@@ -73,14 +83,6 @@ def run(arguments: Sequence[str]) -> int:
                 problem = "chooses among statistics, and a measure is none"
                 remedy = f"leave out --{name.replace('_', '-')} or --measure"
                 raise InputError(name, getattr(options, name), problem, remedy)
-    paths = find_runs(options.runs)
-    complete = [Run.open(path) for path in paths if is_complete(path)]
-    if not complete:
-        where = ", ".join(map(str, options.runs))
-        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
-        raise InputError("runs", where, "no run there is complete", remedy)
-    if len(complete) < len(paths):
-        say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
     runs = [(run.config, run.metrics) for run in complete]
     shown, others = pivot_of(runs, measure, options.x, options.y), other_axes(runs, options.x, options.y)
     if options.out is not None:
