@@ -14,13 +14,11 @@ from typing import Any
 import torch
 
 from sim.config.run import MemberConfig
-from sim.errors import BusyError
 from sim.fast.memory import keep_freed_memory
 from sim.runs.folder import RunFolder
 from sim.runs.places import has_ended
-from sim.training.execution import Execution
 from sim.training.members import groups_of_members
-from sim.training.session import Progress, Report, train_together
+from sim.training.session import Progress, Report
 
 Pending = tuple[MemberConfig, Path]
 """A run that is left to train, and its folder."""
@@ -62,20 +60,6 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
             newest = RunFolder(run[1]).checkpoint_steps()[:1]
             alike.setdefault((number, *newest), []).append(run)
     return [runs[part::parts] for runs in alike.values() for part in range(parts) if runs[part:]]
-
-
-def train_job(job: Job, execution: Execution, report: Report, stop: Stop) -> Ended:
-    """Train the runs of a job, and return whatever goes wrong."""
-    members, paths = zip(*job, strict=True)
-    try:
-        if stop():
-            return Ended("interrupted")
-        with one_thread(execution.device):
-            return Ended(train_together(members, paths, execution, report=report, stop=stop))
-    except BusyError as error:
-        return Ended("busy", error)
-    except Exception as error:
-        return Ended("failed", error)
 
 
 @contextmanager

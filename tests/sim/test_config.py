@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import MemberConfig, RunConfig, TrainingConfig, TransformerConfig, build_dataset, make_run_config
+from sim import MemberConfig, RunConfig, TrainingConfig, TransformerConfig, make_run_config
 from sim.config.differences import differences
 from sim.config.model import KINDS
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import make_member_config, sources
-from sim.config.task_files import _read_once
 from sim.models.initial import tensor_specs
 from sim.training.schedule import learning_rate
 from theory import InputError, Task
@@ -34,18 +33,6 @@ def test_members_cover_every_rate_and_seed() -> None:
     assert [m.name for m in members] == names
     assert [(m.init_rate, m.seed) for m in members] == [(0.3, 0), (0.3, 1), (0.8, 0), (0.8, 1)]
     assert all(m.build_task() == PAPER for m in members)
-
-
-def test_a_member_parses_its_task_once_and_tasks_can_be_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = []
-    _read_once.cache_clear()
-    monkeypatch.setattr("sim.config.task_files.task_from_dict", lambda table: parsed.append(table) or PAPER)
-    member = make_member_config({"task": task_to_dict(PAPER), "init_rate": 0.8, "seed": 0})
-    build_dataset(member)
-    assert member.build_task() is member.task is PAPER
-    assert len(parsed) == 1
-    assert {member.task: "known"}[Task.paper(length=3)] == "known"
-    assert pickle.loads(pickle.dumps(member)) == member
 
 
 def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from sim import Execution, Progress, Run, RunConfig, train, train_members, train_together
 from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.folder import RunFolder
 from sim.runs.lock import is_being_written
 from sim.training.engines import ENGINES, engine_of
-from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, train_job, watching
+from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, watching
 from theory import InputError
 
 Make = Callable[..., RunConfig]
@@ -117,29 +116,11 @@ def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
         train(config, tmp_path / "runs")
     assert not hasattr(caught.value, "__notes__")
     assert Run.open(tmp_path / "runs" / "gamma0.8_seed1").config.seed == 1
-    ended = train_job([(spoilt, tmp_path / spoilt.name)], Execution(), lambda _: None, lambda: False)
+    jobs = [[(spoilt, tmp_path / spoilt.name)]]
+    (ended,) = engine_of("local")(jobs, Execution(), lambda: False, lambda _: None)
     assert ended.status == "failed"
     travelled = pickle.loads(pickle.dumps(ended)).error
     assert "write_statistics" in travelled.__notes__[0]
-
-
-def test_a_gpu_of_other_machines_is_not_looked_for_here(mine: Any, small: Make, tmp_path: Path) -> None:
-    """Where sbatch is there is often none. A name that no device has is refused before any work."""
-    asked: list[str] = []
-
-    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
-        asked.append(execution.device)
-        return [Ended("interrupted") for _ in jobs]
-
-    mine(train_jobs, "slurm")
-    with pytest.raises(KeyboardInterrupt):
-        train(small(), tmp_path / "slurm", engine="slurm", device="cuda")
-    assert asked == ["cuda"]
-    wrong = [("wrong", "slurm", "gpu")] + [("here", "dask", "cuda")] * (not torch.cuda.is_available())
-    for name, engine, device in wrong:
-        with pytest.raises(InputError, match="device"):
-            train(small(), tmp_path / name, engine=engine, device=device)
-    assert {path.name for path in tmp_path.iterdir()} == {"slurm"}
 
 
 def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small: Make) -> None:
@@ -223,18 +204,6 @@ def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_
     assert asked["signal"].startswith("USR2@")  # Before the time limit: to be queued again.
     assert str(tmp_path / "out" / ".slurm") in asked["output"]
     assert [job.job_id for job in submitted] == ["7_0", "7_1", "7_2"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{"cluster": "local", "wrong": 3}, {}])
-def test_slurm_that_is_not_there_or_an_unknown_parameter_is_refused(
-    options: dict[str, Any], small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("submitit")
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(InputError, match="engine"):
-        train(small(), tmp_path, engine="slurm", engine_options=options)
-    assert {path.name for path in tmp_path.iterdir()} <= {".slurm"}
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1", "foo://x:1"])

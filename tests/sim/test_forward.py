@@ -156,20 +156,6 @@ def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -
         assert float((a - b).abs().max()) < 1e-12 * largest
 
 
-def test_the_cache_holds_every_intermediate_or_those_asked_for(member: Make) -> None:
-    config, parameters = _parameters(member, SMALL | {"norm": "pre"})
-    model: Any = config.model
-    found = forward_cache(parameters, TOKENS, model)
-    own = {"input", "attention_logits", "attention", "attention_out", "hidden"}
-    assert set(found) == {f"{layer}.{name}" for layer in (0, 1) for name in own} | {"output", "logits"}
-    assert found["1.hidden"].shape == (2, 2, 3, 12)
-    assert set(forward_cache(parameters, TOKENS, model, ["1.attention"])) == {"1.attention"}
-    later = torch.ones(3, 3, dtype=torch.bool).triu(1)
-    assert (found["0.attention"][..., later] == 0).all()
-    assert (found["0.attention_logits"][..., later] == -torch.inf).all()
-    torch.testing.assert_close(found["0.attention"].sum(-1), torch.ones(2, 2, 2, 3).double())
-
-
 @given(st.lists(st.integers(0, 47), min_size=6, max_size=6), st.integers(1, 5))
 def test_no_place_sees_what_comes_later(tokens: list[int], place: int) -> None:
     config = MemberConfig(

@@ -9,12 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from sim import GPT2Config, label_logits, make_run_config, model_of
+from sim import GPT2Config, make_run_config, model_of
 from sim.fast import losses_and_gradients
 from sim.models.gpt2 import GPT2
 from sim.models.initial import build
 from sim.models.tied_loss import tied_cross_entropy
-from theory import InputError
 
 SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}
 V, L = 50, 12
@@ -113,14 +112,6 @@ def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str,
     assert drawn == (vocab_size + length) * d_m + 2 * 12 * d_m**2
 
 
-@pytest.mark.parametrize("name", ["W_E", "W_out", "1.W_O"])
-def test_a_matrix_at_its_own_scale_has_no_rate(name: str) -> None:
-    with pytest.raises(InputError, match=f"tensor_init_rates.*{name}.*own_scales"):
-        GPT2Config(own_scales=True, tensor_init_rates={name: 0.5})
-    assert GPT2Config(own_scales=True, tensor_init_rates={"W_V": 0.5}).own_scales
-    assert GPT2Config(tensor_init_rates={name: 0.5}).tensor_init_rates
-
-
 def test_padding_changes_nothing() -> None:
     """A padded sequence's loss is that of its own tokens, whatever is beside it in the batch."""
     model = _model()
@@ -183,18 +174,3 @@ def test_the_tied_loss_in_blocks_is_cross_entropy(monkeypatch: pytest.MonkeyPatc
         torch.autograd.grad(3 * loss, [x, table]), torch.autograd.grad(3 * expected, [x, table]), strict=True
     ):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
-def test_labels_are_behind_the_last_real_token() -> None:
-    model = _model()
-    p = _parameters(model)
-    tokens, _ = _tokens()
-    found = label_logits(p, tokens.clamp(min=0), model.section)
-    every = model.every_logit(p, tokens)
-    torch.testing.assert_close(model.logits(p, tokens)[0, 2], every[0, 2, 8])
-    torch.testing.assert_close(found[0, 0], every[0, 0, 11])
-
-
-def test_heads_divide_the_width() -> None:
-    with pytest.raises(InputError, match="d_m = 10: not divisible by n_heads = 4"):
-        GPT2Config(d_m=10, n_heads=4)

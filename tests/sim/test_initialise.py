@@ -107,12 +107,6 @@ def test_a_tensor_depends_on_its_name_and_the_seed_alone() -> None:
     assert not torch.equal(first.wte.weight, second.wte.weight)
 
 
-def test_a_padding_row_stays_zero() -> None:
-    table = nn.Embedding(9, 4, padding_idx=2)
-    initialise_(table, 0.5)
-    assert (table.weight != 0).any(dim=1).tolist() == [i != 2 for i in range(9)]
-
-
 class Own(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -160,17 +154,6 @@ def test_what_cannot_be_done_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         initialise_(make(), **{"rate": 0.8} | arguments)
-
-
-def test_the_report_prints_a_line_a_tensor() -> None:
-    report = initialise_(Language(), 0.8)
-    lines = str(report).splitlines()
-    assert lines[0] == "γ = 0.8, convention paper, seed 0: 26 tensors"
-    assert len(lines) == 2 + len(report.tensors) == 28
-    assert lines[2].split()[:3] == ["wte.weight", "=", "head.weight"]
-    assert "0.0625" in lines[2]
-    assert "<td>wte.weight = head.weight</td>" in report._repr_html_()
-    assert report.to_records()[0]["fan_in"] == 32
 
 
 @pytest.mark.long

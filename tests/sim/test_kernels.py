@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 import torch
 
-from sim import MemberConfig, Run, RunConfig, Trainer, choose_route, matmul_route, train, train_together
+from sim import Run, RunConfig, Trainer, choose_route, matmul_route, train, train_together
 from sim.fast import losses_and_gradients
 from sim.fast.gradients import torch_gradients
-from sim.fast.matmul import ERROR_LIMIT, RouteReport
-from sim.fast.matmul import _measure as measure  # the choice is tested through what it measures
+from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
 from theory import InputError
@@ -73,21 +72,6 @@ def test_compiled_gradients_are_torchs(model: dict[str, Any], small: Make) -> No
         for member, norm in enumerate(norms):
             whole = torch.cat([gradient[member].flatten() for gradient in expected[1].values()])
             torch.testing.assert_close(norm, whole.norm(), rtol=1e-13, atol=0)
-
-
-@pytest.mark.usefixtures("compiler")
-def test_every_trainer_has_compiled_gradients_of_its_own(small: Make) -> None:
-    """Two models whose tensors are alike, which torch is not asked to tell apart at every call."""
-    models = [EMB_MLP | {"activation": name} for name in ("tanh", "gelu")]
-    trainers = [Trainer(small(model=model, init_rates=[0.1], **TWO_MEMBERS).members()) for model in models]
-    assert [choose_kernels(trainer, "compiled").used for trainer in trainers] == ["compiled"] * 2
-    found = []
-    for trainer in trainers:
-        batch = trainer.batches.at(0)
-        losses, _ = losses_and_gradients(trainer.parameters, *batch, trainer.model)
-        torch.testing.assert_close(trainer.gradients(*batch)[0], losses, rtol=1e-13, atol=0)
-        found.append(losses)
-    assert ((found[0] - found[1]).abs() > 1e-6 * found[0]).all()
 
 
 @pytest.mark.usefixtures("compiler")
@@ -172,20 +156,6 @@ def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
         assert choose_route(64, (48, 96, 48)).route == route
 
 
-def test_true_bfloat16_would_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A negative control: round the factors to bfloat16, and the measured error passes the limit."""
-    matmul = torch.Tensor.__matmul__
-
-    def rounded(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        if a.dtype is torch.float32:
-            return matmul(a.bfloat16().float(), b.bfloat16().float())
-        return matmul(a, b)
-
-    monkeypatch.setattr(torch.Tensor, "__matmul__", rounded)
-    assert measure(64, (48, 96, 48))[1] > 10 * ERROR_LIMIT
-    assert choose_route(64, (48, 96, 48)).route == "default"
-
-
 def test_the_callers_setting_comes_back() -> None:
     settings = getattr(torch.backends.mkldnn, "matmul", None)
     if settings is None:
@@ -194,20 +164,3 @@ def test_the_callers_setting_comes_back() -> None:
     with pytest.raises(RuntimeError), matmul_route("bf16-named"):
         raise RuntimeError
     assert settings.fp32_precision == before
-
-
-def test_runs_of_one_size_are_measured_once(
-    member: Callable[..., MemberConfig], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured: list[tuple[int, tuple[int, ...]]] = []
-    monkeypatch.setattr(
-        kernels, "choose_route", lambda *sizes: measured.append(sizes) or RouteReport("default", {}, {})
-    )
-    kernels._route_of_sizes.cache_clear()
-    try:
-        for batch_size in (16, 16, 8):
-            kernels.member_route(member(batch_size=batch_size))
-        kernels.member_route(member(batch_size=16, dtype="float64"))
-    finally:
-        kernels._route_of_sizes.cache_clear()  # Nothing was measured.
-    assert [rows for rows, _ in measured] == [16, 8]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +13,7 @@ import pytest
 from sim import MemberConfig, Run, RunConfig, find_runs, train_together
 from sim.runs.files import is_leftover
 from sim.runs.folder import read_config
-from tests.sim.conftest import NOISY_TASK, TRANSFORMER
+from tests.sim.conftest import NOISY_TASK
 
 Make = Callable[..., RunConfig]
 Tree = dict[str, bytes | None]
@@ -27,25 +24,6 @@ def _train(members: list[MemberConfig], out: Path, report: Callable[[Any], None]
     train_together(members, [out / member.name for member in members], resume=True, report=report)
 
 
-def _train_and_tell(members: list[MemberConfig], out: Path, epochs: Any) -> None:
-    _train(members, out, lambda _: epochs.release())
-
-
-def _run_and_kill(forked: Any, members: list[MemberConfig], out: Path, generator: random.Random) -> int:
-    """Kill a training process after some epochs and milliseconds, or while it starts; return its code."""
-    epochs = forked.Semaphore(0)
-    process = forked.Process(target=_train_and_tell, args=(members, out, epochs))
-    process.start()
-    wanted = generator.randrange(0, 8)
-    for _ in range(wanted):
-        while not epochs.acquire(timeout=0.05) and process.is_alive():
-            pass
-    time.sleep(generator.uniform(0.0, 0.004 if wanted else 0.2))
-    process.kill()
-    process.join()
-    return int(process.exitcode)
-
-
 def _contents(out: Path) -> dict[str, bytes]:
     """Return every number of the runs: metrics, snapshots, statistics, the last checkpoint's tensors."""
     found: dict[str, bytes] = {}
@@ -54,43 +32,6 @@ def _contents(out: Path) -> dict[str, bytes]:
         files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
         found |= {str(file.relative_to(out)): file.read_bytes() for file in files}
     return found
-
-
-def _kill_until_done(
-    forked: Any, small: Make, folder: Path, generator: random.Random, epochs: int
-) -> tuple[int, int]:
-    """Kill an Emb-MLP alone, then two Transformers with fresh noise, each until it is done.
-
-    Return how many kills there were, and how many of them once there was a checkpoint.
-    """
-    options = {"dtype": "float64", "evaluate_every": 2, "checkpoint_every": 2, "snapshot_epochs": [1, 4, 9]}
-    configs = [
-        small(epochs=epochs, **options),
-        small(epochs=epochs, task=NOISY_TASK, model=TRANSFORMER, data=FRESH, seeds=[0, 1], **options),
-    ]
-    kills, with_checkpoint = 0, 0
-    for number, config in enumerate(configs):
-        members, out = config.members(), folder / f"broken{number}"
-        _train(members, folder / f"unbroken{number}")
-        while (code := _run_and_kill(forked, members, out, generator)) != 0:
-            assert code == -signal.SIGKILL
-            kills += 1
-            with_checkpoint += bool(list(out.glob("*/checkpoints/step_*")))
-        assert _contents(out) == _contents(folder / f"unbroken{number}")
-        assert not list(out.rglob(".*"))
-    return kills, with_checkpoint
-
-
-@pytest.mark.long
-def test_a_hundred_kills(forked: Any, small: Make, tmp_path: Path) -> None:
-    """Training processes killed at random moments, each run until it is done, a hundred times in all."""
-    kills = with_checkpoint = rounds = 0
-    while kills < 100:
-        rounds += 1
-        found = _kill_until_done(forked, small, tmp_path / str(rounds), random.Random(1000 + rounds), 80)
-        kills, with_checkpoint = kills + found[0], with_checkpoint + found[1]
-    assert rounds < 20
-    assert with_checkpoint >= 50
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -26,7 +25,6 @@ from sim import (
     train_together,
 )
 from sim.data.language import END, TextDataset, digest_of
-from sim.runs.tensors import read_tensors, write_tensors
 from sim.training.launch import pending_runs
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
@@ -245,20 +243,3 @@ def test_a_task_that_makes_no_sense_is_refused(language: Make, task: dict[str, A
     Path("empty.txt").touch()
     with pytest.raises(InputError, match=words):
         Trainer([language(**task)])
-
-
-def test_statistics_of_equal_data_are_equal_bytes(language: Make) -> None:
-    """In other processes too: the library orders its metadata by a hash that differs between them."""
-    arrays, meta = _dataset(language()).statistics()
-    assert len(meta) > 1
-    first = write_tensors(arrays, meta)
-    assert write_tensors(dict(reversed(arrays.items())), dict(reversed(meta.items()))) == first
-    again, metadata = read_tensors(first)
-    assert metadata == meta
-    assert list(read_header(first)["__metadata__"]) == sorted(meta)
-    assert all(np.array_equal(again[name], array) for name, array in arrays.items())
-
-
-def read_header(content: bytes) -> dict[str, Any]:
-    header: dict[str, Any] = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return header

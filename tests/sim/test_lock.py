@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import tempfile
 import time
@@ -74,25 +73,6 @@ def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
     assert most == 1
     assert taken > 20
     assert not list(tmp_path.iterdir())
-
-
-def _train_with_little_room(config: RunConfig, out: Path) -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-    try:
-        train(config, out)
-    except InputError as error:
-        (out / "said").write_text(str(error))
-
-
-def test_the_systems_own_limit_is_reported(forked: Any, small: Make, tmp_path: Path) -> None:
-    """No make-believe: the kernel refuses files above 4 KiB."""
-    process = forked.Process(target=_train_with_little_room, args=(small(), tmp_path))
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
-    assert "cannot be written (File too large)" in (tmp_path / "said").read_text()
-    assert not [p for p in tmp_path.rglob(".*") if p.is_file()]
 
 
 def _train_unprivileged(config: RunConfig, out: Path, resume: bool, said: Any) -> None:

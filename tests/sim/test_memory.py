@@ -6,16 +6,12 @@ import platform
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sim import RunConfig, estimate, train
-from sim.config.model import TransformerConfig
 from sim.fast.memory import keep_freed_memory
-from sim.training.cost import _evaluation_seconds
-from sim.training.members import check_size
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "emb-mlp": {"training": {"epochs": 1}},
@@ -72,26 +68,3 @@ def test_freed_memory_is_kept_where_the_c_library_can() -> None:
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
     # Handed back each time they would be 2 × 450 pages a round.
     assert faults < 20 * 90
-
-
-def test_a_sequence_takes_what_all_its_activations_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two float32 copies of every activation of every position, and of the logits."""
-    needed = []
-    monkeypatch.setattr("sim.training.members.check_memory", lambda *a: needed.append(a[2]))
-    for batch_size in (20, 120):
-        config = CONFIGS["transformer"] | {"training": {"epochs": 1, "batch_size": batch_size}}
-        (member,) = RunConfig(**config, init_rates=(0.8,), seeds=(0,)).members()
-        check_size(member)
-    model, d, length = member.model, member.task.vocab_size, member.task.length
-    assert isinstance(model, TransformerConfig)
-    widths = 3 * 512 + model.n_heads * model.d_k + 2048 + d
-    assert needed[1] - needed[0] == 100 * 2 * 4 * (length * widths + d)
-
-
-def test_an_epoch_has_its_share_of_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 16.0, 20.0, 26.0])
-    monkeypatch.setattr("sim.training.cost.time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    for times, every, seconds in ((1, 4, 1.5), (3, 1, 18.0)):
-        training = SimpleNamespace(evaluations_per_epoch=times, evaluate_every=every)
-        trainer: Any = SimpleNamespace(training=training, evaluate=lambda: None)
-        assert _evaluation_seconds(trainer) == seconds

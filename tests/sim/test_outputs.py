@@ -73,27 +73,6 @@ def test_a_bad_target_is_refused_before_the_work(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
 
 
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("predict", "task.toml"),
-        ("predict", "figures/mine.png"),
-        ("demo", "report.html"),
-        ("demo", "figures/mine.png"),
-        ("compare", "report.json"),
-    ],
-)
-def test_a_users_file_is_refused_before_the_work(
-    command: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).write_text("years of work")
-    assert main([*COMMANDS[command], "--out", str(tmp_path)]) == 2
-    assert "was not written by this program" in capsys.readouterr().err
-    assert (tmp_path / name).read_text() == "years of work"
-
-
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
     """What is known as a run, in a folder of runs."""
@@ -117,19 +96,6 @@ def test_a_run_folder_is_refused_before_the_work(
         error = capsys.readouterr().err
         assert f"the folder of a run, {run_folder}; choose another folder" in error
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_the_run_that_stands_in_the_way_is_the_first_by_name(tmp_path: Path) -> None:
-    """A folder of another program, which has a config.json alone, is none."""
-    for name in ("b", "c", "a"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text("{}")
-    OutputFolder(tmp_path).check_holds_no_runs()
-    OutputFolder(tmp_path / "a").check()
-    for name in ("c", "b"):
-        (tmp_path / name / "metrics.jsonl").write_text("")
-    with pytest.raises(InputError, match="holds runs, such as b;"):
-        OutputFolder(tmp_path).check_holds_no_runs()
 
 
 @pytest.mark.usefixtures("blank_pictures")

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Execution, MemberConfig, Progress, Run, RunConfig, train
-from sim.runs.folder import RunFolder
+from sim import Execution, MemberConfig, Run, RunConfig, train
 from sim.runs.places import has_ended
 from sim.runs.run import is_complete
-from sim.training.jobs import jobs_of, watching
+from sim.training.jobs import jobs_of
 from sim.training.session import train_together
 from tests.sim.conftest import make_small
 from theory import InputError
@@ -87,21 +86,6 @@ def test_it_changes_no_weight_before_the_end(ended: Run, small: Make, tmp_path: 
     assert ended.metrics == whole.metrics[: last + 1]
 
 
-def test_its_last_epoch_says_that_it_has_ended(
-    ended: Run, member: Callable[..., MemberConfig], tmp_path: Path
-) -> None:
-    """Where it is trained, and where its folder is watched."""
-    config, path = member(**OPTIONS, patience=1.0), tmp_path / "run"
-    told, seen = list[Progress](), list[Progress]()
-    with watching([(config, path)], seen.append, every=60):
-        train_together([config], [path], report=told.append)
-    last = ended.snapshot_epochs[-1]
-    assert seen == told
-    assert [(progress.epoch, progress.has_ended) for progress in told] == [
-        (epoch, epoch == last) for epoch in range(1, last + 1)
-    ]
-
-
 @pytest.mark.parametrize("stop_after", [1, 30])
 def test_an_interrupted_run_ends_as_it_would_have(
     stop_after: int, ended: Run, member: Callable[..., MemberConfig], tmp_path: Path
@@ -111,27 +95,6 @@ def test_an_interrupted_run_ends_as_it_would_have(
     assert not is_complete(tmp_path / "cut")
     assert train_together([config], [tmp_path / "cut"], resume=True) == "complete"
     assert Run.open(tmp_path / "cut").metrics == ended.metrics
-
-
-def test_one_killed_after_its_last_step_takes_no_other(
-    member: Callable[..., MemberConfig], tmp_path: Path
-) -> None:
-    config, path = member(**OPTIONS, patience=1.0), tmp_path / "run"
-    asked = 0
-
-    def stop() -> bool:
-        nonlocal asked
-        asked += 1
-        return False
-
-    train_together([config], [path], stop=stop)
-    before, asked = asked, 0
-    folder = RunFolder(path)
-    folder.write_provenance(folder.read_provenance() | {"status": "running"})
-    assert not is_complete(path)
-    assert train_together([config], [path], stop=stop, resume=True) == "complete"
-    assert before > 0
-    assert asked == 0
 
 
 def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -> None:

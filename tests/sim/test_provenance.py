@@ -27,10 +27,6 @@ def _git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *arguments], check=True)
 
 
-def test_a_clean_checkout_has_no_diff(checkout: Path) -> None:
-    assert uncommitted(checkout) == {"dirty": False, "diff": None}
-
-
 def test_changes_to_the_code_that_trains_are_kept_staged_or_not(checkout: Path) -> None:
     (checkout / "sim/one.py").write_text("a = 2\n")
     (checkout / "theory/one.py").write_text("a = 3\n")
@@ -41,18 +37,9 @@ def test_changes_to_the_code_that_trains_are_kept_staged_or_not(checkout: Path) 
     assert "-a = 1\n+a = 3" in found["diff"]
 
 
-def test_a_file_that_git_does_not_track_is_named(checkout: Path) -> None:
-    (checkout / "sim/new.py").write_text("a = 2\n")
-    assert uncommitted(checkout) == {"dirty": True, "diff": "?? sim/new.py\n"}
-
-
 def test_a_long_diff_is_cut(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "LARGEST_DIFF", 10)
     (checkout / "sim/one.py").write_text("a = 2\n" * 100)
     diff = uncommitted(checkout)["diff"]
     assert diff.startswith("diff --git"[:10])
     assert diff.endswith("\n(cut)")
-
-
-def test_where_git_says_nothing_nothing_is_claimed(tmp_path: Path) -> None:
-    assert uncommitted(tmp_path / "none") == {"dirty": None, "diff": None}

@@ -21,9 +21,6 @@ from sim.models.layers import Parameters
 from sim.runs import provenance
 from sim.runs.folder import RunFolder
 from sim.training import kernels
-from sim.training.jobs import jobs_of
-from sim.training.optimizer import Optimizer
-from sim.training.schedule import learning_rate
 from tests.sim.conftest import NOISY_TASK, make_small
 from tests.sim.on_device import on_device
 from theory import InputError
@@ -111,34 +108,6 @@ TestInterruptedDevice = InterruptedDevice.TestCase
 TestInterrupted.settings = TestInterruptedDevice.settings = settings(max_examples=12, stateful_step_count=12)
 
 
-@pytest.mark.parametrize("kind", ["host", "device"])
-@pytest.mark.parametrize("stopped", [1, 3, 5])
-def test_each_step_takes_its_own_learning_rate_after_resuming_within_an_epoch(
-    kind: str, stopped: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rates that the optimiser is given, by the number of the step, against the schedule."""
-    taken: dict[int, float] = {}
-    update = Optimizer.update
-
-    def noted(own: Optimizer, m: int, gradients: Any, rate: Any, step: torch.Tensor, *rest: Any) -> None:
-        taken[int(step) - 1] = float(rate)
-        update(own, m, gradients, rate, step, *rest)
-
-    first, second = trainer(kind), trainer(kind)
-    assert stopped < first.steps_per_epoch
-    first.run_epoch()
-    first.advance(stopped)
-    monkeypatch.setattr(Optimizer, "update", noted)
-    second.restore([first.checkpoint(m) for m in range(2)])
-    second.run_epoch()
-    second.run_epoch()
-    per_epoch = first.steps_per_epoch
-    steps = range(per_epoch + stopped, 3 * per_epoch)
-    expected = {step: learning_rate(first.training, step, per_epoch) for step in steps}
-    assert taken == pytest.approx(expected, rel=1e-6)
-    assert len(set(expected.values())) == len(expected)
-
-
 def stopped_after(steps: int) -> Callable[[], bool]:
     """Return a function that stops training after so many steps."""
     count = itertools.count()
@@ -168,20 +137,6 @@ def test_evaluating_more_often_changes_no_weight(small: Make, tmp_path: Path) ->
         assert line["epoch"] == pytest.approx(number / 4, abs=0.51 / per_epoch)
 
 
-def test_a_prefix_is_the_beginning_of_the_whole_schedule(small: Make) -> None:
-    """Three epochs with schedule_epochs = 10 take the first steps of ten, bit for bit in float64."""
-    options = {"schedule": "warmup-cosine", "warmup_epochs": 2, "dtype": "float64"}
-    short, whole = (
-        Trainer(small(**options, **own).members())
-        for own in ({"epochs": 3, "schedule_epochs": 10}, {"epochs": 10})
-    )
-    for _ in range(3):
-        for own in (short, whole):
-            own.run_epoch()
-        assert short.sum_learning_rate == whole.sum_learning_rate
-        assert all(torch.equal(p, whole.parameters[name]) for name, p in short.parameters.items())
-
-
 def test_members_without_a_checkpoint_in_common_keep_their_progress(small: Make, tmp_path: Path) -> None:
     """One is at step 5, the other has not begun: together both would start from zero."""
     (first,) = interrupt(small(seeds=[0]), tmp_path, 5)
@@ -192,14 +147,6 @@ def test_members_without_a_checkpoint_in_common_keep_their_progress(small: Make,
         train_together(both, paths, resume=True)
     assert before == {file: file.read_bytes() for file in first.glob("checkpoints/*")}
     assert train_together(both[:1], paths[:1], resume=True) == "complete"
-
-
-def test_on_gpus_runs_of_different_steps_are_jobs_of_their_own(small: Make, tmp_path: Path) -> None:
-    config = small(seeds=[0, 1, 2, 3])
-    interrupt(small(seeds=[1, 3]), tmp_path, 3)
-    pending = [(member, tmp_path / member.name) for member in config.members()]
-    for parts, expected in ((1, [[0, 2], [1, 3]]), (2, [[0], [2], [1], [3]])):
-        assert [[m.seed for m, _ in job] for job in jobs_of(pending, "cuda", parts)] == expected
 
 
 def test_a_run_continued_by_other_code_names_both(

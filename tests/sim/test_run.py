@@ -12,24 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from sim import (
     Run,
     RunConfig,
     Trainer,
-    TransformerConfig,
-    attention_pattern,
     train,
     train_together,
 )
 from sim.config.run import make_run_config, sources
-from sim.runs.folder import RunFolder, read_config
+from sim.runs.folder import read_config
 from sim.runs.manifest import Manifest
-from sim.runs.places import is_run_folder, runs_inside
-from sim.runs.records import CheckpointState
 from sim.training.engines.local import SIGNALS
-from sim.training.launch import epochs_left
 from theory import InputError, token_label_matrix
 
 Make = Callable[..., RunConfig]
@@ -70,12 +64,6 @@ def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
     data = build_dataset(run.config)
     expected = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 48)
     np.testing.assert_allclose(run.token_label_matrix, expected, atol=1e-15)
-
-
-def test_resume_skips_what_is_complete(run: Run, small: Make) -> None:
-    before = (run.path / "provenance.json").read_bytes()
-    train(small(), run.path.parent, resume=True)
-    assert (run.path / "provenance.json").read_bytes() == before
 
 
 def test_a_run_remembers_where_its_settings_come_from(small: Make, tmp_path: Path) -> None:
@@ -147,33 +135,6 @@ def test_ctrl_c_loses_nothing(forked: Any, small: Make, tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.embedding(60), unbroken.embedding(60))
 
 
-def test_a_run_that_goes_on_needs_only_what_is_left(small: Make, tmp_path: Path) -> None:
-    member, path = small(epochs=9, checkpoint_every=2).members()[0], tmp_path / "run"
-    assert epochs_left(member, path) == 9
-    asked = iter(range(10_000))
-    steps = Trainer([member]).steps_per_epoch
-    train_together([member], [path], stop=lambda: next(asked) == 4 * steps + 3)
-    assert epochs_left(member, path) == 5
-    train_together([member], [path], resume=True)
-    assert epochs_left(member, path) == 0
-
-
-def test_every_checkpoint_is_written_once(
-    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The last epoch's too, though the end of training is one more reason for it."""
-    steps: list[int] = []
-    write = RunFolder.write_checkpoint
-
-    def counted(folder: RunFolder, arrays: Any, state: CheckpointState) -> None:
-        steps.append(state.step)
-        write(folder, arrays, state)
-
-    monkeypatch.setattr(RunFolder, "write_checkpoint", counted)
-    run = train(small(), tmp_path)[0]
-    assert steps == [line["step"] for line in run.metrics if line["epoch"] in (2, 4)]
-
-
 def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Path) -> None:
     options = {"optimizer": "sgd", "weight_decay": 0.01, "clip_norm": 0.0, "dtype": "float32"}
     wild = small(learning_rate=1e30, seeds=[0, 1], **options)
@@ -194,31 +155,3 @@ def test_a_transformers_run_is_read_like_any_other(kind: str, small: Make, tmp_p
     assert set(run.snapshot(0)) == set(Trainer([run.config]).parameters)
     with pytest.raises(InputError, match=f"kind {kind!r}, which has no W1"):
         run.initial()
-
-
-def test_snapshots_can_hold_all_that_the_attention_needs(small: Make, tmp_path: Path) -> None:
-    model = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4}
-    run = train(small(model=model, snapshot_tensors="all"), tmp_path)[0]
-    trainer = Trainer([run.config])
-    for _ in range(4):
-        trainer.run_epoch()
-    tokens = torch.tensor([[[20, 1, 2]]])
-    saved = {name: torch.from_numpy(array)[None] for name, array in run.snapshot(4).items()}
-    config = run.config.model
-    assert isinstance(config, TransformerConfig)
-    found, expected = (attention_pattern(p, tokens, config) for p in (saved, trainer.parameters))
-    assert set(found) == {f"{layer}.{name}" for layer in (0, 1) for name in ("attention", "attention_logits")}
-    for name in found:
-        torch.testing.assert_close(found[name], expected[name])
-
-
-def test_a_run_is_known_by_its_configuration_and_found_at_its_level(tmp_path: Path) -> None:
-    runs = [tmp_path / name for name in ("b", "a", "a/v/d", "a/v/c", "e/f")]
-    for run in runs:
-        (run / "config.json").mkdir(parents=True)  # A damaged one is refused by name, not passed over.
-    assert [folder for folder in (*runs, tmp_path, tmp_path / "a" / "v") if is_run_folder(folder)] == runs
-    assert runs_inside(tmp_path, 1) == [tmp_path / "a", tmp_path / "b"]
-    assert runs_inside(tmp_path / "a", 1, 2) == [tmp_path / "a/v/c", tmp_path / "a/v/d"]
-    assert runs_inside(tmp_path, 1, 2) == [tmp_path / name for name in ("a", "b", "e/f")]
-    assert runs_inside(tmp_path, 3) == [tmp_path / "a/v/c", tmp_path / "a/v/d"]
-    assert runs_inside(tmp_path / "nowhere", 1, 2) == []

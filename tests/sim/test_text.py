@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Corpus, build_corpus, read_documents
-from sim.data.corpus import OTHER, printable
+from sim import build_corpus, read_documents
+from sim.data.corpus import OTHER
 from theory import InputError, corpus_counts
 
 
@@ -80,18 +78,6 @@ def test_a_parquet_file(tmp_path: Path) -> None:
         list(read_documents(_file(tmp_path, "b.parquet", "no")))
 
 
-@pytest.mark.parametrize("module", ["pyarrow", "tokenizers"])
-def test_a_missing_package_names_its_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
-    for name in [n for n in sys.modules if n.split(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, module, None)
-    file = _file(tmp_path, "a.parquet", "x")
-    with pytest.raises(InputError, match=rf"{module}.*pip install 'anchorflow\[corpus\]'"):
-        list(read_documents(file)) if module == "pyarrow" else build_corpus(["a"], tokenizer=file)
-
-
 def test_tokens_are_numbered_by_frequency_and_documents_stay_apart() -> None:
     corpus = build_corpus(["b a", "a c a", "  ", "b"])
     assert corpus.words == ("a", "b", "c")
@@ -131,13 +117,6 @@ def _word_level(folder: Path, vocabulary: dict[str, int], unknown: str) -> Path:
     return folder / "tokenizer.json"
 
 
-def test_a_tokenizer_may_have_gaps_in_its_numbers(tmp_path: Path) -> None:
-    file = _word_level(tmp_path, {"a": 1, "b": 4, "?": 6}, "?")
-    corpus = build_corpus(["a b", "b c"], tokenizer=file)
-    assert corpus.words == ("<0>", "a", "<2>", "<3>", "b", "<5>", "?")
-    assert [tokens.tolist() for tokens in corpus] == [[1, 4], [4, 6]]
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "unknown"), [({"a": 0, "b": 10**9}, "a"), ({"a": 0, "b": 1}, "none"), ({}, "none")]
 )
@@ -147,13 +126,3 @@ def test_a_tokenizer_that_cannot_be_used_is_refused(
     file = _word_level(tmp_path, vocabulary, unknown)
     with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
         build_corpus(["a c"], tokenizer=file)
-
-
-@given(st.text(min_size=1, max_size=6))
-def test_a_token_is_shown_without_control_characters(token: str) -> None:
-    corpus = Corpus(np.zeros(3, np.int32), np.array([3]), (token,))
-    (word,) = corpus.words
-    assert word.isprintable()
-    assert printable(word) == word
-    assert (word == token) == token.isprintable()
-    assert corpus.token(token) == corpus.token(word) == 0

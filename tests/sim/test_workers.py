@@ -16,12 +16,10 @@ import pytest
 from sim import Execution, MemberConfig, Progress, Run, RunConfig, train_members
 from sim.errors import UnfinishedRunsError
 from sim.runs.lock import _lock_file
-from sim.training.cost import Cost
 from sim.training.engines import local
-from tests.processes import command, end_of, group, is_alive, is_empty
+from tests.processes import is_alive
 from tests.sim.conftest import TRANSFORMER
 from theory import InputError
-from validate.cli import main
 
 Make = Callable[..., RunConfig]
 
@@ -147,31 +145,6 @@ def test_as_many_processes_train_as_there_are_workers_and_no_more(
     assert all(Run.open(path).provenance["status"] == "complete" for path in paths)
 
 
-@pytest.mark.parametrize("begun", [None, False, True])
-def test_the_command_tells_to_continue_only_what_was_begun(
-    begun: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Stopped in its training, or, with None, while it estimates the cost."""
-
-    def stopped(_: Any, paths: list[Path], *__: Any, **___: Any) -> None:
-        if begun:
-            paths[0].mkdir(parents=True)
-            (paths[0] / "config.json").write_text("{}")
-        raise KeyboardInterrupt(signal.SIGTERM)
-
-    def estimated(*_: Any) -> Cost:
-        if begun is None:
-            raise KeyboardInterrupt(signal.SIGTERM)
-        return Cost(1.0, 1.0, 2)
-
-    monkeypatch.setattr("sim.training.launch.train_members", stopped)
-    monkeypatch.setattr("sim.training.cost.cost_of_runs", estimated)
-    assert main(["train", "--out", str(tmp_path / "runs")]) == 128 + signal.SIGTERM
-    said = capsys.readouterr().err
-    assert ("--resume" in said) == bool(begun)
-    assert ("stopped before any run started" in said) != bool(begun)
-
-
 def _work(pipe: Any, member: MemberConfig, path: Path) -> None:
     local._begin(pipe)
     local._train([(member, path)], Execution(kernels="torch"))
@@ -208,46 +181,3 @@ def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
     with pytest.raises(InputError, match="out"):
         train_members(members, paths, workers=2)
     assert all(Run.open(path).provenance["status"] == "complete" for path in paths[1:])
-
-
-@pytest.mark.usefixtures("forked_workers")
-def test_a_failing_report_leaves_no_process(
-    members: list[MemberConfig], holders: dict[str, int], tmp_path: Path
-) -> None:
-    def report(_: Progress) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        train_members(members, _paths(members, tmp_path), workers=2, report=report)
-    assert holders
-    assert not any(map(is_alive, holders.values()))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-@pytest.mark.parametrize("delay", [2.0, 3.0, 4.0, 5.0, 7.0])
-def test_the_command_ends_cleanly_whenever_it_is_asked(
-    number: signal.Signals, delay: float, tmp_path: Path
-) -> None:
-    process = command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
-    time.sleep(delay)
-    os.killpg(process.pid, number)
-    _, said = end_of(process)
-    assert "Traceback" not in said
-    assert process.returncode in (128 + number, -number)
-    assert is_empty(process.pid, 5)
-
-
-@pytest.mark.long
-def test_a_killed_parent_leaves_no_process(tmp_path: Path) -> None:
-    process = command("train", "--seeds", "0", "1", "--workers", "2", "--out", str(tmp_path / "runs"))
-    for name in ("gamma0.8_seed0", "gamma0.8_seed1"):
-        while not (tmp_path / "runs" / name / "metrics.jsonl").exists():
-            assert process.poll() is None
-            time.sleep(0.05)
-    assert len(group(process.pid)) >= 3
-    process.kill()
-    end_of(process, 30)  # The workers have its pipes as well.
-    assert is_empty(process.pid, 30)
-    for path in (tmp_path / "runs").glob("*/provenance.json"):
-        assert json.loads(path.read_text())["status"] == "interrupted"

@@ -12,7 +12,7 @@ import pytest
 
 from sim import Execution, Run
 from sim.training.engines import ENGINES, engine_of
-from sim.training.jobs import Ended, Job, train_job
+from sim.training.jobs import Ended, Job
 from tests.tiny_task import TASK, TINY
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main
@@ -113,7 +113,7 @@ def test_a_job_that_is_sent_again_continues(
 
         def trained(stop: Callable[[], bool]) -> Ended:
             how = execution_here(execution)
-            return train_job(jobs[0], how, lambda progress: epochs.append(progress.epoch), stop)
+            return engine_of("local")(jobs[:1], how, stop, lambda progress: epochs.append(progress.epoch))[0]
 
         lost, again = trained(lambda: bool(epochs)), trained(lambda: False)
         ends.extend([lost.status, again.status, str(epochs)])

@@ -18,9 +18,10 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, resource_tracker
 from typing import Any
 
+from sim.errors import BusyError
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job
-from sim.training.session import Progress, Report
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread
+from sim.training.session import Progress, Report, train_together
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
@@ -31,7 +32,18 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     n_workers = min(execution.workers, len(jobs)) if execution.device == "cpu" else 1
     if n_workers < 2:
-        return [train_job(job, execution, report, stop) for job in jobs]
+        results = []
+        for job in jobs:
+            members, paths = zip(*job, strict=True)
+            try:
+                with one_thread(execution.device):
+                    status = "interrupted"
+                    if not stop():
+                        status = train_together(members, paths, execution, report=report, stop=stop)
+                results.append(Ended(status))
+            except Exception as error:
+                results.append(Ended("busy" if isinstance(error, BusyError) else "failed", error))
+        return results
     ended: dict[int, Ended] = {}
     left = list(reversed(range(len(jobs))))
     workers = [_Worker() for _ in range(n_workers)]
@@ -169,4 +181,4 @@ def _train(job: Job, execution: Execution) -> Ended:
             _pipe.send(progress)
 
     with _at_work:
-        return train_job(job, execution, report, _stop.is_set)
+        return train_jobs([job], execution, _stop.is_set, report)[0]

@@ -17,9 +17,9 @@ from typing import Any
 import cryptography  # noqa: F401  A cluster made here asks for a certificate; without the library, no engine.
 from distributed import Client, Future, LocalCluster
 
-from sim.training.engines.local import signals_blocked
+from sim.training.engines import local
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job, watching
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
 from theory import InputError
 
@@ -69,7 +69,7 @@ def _client(execution: Execution, n_jobs: int) -> Iterator[Client]:
     address: Any = execution.engine_options.get("scheduler")
     if address is None:
         # Workers are started by the cluster's thread, and both inherit what is blocked.
-        with signals_blocked(_TERMINAL):
+        with local.signals_blocked(_TERMINAL):
             cluster = LocalCluster(
                 n_workers=min(execution.workers, n_jobs),
                 threads_per_worker=1,
@@ -90,7 +90,7 @@ def _client(execution: Execution, n_jobs: int) -> Iterator[Client]:
 
 
 def _train(job: Job, execution: Execution, token: str) -> Ended:
-    return train_job(job, execution, lambda _: None, lambda: token in _stopped)
+    return local.train_jobs([job], execution, lambda: token in _stopped, lambda _: None)[0]
 
 
 def _stop(token: str) -> None:

@@ -18,8 +18,9 @@ from typing import Any
 
 import submitit
 
+from sim.training.engines import local
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, train_job, watching
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
 from theory import InputError
 
@@ -82,7 +83,7 @@ class Training:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        return train_job(job, self.execution, lambda _: None, stop.is_set)
+        return local.train_jobs([job], self.execution, stop.is_set, lambda _: None)[0]
 
     def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
         """Return the submission to queue after preemption or at the time limit: this one again."""
