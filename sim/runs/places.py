@@ -70,7 +70,7 @@ def check_place(path: Path) -> None:
     if not is_folder(path):
         raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
     if not is_run_folder(path):
-        inside = [f", such as {run}" for run in runs_inside(path, 1, 2)[:1]]
+        inside = [f", such as {run}" for run in runs_inside(path, 1, 2, 3)[:1]]
         remedy = "name the folder of one" + "".join(inside)
         raise InputError("run", str(path), "the folder of no run", remedy)
 

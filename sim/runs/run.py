@@ -25,8 +25,6 @@ from theory.display import html_table
 from theory.labels.matrices import matrix_of_counts
 from theory.reading import PathLike, as_path, is_folder, paths_of
 
-_SHOWN_FOLDERS = 8
-
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -174,18 +172,11 @@ def is_complete(path: Path) -> bool:
 def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted.
 
-    Raises
-    ------
-    InputError
-        If a folder holds no run, but folders of runs: they are named, as they may be of different tasks.
+    A folder that holds folders of runs is taken for a run's, and refused when it is read: the runs in it may
+    be of different tasks.
     """
     runs: list[Path] = []
     for path in paths_of(paths):
-        inside = [path] if not is_folder(path) or is_run_folder(path) else runs_inside(path, 1)
-        deeper = [] if inside else sorted({str(run.parent) for run in runs_inside(path, 2, 3)})
-        if deeper:
-            shown = ", ".join(deeper[:_SHOWN_FOLDERS]) + ", ..." * (len(deeper) > _SHOWN_FOLDERS)
-            problem = "holds no run itself, but folders of runs"
-            raise InputError("run", str(path), problem, f"name one or more of {shown}")
+        inside = [] if not is_folder(path) or is_run_folder(path) else runs_inside(path, 1)
         runs += inside or [path]
     return runs

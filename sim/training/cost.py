@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +24,12 @@ from theory.checked import Size, checked
 
 Remaining = tuple[MemberConfig, int]
 """A run and the epochs that it still needs."""
-_FREE = (
-    {"epochs", "patience", "weight_decay", "snapshot_epochs", "checkpoint_every"}
-    | {"learning_rate", "final_learning_rate", "warmup_epochs", "warmup_factor"}
-    | {"schedule", "schedule_every", "schedule_epochs"}
-)
-"""Settings of training that change the time of an epoch by nothing that shows."""
-_COSTS_NOTHING: Any = {"init_rate": True, "seed": True, "training": _FREE}
+_COSTS: Any = {
+    **dict.fromkeys(("task", "model", "data"), True),
+    "training": {"batch_size", "dtype", "optimizer", "frozen", "evaluate_every", "evaluations_per_epoch"}
+    | {"evaluation_size"},
+}
+"""Settings that decide how long an epoch takes."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,13 @@ def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Ker
 
 
 def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
-    """Return what training will cost; runs that differ only in what costs nothing are timed once."""
+    """Return what training will cost; runs with steps alike are timed once."""
     if execution.device != "cpu":
         return _cost_on_device(runs, execution.device)
     timed: dict[str, float] = {}
     loads = [0.0] * max(min(execution.workers, len(runs)), 1)
     for member, epochs in runs:
-        key = json.dumps(member.model_dump(mode="json", exclude=_COSTS_NOTHING), sort_keys=True)
+        key = member.model_dump_json(include=_COSTS)
         if key not in timed:
             timed[key] = seconds_per_epoch(member, kernels=execution.kernels)
         # Each run goes to the process that is free first, as in the pool.

@@ -101,7 +101,7 @@ def _inside(path: Path, variants: bool) -> list[Path]:
         return [path]
     listed = kept_files(path.absolute().name, path.absolute().parent)  # One that is lost is refused, too.
     kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
-    # A folder without runs is refused by ``find_runs``, which names the folders of runs in it.
+    # A folder without runs is refused when it is read.
     return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)
 
 
