@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.places import is_run_folder
-from sim.training.execution import Execution
+from sim.training.execution import Execution, default_workers
 from theory import InputError
+from theory.checked import checked
 from theory.reading import PathLike, as_path
-from validate.cost import cost_text, process_count
 from validate.progress import training_progress
 from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
     from sim import Run
+    from sim.training.cost import Cost
     from sim.training.session import Report
 
 
@@ -71,3 +72,22 @@ def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Ite
         if not any(map(is_run_folder, planned)):
             stop.add_note(NOT_BEGUN)
         raise
+
+
+@checked
+def process_count(workers: int) -> int:
+    """Return how many processes to use: 0 asks for one for each core."""
+    if workers < 0:
+        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
+    return workers or default_workers()
+
+
+def cost_text(cost: Cost) -> str:
+    """Return what is said of a cost before the work."""
+    time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
+    return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text, in seconds or minutes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

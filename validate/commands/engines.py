@@ -25,14 +25,8 @@ class EngineOptions(CommandOptions):
     )
 
     def execution(self) -> dict[str, Any]:
-        """Return the fields of an ``Execution`` that the options give.
-
-        Raises
-        ------
-        InputError
-            If there is no such number of workers, or options of one engine are given to another.
-        """
-        from validate.cost import process_count
+        """Return the fields of an ``Execution`` that the options give."""
+        from validate.training import process_count
 
         given = self.model_fields_set
         engine = "dask" if self.scheduler and "engine" not in given else self.engine

@@ -87,13 +87,7 @@ class Option:
         return "|".join([*(_KINDS.get(kind, ("TEXT",))[0] for kind in kinds), *self.choices])
 
     def value(self, given: Any) -> Any:
-        """Return the value that the given text, or list of texts, stands for.
-
-        Raises
-        ------
-        InputError
-            If the text is of another type, or holds a control character.
-        """
+        """Return the value that the given text, or list of texts, stands for."""
         if isinstance(given, bool):
             return given
         if get_origin(self.kind) is dict:

@@ -51,15 +51,7 @@ class Command(Generic[Values]):
         return self.parse_with_keys(arguments)[0]
 
     def parse_with_keys(self, arguments: Sequence[str]) -> tuple[Values, dict[str, Any]]:
-        """Read the arguments: the command's own options, and the given ones of its keys by dotted name.
-
-        Raises
-        ------
-        InputError
-            For an option that is unknown, lacks its value or has one of the wrong type.
-        SystemExit
-            With code 0 after ``--help``.
-        """
+        """Read the arguments: the command's own options, and the given ones of its keys by dotted name."""
         own, keys = self.own_options(), self.keys()
         by_key = {option.key: option for option in [*own, *keys]}
         try:
@@ -177,13 +169,7 @@ def _unknown(argument: str, options: Sequence[Option]) -> InputError:
 
 
 def import_first(arguments: Sequence[str]) -> None:
-    """Import the file or module of ``--import``, before a configuration is read that needs it.
-
-    Raises
-    ------
-    InputError
-        If it is not there, or cannot be imported.
-    """
+    """Import the file or module of ``--import``, before a configuration is read that needs it."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--import", dest="name", nargs="?")
     name = parser.parse_known_args(arguments)[0].name
@@ -205,13 +191,7 @@ def import_first(arguments: Sequence[str]) -> None:
 
 
 def print_completion(arguments: Sequence[str], commands: dict[str, str], others: Sequence[str]) -> None:
-    """Print the script that a shell reads to complete our command lines.
-
-    Raises
-    ------
-    InputError
-        If no shell is named, or one that is not known.
-    """
+    """Print the script that a shell reads to complete our command lines."""
     import shtab
 
     shells = shtab.SUPPORTED_SHELLS

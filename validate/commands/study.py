@@ -40,10 +40,10 @@ COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
 def run(arguments: Sequence[str]) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     options = COMMAND.parse(arguments)
-    from validate.cost import duration, process_count
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.tables import print_json, print_table
+    from validate.training import duration, process_count
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]

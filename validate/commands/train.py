@@ -143,13 +143,7 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
 
 
 def configuration_of(options: Options, keys: dict[str, Any]) -> RunConfig:
-    """Return the configuration: the preset's keys, the file's over them, the command line's over both.
-
-    Raises
-    ------
-    InputError
-        If the file or the preset cannot be read, a key is unknown or a value cannot be.
-    """
+    """Return the configuration: the preset's keys, the file's over them, the command line's over both."""
     described = _described(options)
     data = _over_preset(described, options, keys.get("training.epochs"))
     given = nested(keys)

@@ -47,11 +47,6 @@ def accuracy_curves(
         Draw each seed, as where few are, in place of an interval that would hide seeds that disagree.
     xscale : str, optional
         As in ``Curves``.
-
-    Raises
-    ------
-    InputError
-        If no run was evaluated on any of ``parts``, or if they end at different epochs.
     """
     metrics = [run.metrics for run in setting.runs]
     have = [part for part in parts if part in metrics[0][0][measure]]

@@ -121,21 +121,13 @@ def early_and_late(setting: Setting) -> str:
     return f"early, once half of the {part} set is solved, and late"
 
 
-def about(
-    settings: Sequence[Setting], epochs: str = "", of: Setting | None = None, paper: Sequence[int] = ()
-) -> str:
-    """Return which runs a figure shows: for each model γ, seeds, epochs, and what is not as printed.
-
-    ``epochs`` says which of their epochs are shown, where not all are: "both", "early" or "late", for every
-    setting its own or all those ``of`` one setting. ``paper`` are the epochs at which the paper's figure
-    shows its runs, where it states them.
-    """
+def about(settings: Sequence[Setting]) -> str:
+    """Return which runs a figure shows: for each model γ, seeds, epochs, and the settings not as printed."""
     by_model: dict[str, list[Setting]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
     return "; ".join(
-        f"{name}, γ = {_rates(own)}; {_length(own, epochs, of, paper)}; {_differences(own)}"
-        for name, own in by_model.items()
+        f"{name}, γ = {_rates(own)}; {_length(own)}; {_differences(own)}" for name, own in by_model.items()
     )
 
 
@@ -158,20 +150,12 @@ def _rates(settings: Sequence[Setting]) -> str:
     return f"{rates}, {settings[0].seeds_text}" + " each" * (len(settings) > 1)
 
 
-def _length(settings: Sequence[Setting], epochs: str, of: Setting | None, stated: Sequence[int]) -> str:
-    """Return how long the runs are and which epochs are shown, beside the paper's."""
+def _length(settings: Sequence[Setting]) -> str:
+    """Return how long the runs are, beside the paper's."""
     lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
     length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
     paper = str(_paper(settings[0].kind).training.epochs)
-    if not epochs:
-        return f"{length} epochs" + f" (printed: {paper})" * (length != paper)
-    part = {"both": slice(None), "early": slice(1), "late": slice(-1, None)}[epochs]
-    each = [" and ".join(map(str, shown_epochs(s)[part])) for s in ([of] if of else settings)]
-    ours, theirs = " or ".join(dict.fromkeys(each)), " and ".join(map(str, stated))
-    text = f"epoch{'s' * (' ' in ours)} {ours} of {length}"
-    if not stated:
-        return text + f" (printed: {paper})" * (length != paper)
-    return text + f" (printed: {theirs} of {paper})" * ((ours, length) != (theirs, paper))
+    return f"{length} epochs" + f" (printed: {paper})" * (length != paper)
 
 
 def _differences(settings: Sequence[Setting]) -> str:

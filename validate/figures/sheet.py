@@ -127,13 +127,7 @@ class Sheet:
         return [plain(line) for line in found]
 
     def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Write the figure in some formats and return the files.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be written, or holds a file of that name which was not written by this.
-        """
+        """Write the figure in some formats and return the files."""
         out, figure = OutputFolder(as_path("folder", folder)), self._drawn()
         return [out.write(f"{self.name}.{suffix}", rendered(figure, suffix)) for suffix in formats]
 

@@ -135,13 +135,7 @@ def rendered(figure: Figure, suffix: str, dpi: float = 200.0, title: str | None 
 
 
 def save(figure: Figure, path: Path, *, overwrite: bool = False) -> Path:
-    """Write a figure; the suffix chooses the format.
-
-    Raises
-    ------
-    InputError
-        If there is another file and ``overwrite`` is not asked for, or it cannot be written.
-    """
+    """Write a figure; the suffix chooses the format."""
     output = OutputFile(path, overwrite=overwrite)
     output.check()
     # By this title ``OutputFile`` knows the picture again and may replace it.

@@ -187,13 +187,7 @@ class Report:
         }
 
     def write(self, out: PathLike) -> tuple[Path, Path]:
-        """Write report.html, report.json and the figures (PNG and SVG) into a folder.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be written, or holds a file of such a name which was not written by this.
-        """
+        """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
         for figure in track(self.all_figures(), "writing figures"):

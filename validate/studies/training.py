@@ -12,11 +12,10 @@ from sim.training.launch import epochs_left, train_members
 from theory import InputError
 from theory.checked import checked
 from theory.reading import PathLike, as_path
-from validate.cost import process_count
 from validate.observe import RUNS
 from validate.studies.state import run_state
 from validate.studies.study import Study, StudyMember, members_of
-from validate.training import announced
+from validate.training import announced, process_count
 
 
 @checked

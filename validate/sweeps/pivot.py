@@ -217,11 +217,6 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
     measure : Measure
     x, y : str
         Two settings in which the runs may differ, by their columns in the table.
-
-    Raises
-    ------
-    InputError
-        If the runs have no such axis, lack a data set that the measure needs, or none was evaluated then.
     """
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
     known = set[str]()

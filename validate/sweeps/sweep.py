@@ -98,11 +98,6 @@ def load_sweep(source: str | Path) -> Sweep:
     """Return the sweep in a study's file, or in the study of a name.
 
     Runs that two variants share are one run.
-
-    Raises
-    ------
-    InputError
-        If the file makes no sense, as ``load_study`` says.
     """
     study = load_study(source)
     members = [member for config in study.configs.values() for member in config.members()]
@@ -120,13 +115,7 @@ def run_name(config: MemberConfig) -> str:
 
 
 def plan_of(sweep: Sweep, out: PathLike) -> Plan:
-    """Return where the runs of a sweep stand.
-
-    Raises
-    ------
-    InputError
-        If a run's folder holds another run.
-    """
+    """Return where the runs of a sweep stand."""
     paths = {name: as_path("out", out) / name for name in sweep.members}
     states = {name: state_in(paths[name], member) for name, member in sweep.members.items()}
     return Plan(sweep, paths, states)
@@ -146,15 +135,6 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
         The folder of the run folders.
     execution : Execution, optional
         How; by default one run after the other in this process.
-
-    Raises
-    ------
-    InputError
-        If a run's folder holds another run, or the engine cannot be had.
-    UnfinishedRunsError
-        If processes were killed too often; call again to continue.
-    KeyboardInterrupt
-        After Ctrl-C, with a checkpoint of every unfinished run; call again to continue.
     """
     how = replace(execution or Execution(), resume=True, shared=True)
     plan = plan_of(sweep, out)

@@ -53,12 +53,6 @@ def write_table(
         Which argument named the file, for a message.
     overwrite : bool, optional
         Whether to replace a file that is there.
-
-    Raises
-    ------
-    InputError
-        If the file is there, lies in a run folder or cannot be written, or Parquet is asked for without
-        pyarrow.
     """
     OutputFile(file, argument, overwrite).write(_content(records, file.name))
 

@@ -104,13 +104,7 @@ class Output(io.TextIOWrapper):
 
 
 def prepare_streams() -> None:
-    """Make the standard streams of this process fit for any text and any reader.
-
-    Raises
-    ------
-    InputError
-        If standard output is closed.
-    """
+    """Make the standard streams of this process fit for any text and any reader."""
     if sys.stderr is None:
         # A descriptor left free would become that of the next file opened, and receive our messages.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

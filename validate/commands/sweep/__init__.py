@@ -48,9 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from sim.training.execution import Execution
-    from validate.cost import cost_text
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
     from validate.terminal.tables import print_json, print_table
+    from validate.training import cost_text
 
     execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]

@@ -86,7 +86,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         "cosine of every anchor's embedding with the top left singular vector of W_V. "
         f"{average} (largest |A_ij − 1/i|: {told}). {first}"
     )
-    return Sheet("fig06_first_attention", caption, about(settings, "both", setting), rows)
+    return Sheet("fig06_first_attention", caption, about(settings), rows)
 
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
@@ -113,7 +113,7 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
         f"{missing_rates(every)}"
     )
-    runs = about(every, "both", small, paper=(200,))
+    runs = about(every)
     return Sheet("fig12_first_attention_large", caption.strip(), runs, rows)
 
 

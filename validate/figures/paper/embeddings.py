@@ -81,7 +81,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the label distributions. "
         f"C: the cosines that they predict. Last: one row of cosines. {MEANS} {_memory_anchors(setting)}"
     )
-    runs = about([setting], "both", paper=(50, 900))
+    runs = about([setting])
     return Sheet("fig04_emb_mlp_embedding", caption.strip(), runs, rows)
 
 
@@ -115,7 +115,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
         f"principal components. {words} {MEANS} {_memory_anchors(setting)}"
     )
-    runs = about([setting], "both", paper=(200, 900))
+    runs = about([setting])
     return Sheet("fig05_transformer_embedding", caption.strip(), runs, rows)
 
 
@@ -144,7 +144,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
         for start in starts
     ]
     caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
-    return Sheet("fig09_rows", caption, about([setting], "early"), rows)
+    return Sheet("fig09_rows", caption, about([setting]), rows)
 
 
 @paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")
@@ -164,7 +164,7 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
         f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
         f"{missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig10_emb_mlp_large", caption.strip(), about(settings, "both"), rows)
+    return Sheet("fig10_emb_mlp_large", caption.strip(), about(settings), rows)
 
 
 @paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
@@ -189,7 +189,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
         "Cosine similarity and components of the Transformer's embedding at large initial weights. "
         f"{MEANS}{seen} {missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig11_transformer_large", caption.strip(), about(settings, "late"), rows)
+    return Sheet("fig11_transformer_large", caption.strip(), about(settings), rows)
 
 
 def _middle_rows(

@@ -45,7 +45,7 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
         + ", and before it with all token embeddings set to zero" * has_positions
         + "."
     )
-    return Sheet("fig15_second_attention", caption, about([setting], "both"), rows)
+    return Sheet("fig15_second_attention", caption, about([setting]), rows)
 
 
 def _last_logits(setting: Setting, epoch: int) -> Curves:

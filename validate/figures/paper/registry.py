@@ -38,13 +38,7 @@ class Source:
     init_rates: tuple[float, ...] = ()
 
     def find(self, read: Read) -> tuple[str, list[Observations]]:
-        """Return the study and its kept runs.
-
-        Raises
-        ------
-        NoRunsError
-            If no study has them: the refusal of the first that is not of several.
-        """
+        """Return the study and its kept runs."""
         refused: list[NoRunsError] = []
         for studies in self.studies:
             runs: dict[str, list[Observations]] = {}
@@ -138,11 +132,6 @@ def paper_figure(
         Studies whose kept runs it shows by default, or choices between studies.
     compares : str, optional
         What it compares runs over, "γ" or "learning rate".
-
-    Raises
-    ------
-    InputError
-        If the number is taken.
     """
 
     def register(build: Build) -> Build:
@@ -201,13 +190,7 @@ def runs_behind(number: int) -> str:
 
 
 def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observations], list[InputError]]:
-    """Return what is kept for a figure's sources, and the refusals of those that are missing.
-
-    Raises
-    ------
-    InputError
-        If all are missing.
-    """
+    """Return what is kept for a figure's sources, and the refusals of those that are missing."""
     chosen, missing = _chosen(figure, read or kept)
     return [run for own in chosen.values() for run in own], missing
 
