@@ -160,9 +160,8 @@ class Answer:
     def missing_command(self) -> str:
         """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
 
-        Where runs are too short and the other side is missing, it trains both sides longer. Where such runs
-        are there already, it is the command that compares them. Empty if the verdict lacks none of these, or
-        if there is no run folder to take the configuration from.
+        Where runs are too short and the other side is missing, it trains both sides longer. Empty if the
+        verdict lacks none of these, or if there is no run folder to take the configuration from.
         """
         like, judged = self.settings[-1], self.judged()
         if like.runs[0].run_folder is None or self.why.startswith(NO_RUN):

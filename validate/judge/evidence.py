@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -41,10 +42,10 @@ class Evidence:
     places: Mapping[str, Path] = field(default_factory=dict)
     folder: Path | None = KEPT
     load: Callable[[str], Study] = load_study
-    _found: dict[tuple[str, str], Cells] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.load = cache(self.load)  # A hundred questions are about some twenty studies.
+        self.cells = cache(self.cells)  # type: ignore[method-assign]
 
     def find(self, needs: Needs) -> Sample:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
@@ -68,26 +69,20 @@ class Evidence:
 
     def cells(self, study: str, variant: str) -> Cells:
         """Return the runs of a study's variant by γ, or raise ``MissingRunsError``."""
-        key = study, variant
-        if key not in self._found:
-            cells: Cells = defaultdict(list)
-            for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
-                cells[run.config.init_rate].append(run)
-            self._found[key] = dict(cells)
-        return self._found[key]
+        cells: Cells = defaultdict(list)
+        for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
+            cells[run.config.init_rate].append(run)
+        return dict(cells)
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
+        if study not in MORE:
+            return self._stored(study, variant)
         found: list[Observations] = []
-        lacking: MissingRunsError | None = None
-        for name in (study, MORE[study]) if study in MORE else (study,):
-            try:
+        for name in (study, MORE[study]):
+            with suppress(MissingRunsError):
                 found += self._stored(name, variant)
-            except MissingRunsError as error:
-                lacking = error
-        if lacking is not None and not found:
-            raise lacking
-        return found
+        return found or self._stored(study, variant)
 
     def _stored(self, study: str, variant: str) -> Sequence[Observations]:
         root = self.places.get(study)
@@ -117,20 +112,14 @@ class Evidence:
         return self._defined(study).configs[variant or None].init_rates
 
     def can_make(self, needs: Needs) -> bool:
-        """Return whether the study of a condition defines all that it needs, and some of it has no run."""
+        """Return whether the study of a condition defines runs that it needs and nobody has."""
         try:
-            study = self._defined(needs.study)
-        except MissingRunsError:
+            variants = needs.variants or self._defined(needs.study).variants
+            absent = [(variant, member) for variant in variants for member in self._absent(needs, variant)]
+        except (MissingRunsError, KeyError):  # No such study or variant.
             return False
-        variants = needs.variants or study.variants
-        configs = [study.configs.get(variant or None) for variant in variants]
-        if any(config is None or not {*needs.init_rates} <= {*config.init_rates} for config in configs):
-            return False
-        return any(
-            self._why(needs.study, variant, member) != "diverged"  # It would diverge again.
-            for variant in variants
-            for member in self._absent(needs, variant)
-        )
+        # What diverged would diverge again.
+        return any(self._why(needs.study, variant, member) != "diverged" for variant, member in absent)
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""

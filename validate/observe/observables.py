@@ -20,19 +20,10 @@ FARTHEST = 10
 
 
 def embedding_geometry(embedding: FloatArray, task: Task) -> dict[str, FloatArray]:
-    """Return inner products, norms and principal components of a task's tokens.
+    """Return "gram" (A, T), "norms" (T,), "pca" (T, 3) and "pca_variance" (3,) of anchors and keys.
 
-    Parameters
-    ----------
-    embedding : ndarray, shape (d, d_m)
-    task : Task
-
-    Returns
-    -------
-    dict of ndarray
-        "gram" (A, T), "norms" (T,); "pca" (T, 3), "pca_variance" (3,), over all anchors and keys; the same
-        over the reasoning anchors as "pca_anchors" and "pca_anchors_variance". Fewer rows than four have
-        fewer components; fewer than two have none.
+    The components of the reasoning anchors alone are "pca_anchors" and "pca_anchors_variance". Fewer rows
+    than four have fewer components; fewer than two have none.
     """
     rows = embedding[list(tokens_of(task))]
     n_anchors = len(task.anchors)
@@ -50,18 +41,8 @@ def value_direction(
 ) -> FloatArray:
     """Return the cosine of tokens' embeddings with the top left singular vector of W_V (Fig. 6D).
 
-    Parameters
-    ----------
-    embedding : ndarray, shape (d, d_m)
-    W_V : ndarray, shape (d_m, H d_k)
-    tokens : sequence of int
-    sign_by : sequence of int
-        The tokens whose mean cosine is made non-negative: a singular vector has no sign of its own.
-
-    Returns
-    -------
-    ndarray, shape (len(tokens),)
-        NaN for a zero embedding.
+    A singular vector has no sign of its own: the mean cosine of the tokens ``sign_by`` is made
+    non-negative. NaN for a zero embedding.
     """
     vector = np.linalg.svd(W_V, full_matrices=False)[0][:, 0]
     norms = np.linalg.norm(embedding, axis=1)
@@ -95,20 +76,11 @@ def effective_rank(singular_values: npt.ArrayLike) -> float:
 
 
 def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
-    """Return how far a first attention is from the average operator (Lemma 1, Fig. 6A-B).
+    """Return how far one head's first attention, shape (n, L, L), is from the average (Lemma 1, Fig. 6A-B).
 
-    Parameters
-    ----------
-    attention : ndarray, shape (n, L, L)
-        One head's, for n sequences; rows sum to 1, entries after the diagonal are 0.
-
-    Returns
-    -------
-    dict of ndarray
-        "first_attention" and "first_attention_sd" (L, L), mean and standard deviation over sequences;
-        "first_attention_error" (), the largest |A_ij − 1/i| over sequences and j ≤ i; "lemma1_share" (3,),
-        the share of entries within ε of 1/i, for ε = 0.1, 0.03, 0.01. The first row is 1 for any weights
-        and is left out of the share.
+    "first_attention" and "first_attention_sd" (L, L) are over the n sequences, "first_attention_error" ()
+    is the largest |A_ij − 1/i|, "lemma1_share" (3,) the share of entries within each ε of 1/i, without the
+    first row, which is 1 for any weights.
     """
     n, length, _ = attention.shape
     average = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
@@ -126,18 +98,8 @@ def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
 def last_row(logits: FloatArray, attention: FloatArray, position: IntArray) -> dict[str, FloatArray]:
     """Return what the last position attends to in the last layer, by the place of the key (Fig. 15A).
 
-    Parameters
-    ----------
-    logits, attention : ndarray, shape (n, L)
-        The last row before and after the softmax, one head's, for n sequences.
-    position : ndarray of int64, shape (n,)
-        Where each sequence's key stands; every position from 0 to P − 1 occurs.
-
-    Returns
-    -------
-    dict of ndarray
-        "last_logits", "last_logits_sd", "last_attention", all of shape (P, L): mean, standard deviation
-        over the sequences with the key at p, and mean.
+    From one head's last rows before and after the softmax, shape (n, L), and where each sequence's key
+    stands, "last_logits", "last_logits_sd" and "last_attention", shape (P, L); every place occurs.
     """
     groups = [position == p for p in range(int(position.max()) + 1)]
     return {
@@ -148,21 +110,10 @@ def last_row(logits: FloatArray, attention: FloatArray, position: IntArray) -> d
 
 
 def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str, FloatArray]:
-    """Return each mapping's mean output distribution and its mass on the mapping's labels (Fig. 8 right).
+    """Return each mapping's mean softmax and its mass on the mapping's range of labels (Fig. 8 right).
 
-    Parameters
-    ----------
-    logits : ndarray, shape (n, d)
-        Of the label.
-    mapping : ndarray of int64, shape (n,)
-        Index into ``task.mappings``; every mapping occurs.
-    task : Task
-
-    Returns
-    -------
-    dict of ndarray
-        For each mapping "outputs/NAME" (d,), the mean softmax, and "label_mass/NAME" (), its sum over the
-        range of labels that the mapping can have.
+    From logits, shape (n, d), and indices into ``task.mappings``, "outputs/NAME" (d,) and
+    "label_mass/NAME" ().
     """
     probabilities = softmax(logits, axis=1)
     found: dict[str, FloatArray] = {}
@@ -175,15 +126,7 @@ def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str,
 
 
 def held_out_deviations(logits: FloatArray, labels: IntArray) -> dict[str, FloatArray]:
-    """Return the shares of answers that are off by −10 to 10, as "held_out_deviations" (21,).
-
-    Parameters
-    ----------
-    logits : ndarray, shape (n, d)
-        Of sequences with a held-out combination of anchors.
-    labels : ndarray of int64, shape (n,)
-        What their rule gives.
-    """
+    """Return the shares of answers off by −10 to 10, "held_out_deviations" (21,), from logits (n, d)."""
     off = logits.argmax(axis=1) - labels
     near = off[np.abs(off) <= FARTHEST] + FARTHEST
     return {"held_out_deviations": np.bincount(near, minlength=2 * FARTHEST + 1) / len(labels)}

@@ -30,7 +30,7 @@ class NotObservedError(InputError):
 
 
 class LazyArrays(Mapping[str, FloatArray]):
-    """Arrays that are computed when the first of them is needed: metrics alone need none of them."""
+    """Arrays that are computed when the first of them is needed."""
 
     def __init__(self, compute: Callable[[], dict[str, FloatArray]]) -> None:
         self._compute = compute
@@ -107,50 +107,24 @@ class Observations(Shown):
         return tokens_of(self.task)
 
     def at(self, name: str, epoch: int) -> FloatArray:
-        """Return an observable at one snapshot.
-
-        Raises
-        ------
-        NotObservedError
-            If the run has no such observable.
-        InputError
-            If it has no snapshot at that epoch.
-        """
-        known = 'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays)
-        if not self.arrays:
-            known = "its metrics alone are kept; give its run folder, or other runs"
-        return np.asarray(self._named(name, known)[self._index(epoch)])
+        """Return an observable at one snapshot, or raise ``NotObservedError`` or ``InputError``."""
+        values = self.array(name)
+        if epoch not in self.epochs:
+            problem = f"no snapshot in the run {self.label}"
+            raise InputError("epoch", epoch, problem, f"choose one of {list(self.epochs)}")
+        return np.asarray(values[self.epochs.index(epoch)])
 
     def array(self, name: str) -> FloatArray:
-        """Return an observable that has no snapshots, or one at all of them.
-
-        Raises
-        ------
-        NotObservedError
-            If the run has no such observable.
-        """
-        return self._named(name, "observe it again")
-
-    def _named(self, name: str, remedy: str) -> FloatArray:
+        """Return an observable without snapshots, or at all of them, or raise ``NotObservedError``."""
         if name not in self.arrays:
-            raise NotObservedError("observable", name, f"not observed in the run {self.label}", remedy)
+            known = 'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays)
+            if not self.arrays:
+                known = "its metrics alone are kept; give its run folder, or other runs"
+            raise NotObservedError("observable", name, f"not observed in the run {self.label}", known)
         return self.arrays[name]
 
     def gram(self, rows: Sequence[int], columns: Sequence[int], epoch: int) -> FloatArray:
-        """Return the inner products of the embeddings of anchors (rows) with those of any tokens (columns).
-
-        Parameters
-        ----------
-        rows : sequence of int
-            Anchors.
-        columns : sequence of int
-            Anchors or keys.
-        epoch : int
-            A snapshot's epoch.
-
-        Returns
-        -------
-        ndarray, shape (len(rows), len(columns))
+        """Return the inner products of anchors' embeddings (rows) with those of anchors or keys (columns).
 
         Raises
         ------
@@ -174,13 +148,6 @@ class Observations(Shown):
         right = norms[places(others, self.tokens, "columns", "an anchor or a key")]
         sizes = np.outer(left, right)
         return np.clip(product / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
-
-    def _index(self, epoch: int) -> int:
-        if epoch not in self.epochs:
-            raise InputError(
-                "epoch", epoch, f"no snapshot in the run {self.label}", f"choose one of {list(self.epochs)}"
-            )
-        return self.epochs.index(epoch)
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         """Return the metrics at the end, as a run shows them."""

@@ -30,17 +30,7 @@ Parameters = Mapping[str, FloatArray]
 
 
 def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Probe) -> dict[str, FloatArray]:
-    """Return the observables of one member's parameters, or of those of them that are given.
-
-    Parameters
-    ----------
-    parameters : mapping of ndarray
-        The embedding alone, or every tensor of the model, without a member axis.
-    config : MemberConfig
-        Whose they are.
-    probe : Probe
-        Sequences of its task.
-    """
+    """Return the observables of one member's parameters: its embedding alone, or all tensors of its model."""
     task, model = config.build_task(), model_of(config.model)
     found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
@@ -70,20 +60,16 @@ def _of_attention(
     if sums.any():
         rows = last_row(logits[sums], attention[sums], probe.position[sums])
         found["key_attention"] = np.diagonal(rows["last_attention"]).copy()
-    if "positions" in model.shows:
-        found["last_logits_positions"] = _positions_alone(parameters, model, task)
+    if "positions" in model.shows:  # With all token embeddings zero (Fig. 15C), shape (L,).
+        bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
+        anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
+        name = f"{last}.attention_logits"
+        found["last_logits_positions"] = _head(model.intermediates(_tensors(bare), anything, [name])[name])[
+            0, -1
+        ]
     anchors = task.reasoning_anchors or task.anchors
     found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
     return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
-
-
-def _positions_alone(parameters: Parameters, model: Model[ModelSection], task: Task) -> FloatArray:
-    """Return the last row of attention logits with all token embeddings zero (Fig. 15C), shape (L,)."""
-    bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
-    name = f"{model.n_layers - 1}.attention_logits"
-    anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
-    logits = _head(model.intermediates(_tensors(bare), anything, [name])[name])
-    return np.asarray(logits[0, -1])
 
 
 def _tensors(parameters: Parameters) -> dict[str, Tensor]:

@@ -31,14 +31,7 @@ class Probe:
 
 
 def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
-    """Draw the task's probe: anchors among the combinations that are trained, keys and noise uniform.
-
-    Parameters
-    ----------
-    task : Task
-    size : int, optional
-        The smallest number of sequences.
-    """
+    """Draw the task's probe: anchors among the combinations that are trained, keys and noise uniform."""
     rng = numpy_stream(SEED, "observe/probe")
     n_mappings, n_places = len(task.mappings), task.length - task.n_anchors
     each = -(-size // (n_mappings * n_places))

@@ -58,17 +58,15 @@ class Audit(Shown):
 
     def rows(self) -> list[list[str]]:
         """Return one line per matrix, as text."""
-        return [
-            [
-                " = ".join(m.role.names),
-                " x ".join(map(str, m.role.shape)),
-                str(m.fan_in),
-                f"{m.std:.4g}",
-                UNDEFINED if math.isnan(m.rate) else f"{m.rate:.3f}",
-                UNDEFINED if math.isnan(m.rate) else f"[{m.low:.3f}, {m.high:.3f}]",
-            ]
-            for m in self.matrices
-        ]
+        rows = []
+        for m in self.matrices:
+            known = not math.isnan(m.rate)
+            rate, ends = (
+                (f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]") if known else (UNDEFINED, UNDEFINED)
+            )
+            shape = " x ".join(map(str, m.role.shape))
+            rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", rate, ends])
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; what is undefined is null."""
@@ -81,10 +79,7 @@ class Audit(Shown):
                 | {key: finite(getattr(m, key)) for key in ("std", "rate", "low", "high", "kurtosis")}
                 for m in self.matrices
             ],
-            "norms": [
-                {"name": n.name, "epsilon": n.epsilon, "variance": finite(n.variance), "lost": finite(n.lost)}
-                for n in self.norms
-            ],
+            "norms": [vars(n) | {"variance": finite(n.variance), "lost": finite(n.lost)} for n in self.norms],
             "escapes": [vars(escape) for escape in self.escapes],
             "unknown": list(self.unknown),
         }
@@ -95,17 +90,14 @@ class Audit(Shown):
         return "\n".join([*parts, "", "What this cannot tell:", *(f"- {line}" for line in self.unknown)])
 
     def _repr_html_(self) -> str:
-        lists = [html_table("What escapes it", (), [[str(e)] for e in self.escapes])]
-        lists.append(html_table("What this cannot tell", (), [[line] for line in self.unknown]))
-        return super()._repr_html_() + "".join(lists)
+        escapes = html_table("What escapes it", (), [[str(e)] for e in self.escapes])
+        unknown = html_table("What this cannot tell", (), [[line] for line in self.unknown])
+        return super()._repr_html_() + escapes + unknown
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         source = "asked for" if self.asked else "the median over its matrices"
-        n = len(self.matrices)
-        title = (
-            f"γ = {self.rate:.3f}, {source}; {n} matrices, intervals that hold together at {self.level:.0%}"
-        )
-        return title, self.HEADER, self.rows()
+        together = f"{len(self.matrices)} matrices, intervals that hold together at {self.level:.0%}"
+        return f"γ = {self.rate:.3f}, {source}; {together}", self.HEADER, self.rows()
 
 
 @checked

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from sim.modules.roles import Role
-from validate.scales.rates import MatrixRate, explanation, part_rates
+from validate.scales.rates import MatrixRate, explanation, matrix_rate
 
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
 _POSITIONS = ("pos", "wpe")
@@ -46,7 +46,8 @@ def matrix_escape(matrix: MatrixRate, reference: tuple[float, float, float]) -> 
     rate, low, high = reference
     if matrix.std == 0:
         return Escape(role.name, "constant", "all its entries are equal")
-    parts = part_rates(matrix)
+    packed = role.packed()
+    parts = [matrix_rate(role, matrix.alpha / len(packed), part) for part in packed]
     if any(a.std_high < b.std_low for a in parts for b in parts):
         scales = ", ".join(f"{part.std:.3g}" for part in parts)
         return Escape(role.name, "rate", f"its packed matrices have standard deviations {scales}")

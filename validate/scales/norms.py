@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,30 +24,28 @@ class NormLoss:
 
     name: str
     epsilon: float
-    variance: float = float("nan")
-    lost: float = float("nan")
+    variance: float
+    lost: float
 
 
 def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
-    """Return a line a norm over the last axis; what they see is measured where there are inputs.
+    """Return a line for each layer or RMS norm; inputs, if any, are run to measure the variance that it sees.
 
     Raises
     ------
     InputError
         If the module cannot be run on the inputs.
     """
-    found = [(name, part, _epsilon_of(part)) for name, part in module.named_modules()]
-    norms = {name: (part, epsilon) for name, part, epsilon in found if epsilon is not None}
-    seen: dict[str, list[Tensor]] = defaultdict(list)
+    found = {name: (part, _epsilon_of(part)) for name, part in module.named_modules()}
+    norms = {name: (part, epsilon) for name, (part, epsilon) in found.items() if epsilon is not None}
+    seen: dict[str, list[Tensor]] = {name: [] for name in norms}
 
     def watch(name: str) -> Any:
         def hook(norm: nn.Module, arguments: tuple[Any, ...]) -> None:
             x = arguments[0].detach().double()
             axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
-            squares = x.square().mean(axes)
-            if "RMS" not in type(norm).__name__:
-                squares = squares - x.mean(axes).square()
-            seen[name].append(squares.flatten().clamp(min=0).cpu())
+            centre = 0.0 if "RMS" in type(norm).__name__ else x.mean(axes).square()
+            seen[name].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
 
         return hook
 
@@ -58,13 +56,8 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
             _run(module, inputs)
     losses = []
     for name, (_, epsilon) in norms.items():
-        if name in seen:
-            v = torch.cat(seen[name])
-            losses.append(
-                NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean()))
-            )
-        else:
-            losses.append(NormLoss(name, epsilon))
+        v = torch.cat(seen[name]) if seen[name] else torch.full((1,), math.nan)
+        losses.append(NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean())))
     return losses
 
 
@@ -73,11 +66,10 @@ def _epsilon_of(module: nn.Module) -> float | None:
     name = type(module).__name__
     if "LayerNorm" not in name and "RMSNorm" not in name:
         return None
-    for attribute in ("eps", "variance_epsilon", "epsilon"):
-        if isinstance(value := getattr(module, attribute, None), float):
-            return value
+    given = (getattr(module, attribute, None) for attribute in ("eps", "variance_epsilon", "epsilon"))
     # torch's RMSNorm takes the machine's own where none is given.
-    return float(torch.finfo(torch.get_default_dtype()).eps) if isinstance(module, nn.RMSNorm) else None
+    own = float(torch.finfo(torch.get_default_dtype()).eps) if isinstance(module, nn.RMSNorm) else None
+    return next((value for value in given if isinstance(value, float)), own)
 
 
 def _run(module: nn.Module, inputs: Any) -> None:
@@ -86,10 +78,9 @@ def _run(module: nn.Module, inputs: Any) -> None:
     module.eval()
     try:
         with torch.no_grad():
-            if isinstance(inputs, Mapping):
-                module(**inputs)
-            else:
-                module(*(inputs if isinstance(inputs, tuple) else (inputs,)))
+            keywords = inputs if isinstance(inputs, Mapping) else {}
+            positional = () if inputs is keywords else inputs if isinstance(inputs, tuple) else (inputs,)
+            module(*positional, **keywords)
     except Exception as error:
         # The module is the user's own and may raise anything.
         problem = f"the module cannot be run on it ({type(error).__name__}: {error})"

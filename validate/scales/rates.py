@@ -19,8 +19,7 @@ _MOST_LAYERS = 96
 class MatrixRate:
     """The standard deviation of one matrix's entries and its rate γ = −ln(std)/ln(fan-in), with intervals.
 
-    γ is NaN where the entries are all equal or the fan-in is 1. The kurtosis is 3 for a normal distribution,
-    1.8 for a uniform one; ``alpha`` is one less the coverage of the intervals.
+    γ is NaN where the entries are all equal or the fan-in is 1; the intervals' coverage is 1 − ``alpha``.
     """
 
     role: Role
@@ -50,10 +49,6 @@ class MatrixRate:
     def high(self) -> float:
         """The upper end of γ's interval."""
         return rate_of(self.std_low, self.fan_in)
-
-    def may_be(self, std: float) -> bool:
-        """Whether the entries may have been drawn with this standard deviation."""
-        return self.std_low <= std <= self.std_high
 
 
 def reference_rate(matrices: Sequence[MatrixRate], rate: float | None) -> tuple[float, float, float]:
@@ -97,15 +92,11 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     return MatrixRate(role, std, low, high, kurtosis, alpha)
 
 
-def part_rates(matrix: MatrixRate) -> list[MatrixRate]:
-    """Return the rates of the matrices that are packed into one."""
-    parts = matrix.role.packed()
-    return [matrix_rate(matrix.role, matrix.alpha / len(parts), part) for part in parts]
-
-
 def explanation(found: MatrixRate, rate: float) -> str:
     """Return where the scale of a matrix that does not have the rate may come from, or nothing."""
-    return next((text for std, text in _candidates(found, rate) if found.may_be(std)), "")
+    return next(
+        (text for std, text in _candidates(found, rate) if found.std_low <= std <= found.std_high), ""
+    )
 
 
 def _candidates(found: MatrixRate, rate: float) -> Iterator[tuple[float, str]]:

@@ -177,7 +177,8 @@ def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch
         layer = nn.Linear(20, 10, bias=False)
         with torch.no_grad():
             layer.weight.copy_(draw(10, 20, generator=generator))
-        inside += matrix_rate(roles_of(layer)[0], 0.1).may_be(true_std)
+        found = matrix_rate(roles_of(layer)[0], 0.1)
+        inside += found.std_low <= true_std <= found.std_high
     assert abs(inside / 400 - 0.9) < 3 * math.sqrt(0.09 / 400)
 
 
