@@ -125,16 +125,6 @@ HALF_HELD_OUT = Task(
 )
 
 
-def test_a_rule_without_tables_is_the_same_in_every_data_set() -> None:
-    """Nothing is drawn, so that one training set has the cosines of P^s − u, the held-out left out."""
-    found = Prediction.of(HALF_HELD_OUT).cosines["reasoning"]
-    np.testing.assert_allclose(found[ONE_DATA_SET], found[UNIFORM], atol=1e-12)
-    whole = cosine_matrix(label_distribution(HALF_HELD_OUT, [4, 5, 6]) - 1 / 40)
-    assert np.abs(found[ONE_DATA_SET] - whole).max() > 0.05
-    emb_mlp = Prediction.of(Task.paper(length=3)).cosines["reasoning"]
-    np.testing.assert_allclose(emb_mlp[ONE_DATA_SET], emb_mlp[UNIFORM], atol=1e-12)
-
-
 @pytest.mark.statistical
 def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
     """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""

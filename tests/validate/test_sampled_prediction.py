@@ -13,7 +13,6 @@ from theory import (
     InputError,
     Lookup,
     Mapping,
-    Sum,
     Task,
     cosine_matrix,
     label_distribution,
@@ -106,25 +105,6 @@ def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out) == found
 
 
-def test_a_function_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note names it, and not the limit of expressions."""
-
-    def largest(key: int, anchors: tuple[int, ...]) -> int:
-        return key + max(anchors)
-
-    monkeypatch.setattr("theory.task.rules.function.MAX_KEPT", 100)
-    monkeypatch.setattr("theory.task.rules.function.MAX_CALLS", 1000)
-    mapping = Mapping(range(1, 8), largest, "largest")
-    prediction = Prediction.of(
-        Task(keys=range(20, 60), n_anchors=2, length=3, vocab_size=97, mappings=[mapping])
-    )
-    (why, *_), (eq_14, one_data_set) = prediction.notes(), prediction.left_out()
-    assert "largest" in why
-    assert "more than 1000 calls" in why
-    assert "Eq. 14" in eq_14
-    assert "too many to count" in one_data_set
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize("n_samples", [4000, 20_000])
 def test_sampled_numbers_lie_within_their_errors(n_samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,26 +166,6 @@ def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch: pytes
     assert found["cosines"]["uniform"][UNIFORM][0] == [None] * 4
     assert any("4 of the 4 anchors of 'uniform'" in sentence for sentence in prediction.notes())
     json.dumps(found, allow_nan=False)
-
-
-def test_sums_beside_a_large_rule_keep_what_is_exact() -> None:
-    large = Task.from_toml(LARGE).mappings[0]
-    mappings = [Mapping(large.anchors, large.rule, "own"), Mapping((14, 15, 16), Sum(), "sum")]
-    task = Task(keys=range(50, 90), n_anchors=5, length=6, vocab_size=200, mappings=mappings)
-    found = Prediction.of(task, n_samples=40).cosines
-    assert set(found["sum"]) == {UNIFORM, MARGINAL, "eq. 14", "expected in one data set"}
-    assert set(found["own"]) == {UNIFORM, MARGINAL}
-    np.testing.assert_allclose(found["sum"][UNIFORM], uniform_cosines(task, (14, 15, 16)), atol=1e-12)
-
-
-def test_a_rule_in_total_alone_is_exact_but_for_one_data_set() -> None:
-    """Its distributions are convolutions; 10^30 combinations are never listed."""
-    mapping = Mapping(range(1, 11), Expression("(key + total) % 700"), "own")
-    task = Task(keys=range(100, 110), n_anchors=30, length=31, vocab_size=700, mappings=[mapping])
-    prediction = Prediction.of(task)
-    assert not prediction.statistics.n_samples
-    assert set(prediction.cosines["own"]) == {UNIFORM, MARGINAL}
-    assert any("expected in one data set are left out for 'own'" in s for s in prediction.left_out())
 
 
 @pytest.mark.parametrize("task", [small(), Task.from_toml(LARGE)], ids=["counted", "sampled"])

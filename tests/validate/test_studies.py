@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from sim import Execution, Progress, Run
-from sim.config.run import make_run_config, sources
-from sim.runs.beginning import create_folder
-from sim.runs.lock import only_writer
+from sim import Progress, Run
+from sim.config.run import sources
 from sim.training.session import train_together
 from tests.validate.conftest import tiny_config
 from theory import InputError
@@ -24,8 +22,6 @@ from validate.observe.store import kept_file, read_kept
 from validate.studies import (
     MemberState,
     Study,
-    UnknownStudyError,
-    cost_of,
     keep,
     load_study,
     members_of,
@@ -34,7 +30,7 @@ from validate.studies import (
     states_of,
     study_names,
 )
-from validate.studies.shared import shared_runs
+from validate.studies.likeness import shared_runs
 from validate.studies.study import FOLDER
 
 TINY = """
@@ -127,30 +123,19 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, t
         assert any("user" in sources(config).values() for config in load_study(file).configs.values())
 
 
-def test_a_preset_lies_below_the_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    preset = {"training": {"epochs": 9, "weight_decay": 0.5}}
-    monkeypatch.setattr("validate.studies.study.load_preset", lambda name: preset if name == "p" else {})
-    study = _edited(tmp_path, ("seeds = [0]", 'seeds = [0]\npreset = "p"'))
-    training = study.configs["mlp"].training
-    assert (training.epochs, training.weight_decay) == (2, 0.5)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('purpose = "Two models on a tiny task."', "", "has no purpose"),
+        ('purpose = "Two models on a tiny task."', "", "purpose = None: not a text; write purpose"),
         ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
         ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.8" = "gram" }', "not a list of names"),
         ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),
-        ("[variants.mlp]", '[variants."mlp_"]', "not a plain name"),
-        ("[variants.mlp]", '[variants."_mlp"]', "not a plain name"),
         ("[variants.mlp]", "[variants]\nmlp = 3", "not a table"),
         ("seeds = [0]", "seed = [0]", "unknown key"),
         ("seeds = [0]", 'presett = "cpu"', "key = 'presett': unknown key; did you mean 'preset'"),
-        ('purpose = "Two models on a tiny task."', "purpose = 3", "purpose = 3: not a text; write purpose"),
         ("seeds = [0]", 'seeds = [0]\npreset = "nosuch"', "preset = 'nosuch'"),
     ],
 )
@@ -159,48 +144,12 @@ def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_pa
         _edited(tmp_path, (old, new))
 
 
-def test_a_folder_of_runs_is_no_study_and_the_command_that_shows_it_is_named(
-    runs: list[Run], tmp_path: Path
-) -> None:
-    task = {"corpora": [{"name": "a", "files": ["a.txt"]}], "n_sequences": 2, "length": 2, "vocab_size": 3}
-    (member,) = make_run_config({"task": task, "model": {"kind": "gpt2"}, "init_rates": [0.5]}).members()
-    create_folder(tmp_path / "text" / "run", member)
-    own = tmp_path / "my runs" / "causal"
-    shutil.copytree(runs[0].path, own / "one" / "run")
-    (tmp_path / "empty").mkdir()
+def test_a_folder_of_runs_is_no_study_and_the_command_that_shows_it_is_named(runs: list[Run]) -> None:
     folder = runs[0].path.parent
-    for named, said in (
-        (folder, f"a folder of 4 runs, not a study; .*table {folder} or anchorflow compare {folder}"),
-        (runs[0].path, "the folder of a run, not a study"),
-        # Neither command takes a folder whose runs are two folders down.
-        (own, f"table '{own / 'one'}' or .*anchorflow study causal --root '{own.parent}'"),
-        (tmp_path / "text", "anchorflow corpus compare "),
-        (tmp_path / "empty", "unknown study; choose one of"),
-        ("nosuch", "unknown study"),
-    ):
-        with pytest.raises(UnknownStudyError, match=said):
+    for named in (folder, folder.parent):
+        said = f"a folder of runs, not a study; .*table {folder} or anchorflow compare {folder}"
+        with pytest.raises(InputError, match=said):
             load_study(named)
-    (tmp_path / "text" / "run" / "config.json").write_text("{")
-    with pytest.raises(UnknownStudyError, match="or anchorflow compare "):
-        load_study(tmp_path / "text")
-    with pytest.raises(InputError, match="no such file"):
-        load_study(tmp_path / "none.toml")
-
-
-def test_all_variants_are_trained_in_one_call(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = []
-    monkeypatch.setattr(
-        "validate.studies.training.train_members", lambda *given, **options: calls.append((given, options))
-    )
-    study = load_study(file)
-    run_study(study, tmp_path, workers=2)
-    ((configs, paths, execution), _) = calls[0]
-    assert len(calls) == 1
-    assert [m.config for m in members_of(study, tmp_path)] == configs
-    assert [m.path for m in members_of(study, tmp_path)] == paths
-    assert execution == Execution(workers=2, resume=True)
 
 
 def test_complete_runs_are_not_trained_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,46 +301,6 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     assert len(kept("tiny", folder=folder)) == 2
 
 
-def test_keeping_is_refused_before_any_training(
-    file: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep(load_study(trained / "tiny.toml"), trained, tmp_path / "kept")
-    file.write_text(TINY.replace("seeds = [0]", "seeds = [1]"))
-    places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept")]
-    assert main(["study", str(file), *places, "--run", "--keep"]) == 2
-    assert "--drop" in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()
-
-
-def test_only_one_process_keeps_in_a_folder(trained: Path, tmp_path: Path) -> None:
-    """All studies share the list of checksums; nothing is written beside another's."""
-    study, folder = _edited(tmp_path), tmp_path / "kept"
-    with only_writer(folder / "checksums.json"), pytest.raises(InputError, match="is writing it; wait until"):
-        keep(study, trained, folder)
-    assert not list(folder.iterdir())
-    assert keep(study, trained, folder)
-    assert {entry.name for entry in folder.iterdir()} == {study.name, "checksums.json"}
-
-
-def test_the_cost_of_mixed_runs_is_that_of_the_fuller_process(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    timed = []
-
-    def seconds(config: Any, **_: Any) -> float:
-        timed.append(config.model.kind)
-        return 10.0 if config.model.kind == "emb-mlp" else 70.0
-
-    monkeypatch.setattr("sim.training.cost.seconds_per_epoch", seconds)
-    members = members_of(load_study(file))
-    # Two runs of 2 × 10 s, two of 1 × 70 s.
-    assert cost_of(members, 1).seconds == pytest.approx(180)
-    assert timed == ["emb-mlp", "transformer"]
-    assert cost_of(members, 2).seconds == pytest.approx(90)
-    assert cost_of(members, 9).seconds == pytest.approx(70)
-    assert cost_of(members, 9).processes == 4
-
-
 def test_the_time_left_is_that_of_the_mean_run(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,13 +332,6 @@ def test_the_command_runs_keeps_and_counts(
     shown = capsys.readouterr().out
     assert "Two models on a tiny task." in shown
     assert "mlp/gamma0.3_seed0" in shown
-
-
-def test_the_command_lists_all_studies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "--json", "--root", str(tmp_path)]) == 0
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == study_names()
-    assert main(["study", "nosuch"]) == 2
-    assert "study = 'nosuch'" in capsys.readouterr().err
 
 
 def test_runs_that_studies_share_are_found_whatever_their_length() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from math import factorial
@@ -26,19 +25,12 @@ def order_blind_ceiling(task: Task) -> float | None:
     out of n the expectation is 1 + 1/n. None where no mapping is a table, where a table is of another kind
     than ``Lookup`` and ``Window``, or where noise tokens blur what a sum shows of the key.
     """
-    return _best(inputs for mapping in _tables(task) for inputs in _unordered(task, mapping))
-
-
-def one_token_ceiling(task: Task) -> float | None:
-    """Return the same where a table's anchors have one embedding: of each key all entries are one input.
-
-    None also where a table's labels depend on its anchors (``Window``).
-    """
-    tables = _tables(task)
-    if not all(isinstance(m.rule, Lookup) for m in tables):
+    tables = [m for m in task.mappings if m.is_table]
+    if task.n_noise or not all(isinstance(m.rule, (Lookup, Window)) for m in tables):
         return None
-    unordered = [_unordered(task, mapping) for mapping in tables]
-    return _best((sum(entries for entries, _ in own), own[0][1]) for own in unordered)
+    inputs = [each for mapping in tables for each in _unordered(task, mapping)]
+    total = sum(entries for entries, _ in inputs)
+    return sum(_most_frequent(entries, labels) for entries, labels in inputs) / total if total else None
 
 
 def training_ceiling(config: MemberConfig, part: str) -> float | None:
@@ -90,20 +82,6 @@ def _commonest(bags: IntArray, labels: IntArray) -> float:
     pairs, counts = np.unique(bags * base + labels, return_counts=True)
     first = np.flatnonzero(np.diff(pairs // base, prepend=-1))
     return float(np.maximum.reduceat(counts, first).sum() / len(labels))
-
-
-def _tables(task: Task) -> list[Mapping]:
-    """Return the tables whose ceiling can be computed; none if that of any cannot."""
-    tables = [m for m in task.mappings if m.is_table]
-    known = not task.n_noise and all(isinstance(m.rule, (Lookup, Window)) for m in tables)
-    return tables if known else []
-
-
-def _best(inputs: Iterable[tuple[int, int]]) -> float | None:
-    """Return the best expected accuracy of inputs, each with some entries out of so many labels."""
-    counted = list(inputs)
-    total = sum(entries for entries, _ in counted)
-    return sum(_most_frequent(entries, labels) for entries, labels in counted) / total if total else None
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,11 +14,10 @@ from sim.runs.manifest import Manifest
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.arrays import FloatArray
-from theory.checked import checked
+from theory.checked import Between, checked
 from theory.display import Shown, ranges
 from theory.labels.sampled import Draws
 from theory.reading import PathLike, as_path
-from theory.task.mapping import Mapping
 from theory.task.task import task_to_dict
 from validate.figures import rendered
 from validate.observe.observations import UNDEFINED
@@ -27,7 +26,7 @@ from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
 from validate.predict.predictors import are_summed
 from validate.predict.statistics import ONE_DATA_SET, Statistics, TokenStatistics, counted, sampled
-from validate.predict.tokens import ALL, groups_of
+from validate.predict.tokens import groups_of
 from validate.progress import track
 
 MOST_ENTRIES = 10_000_000
@@ -56,7 +55,9 @@ class Prediction(Shown):
 
     @classmethod
     @checked
-    def of(cls, task: Task, *, n_samples: Draws = 100_000, seed: int = 0) -> Prediction:
+    def of(
+        cls, task: Task, *, n_samples: Draws = 100_000, seed: Annotated[int, Between(0)] = 0
+    ) -> Prediction:
         """Compute everything from a task: exactly, or from samples where labels are too many to count.
 
         Parameters
@@ -79,8 +80,6 @@ class Prediction(Shown):
             problem = f"its anchors have {entries:.2g} label probabilities, {size}"
             remedy = "ask theory.label_distribution for the tokens you need"
             raise InputError("vocab_size", task.vocab_size, problem, remedy)
-        if seed < 0:
-            raise InputError("seed", seed, "negative", "give 0 or more")
         try:
             return cls(task, counted(task))
         except TooManyEntriesError as reason:
@@ -124,38 +123,25 @@ class Prediction(Shown):
 
     def notes(self) -> list[str]:
         """Return sentences on how the numbers were found and are shown, and on what cannot be fitted."""
+        found, groups, notes = self.statistics, groups_of(self.task), list[str]()
+        if found.why:
+            but = f" but {', '.join(map(str, found.exact_tokens))}" * bool(found.exact_tokens)
+            notes = [
+                f"Sampled, since the labels are too many to count: {found.why}.",
+                f"{found.n_samples} sequences were drawn for each token{but} (seed {found.seed}).",
+                "After ± stands one standard error; numbers without ± are exact, but the means of pairs 1, "
+                "2, ... apart, which are given in the decimals that their errors leave.",
+                "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. "
+                "Among many cosines the smallest and the largest also have the most extreme errors.",
+            ]
+        few = ", ".join(repr(m.name) for m in self.task.mappings if m.name not in groups)
+        too_few = [f"Without rows of their own, as they have fewer than three anchors: {few}."] if few else []
         return [
-            *self._sampling(),
-            *distance_notes(groups_of(self.task).values()),
-            *self._groups_without_rows(),
+            *notes,
+            *distance_notes(groups.values()),
+            *too_few,
             *self._undefined(),
             *self.order_notes(),
-        ]
-
-    def _sampling(self) -> list[str]:
-        found = self.statistics
-        if not found.why:
-            return []
-        exact = ", ".join(map(str, found.exact_tokens))
-        return [
-            f"Sampled, since the labels are too many to count: {found.why}.",
-            f"{found.n_samples} sequences were drawn for each token"
-            f"{f' but {exact}' if exact else ''} (seed {found.seed}).",
-            "After ± stands one standard error; numbers without ± are exact, but the means of pairs 1, 2, "
-            "... apart, which are given in the decimals that their errors leave.",
-            "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. Among "
-            "many cosines the smallest and the largest are also those with the most extreme errors.",
-        ]
-
-    def _groups_without_rows(self) -> list[str]:
-        """Return a sentence for each mapping that has too few anchors for a table of its own."""
-        groups = groups_of(self.task)
-        there = f"; {ALL!r} has them" if ALL in groups else ""
-        return [
-            f"{m.name!r} has no rows of its own, since it has {len(m.anchors)} anchor"
-            f"{'s, one pair' if len(m.anchors) == 2 else ', no pair'}{there}."
-            for m in self.task.mappings
-            if m.name not in groups
         ]
 
     def _undefined(self) -> list[str]:
@@ -191,7 +177,10 @@ class Prediction(Shown):
     def left_out(self) -> list[str]:
         """Return a sentence for each rule outside eq. 14 and Theorem 1, and for what cannot be counted."""
         sentences = [
-            _no_normal_shape(m)
+            f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, and "
+            f"its rule is {m.rule.description}."
+            + " For Theorem 1 see theory.gaussian_embedding."
+            * (m.rule.kind == "shift")
             for m in self.task.mappings
             if not m.is_table and not are_summed(self.task, m.anchors)
         ]
@@ -268,21 +257,8 @@ class Prediction(Shown):
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         how = "sampled" if self.statistics.why else "counted"
         sizes = ", ".join(f"{group} {len(tokens)}" for group, tokens in groups_of(self.task).items())
-        title = (
-            f"{len(self.tokens)} tokens' label distributions, {how}; cosines of anchors: {sizes or 'none'}"
-        )
-        return title, COSINE_HEADER, self.cosine_rows()
-
-
-def _no_normal_shape(mapping: Mapping) -> str:
-    """Say why a rule has no eq. 14; Theorem 1 is about shifts as well, whose anchors eq. 14 would number."""
-    is_shift = mapping.rule.kind == "shift"
-    what, they = ("Eq. 14", "it is") if is_shift else ("Eq. 14 and Theorem 1", "they are")
-    also = " For Theorem 1 see theory.gaussian_embedding." if is_shift else ""
-    return (
-        f"{what} {'is' if is_shift else 'are'} left out for {mapping.name!r}: {they} about key + sum of the "
-        f"anchors, and its rule is {mapping.rule.description}.{also}"
-    )
+        title = f"{len(self.tokens)} tokens' label distributions, {how}; cosines of anchors: "
+        return title + (sizes or "none"), COSINE_HEADER, self.cosine_rows()
 
 
 def _plain(matrix: FloatArray) -> list[list[float | None]]:

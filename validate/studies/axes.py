@@ -34,25 +34,12 @@ _OF_TASK = ("q", "n_keys")
 
 
 def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Overrides]:
-    """Return a study's variants: those that its file writes out, or those that its axes make.
+    """Return a study's variants over a base: those that its file writes out, or those that its axes make.
 
     An axis is a list of values, ``learning_rate = [1e-4, 1e-3]`` under ``[axes]``, or a table
     ``[axes.NAME]`` of overrides for each point. Variants are the product of the axes; with
     ``combine = "zip"`` the first one has the first point of every axis, and so on. A variant is named by its
     points in the order of the axes, joined by "-"; where two axes set the same value, the later one decides.
-
-    Parameters
-    ----------
-    data : mapping
-        A study's file.
-    base : mapping
-        The configuration that the variants override.
-
-    Raises
-    ------
-    InputError
-        If an axis offers nothing or is neither list nor table, axes that are zipped differ in length, or
-        there are variants besides.
     """
     if "axes" not in data:
         variants = data.get("variants", {})
@@ -110,21 +97,10 @@ def point_name(name: str, value: Any) -> str:
 
 
 def override(name: str, value: Any, base: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an axis sets at one of its values.
+    """Return what an axis sets at one of its values over a base, whose task q and N_Z change.
 
-    Parameters
-    ----------
-    name : str
-        "init_rate" (or "gamma"), "seed", "q", "n_keys" (or "N_Z"), a key of a section such as
-        "learning_rate", or a dotted path such as "training.learning_rate" or "task.vocab_size".
-    value : object
-    base : mapping
-        The configuration; q and N_Z change its task.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, or is that of keys in two sections.
+    Axes are "init_rate" (or "gamma"), "seed", "q", "n_keys" (or "N_Z"), a key of a section such as
+    "learning_rate", or a dotted path such as "training.learning_rate" or "task.vocab_size".
     """
     name = _ALIASES.get(name, name)
     if name in _MEMBER:
@@ -168,13 +144,11 @@ def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, A
         first = tokens_of("keys", table["keys"])[0]
         return {"keys": f"{first}..{first + value - 1}"}
 
-    def held_out(part: Mapping[str, Any]) -> dict[str, Any]:
-        # Combinations of another length than q cannot occur.
-        return {"held_out": [each for each in part.get("held_out", []) if len(each) == value]}
+    def fitting(part: Mapping[str, Any]) -> dict[str, Any]:
+        """Drop held-out combinations of another length than q, which cannot occur."""
+        return dict(part) | {"held_out": [each for each in part.get("held_out", []) if len(each) == value]}
 
     change = {"n_anchors": value, "length": max(table["length"], value + 1)}
     if "held_out" in table:
-        change |= held_out(table)
-    if "mappings" in table:
-        change["mappings"] = [dict(entry) | held_out(entry) for entry in table["mappings"]]
-    return change
+        change["held_out"] = fitting(table)["held_out"]
+    return change | ({"mappings": [*map(fitting, table["mappings"])]} if "mappings" in table else {})

@@ -28,24 +28,10 @@ def keep(
     drop: bool = False,
     unfinished: bool = False,
 ) -> list[Path]:
-    """Observe a study's complete runs and keep what they show, with checksums, and the words of corpora.
+    """Observe a study's complete runs, keep what they show in a folder, and return the files written.
 
-    Parameters
-    ----------
-    study : Study
-    root : Path, optional
-        The folder of all studies' run folders.
-    folder : Path, optional
-        The folder with the kept files.
-    drop : bool, optional
-        Delete what was kept under the study's name of runs that it does not have.
-    unfinished : bool, optional
-        Keep what unfinished runs have shown so far, too; the next call replaces it.
-
-    Returns
-    -------
-    list of Path
-        The files written.
+    ``drop`` deletes what was kept under the study's name of runs that it does not have; ``unfinished`` keeps
+    what unfinished runs have shown so far, too.
 
     Raises
     ------

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from sim.config.language import LanguageTask
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
-from sim.runs.folder import read_config
 from sim.runs.places import is_run_folder, runs_inside
 from theory import InputError
 from theory.checked import checked
@@ -124,22 +121,14 @@ def study_names() -> list[str]:
 
 
 def _no_study(named: Path) -> InputError:
-    """Refuse what is no study; if it is a folder of runs, name the commands that show them."""
-    runs: list[Path] = []
-    if is_folder(named):
-        runs = [named] if is_run_folder(named) else runs_inside(named, 1, 2)
+    """Refuse what is no study; of a folder of runs, name the commands that show them."""
+    runs = is_folder(named) and ([named] if is_run_folder(named) else runs_inside(named, 1, 2))
     if not runs:
         return unknown_name("study", str(named), study_names(), kind=UnknownStudyError)
-    what = "the folder of a run" if runs == [named] else f"a folder of {len(runs)} run{'s' * (len(runs) > 1)}"
-    compare = "compare"
-    with suppress(InputError):  # A damaged run: the command that is named will say so.
-        compare = "corpus compare" if isinstance(read_config(runs[0]).task, LanguageTask) else compare
-    # Both commands take runs, or a folder that holds them itself; variants lie one folder deeper.
+    # The commands take runs, or a folder that holds them itself; variants lie one folder deeper.
     folder = quote(str(named if named in (runs[0], runs[0].parent) else runs[0].parent))
-    remedy = f"show it with anchorflow table {folder} or anchorflow {compare} {folder}"
-    if named.name in study_names():
-        remedy += f", the study with anchorflow study {named.name} --root {quote(str(named.parent))}"
-    return UnknownStudyError("study", str(named), f"{what}, not a study", remedy)
+    remedy = f"show it with anchorflow table {folder} or anchorflow compare {folder}"
+    return UnknownStudyError("study", str(named), "a folder of runs, not a study", remedy)
 
 
 def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:
@@ -157,11 +146,9 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     for key in data:
         if key not in known:
             raise unknown_name("key", key, known)
-    if "purpose" not in data:
-        raise InputError("study", name, "has no purpose", 'add purpose = "..." to its file')
-    purpose = data["purpose"]
+    purpose = data.get("purpose")
     if not isinstance(purpose, str):
-        raise InputError("purpose", purpose, "not a text", 'write purpose = "..."')
+        raise InputError("purpose", purpose, "not a text", 'write purpose = "..." into its file')
     own = {key: value for key, value in data.items() if key not in _OWN_KEYS}
     own = with_source(own, origin) if origin else own
     base = over_preset(load_preset(data["preset"]) if "preset" in data else {}, own)

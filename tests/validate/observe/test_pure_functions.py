@@ -15,8 +15,6 @@ from validate.observe import draw_probe, effective_rank
 from validate.observe.observables import (
     embedding_geometry,
     held_out_deviations,
-    last_row,
-    spectra,
     value_direction,
 )
 from validate.observe.probe import draw_held_out
@@ -67,22 +65,6 @@ def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[fl
     assert effective_rank([v * scale for v in values]) == pytest.approx(rank, rel=1e-9)
 
 
-def test_spectra_of_matrices_alone() -> None:
-    matrix = RNG.standard_normal((5, 3))
-    found = spectra({"0.W_Q": matrix, "0.ln1.w": np.ones(5)})
-    assert set(found) == {"singular/0.W_Q", "effective_rank/0.W_Q"}
-    squared = np.sort(np.linalg.eigvalsh(matrix.T @ matrix))[::-1]
-    np.testing.assert_allclose(found["singular/0.W_Q"] ** 2, squared, rtol=1e-10)
-
-
-def test_the_last_row_is_averaged_by_the_place_of_the_key() -> None:
-    logits = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 6.0]])
-    found = last_row(logits, logits / 10, np.array([0, 1, 1]))
-    np.testing.assert_allclose(found["last_logits"], [[0, 1], [3, 5.5]])
-    np.testing.assert_allclose(found["last_logits_sd"], [[0, 0], [math.sqrt(2), math.sqrt(0.5)]])
-    np.testing.assert_allclose(found["last_attention"], [[0, 0.1], [0.3, 0.55]])
-
-
 def test_answers_to_held_out_combinations_are_counted_by_their_deviation() -> None:
     logits = np.eye(48)[[5, 9, 9, 40]]
     found = held_out_deviations(logits, np.array([5, 5, 12, 5]))["held_out_deviations"]
@@ -110,13 +92,3 @@ def test_the_probe_has_as_many_sequences_of_each_kind() -> None:
         assert set(anchors) <= set(own.anchors)
         assert anchors not in own.held_out
         assert set(np.delete(row, [position + 1, position + 2]).tolist()) <= set(TASK.keys)
-
-
-def test_the_probe_is_the_same_every_time_and_rounded_up() -> None:
-    one, other = draw_probe(TASK), draw_probe(TASK)
-    assert (one.sequences == other.sequences).all()
-    assert len(one.sequences) == 516
-    # Every trained combination has its chance: with 258 draws of 15, none is missed.
-    rsn = one.sequences[one.mapping == 1]
-    drawn = {tuple(t for t in row if t in TASK.reasoning_anchors) for row in rsn.tolist()}
-    assert len(drawn) == 15

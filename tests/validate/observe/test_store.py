@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sim import Run, build, make_run_config
+from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import (
     Observations,
-    draw_probe,
     kept,
     observe,
-    observe_parameters,
     observe_path,
     read_kept,
     write_kept,
@@ -113,22 +111,6 @@ def test_metrics_come_back_line_by_line() -> None:
     assert isinstance(back[1]["step"], int)
 
 
-def test_a_run_at_the_papers_sizes_fits_in_120_kilobytes(tmp_path: Path) -> None:
-    """Eight snapshots of the two-layer Transformer with 40 evaluations."""
-    model = {"kind": "transformer"}
-    data = {"source": "draw"}
-    member = make_run_config({"task": "paper", "model": model, "data": data}).members()[0]
-    parameters = {n: p[0].double().numpy() for n, p in build([member], 200).items()}
-    task = member.build_task()
-    once = observe_parameters(parameters, member, draw_probe(task, 14))
-    arrays = {name: np.stack([array] * 8) for name, array in once.items()}
-    arrays |= {"token_label_matrix_anchors": np.ones((20, 200)), "token_ratio": np.ones(20)}
-    parts = {"mem": 1.0, "rsn_train": 1.0, "rsn_test": 1.0}
-    line = {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": parts, "accuracy": parts}
-    found = Observations(member, {"filler": "x" * 2000}, [line] * 40, tuple(range(8)), arrays)
-    assert _kept(found, tmp_path).stat().st_size <= 120_000
-
-
 def test_kept_runs_come_by_variant_gamma_and_seed(observations: Observations, tmp_path: Path) -> None:
     for variant, rate, seed in (("b", 0.5, 1), ("b", 0.5, 0), ("a", 0.8, 0), ("b", 0.3, 2), ("b_c", 0.3, 3)):
         config = observations.config.model_copy(update={"init_rate": rate, "seed": seed})
@@ -156,14 +138,6 @@ def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path:
     again = observe_path(transformer_run.path)
     for name, array in found[0].arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
-
-
-def test_missing_runs_name_their_command(tmp_path: Path) -> None:
-    for root in (None, tmp_path):
-        with pytest.raises(InputError, match="anchorflow study scan --run --keep"):
-            kept("scan", root=root, folder=tmp_path)
-    with pytest.raises(InputError, match="variant sgd"):
-        kept("scan", "sgd", folder=tmp_path)
 
 
 def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_path: Path) -> None:
