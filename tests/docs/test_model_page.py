@@ -8,11 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
-from sim import Trainer, make_run_config, model_of
-from sim.fast import losses_and_gradients
-from sim.models.initial import build
+from sim import Trainer, make_run_config
 from tests.sim.conftest import SMALL_TASK
 from theory import InputError
 
@@ -71,21 +68,3 @@ def test_its_own_matrices_and_keys_are_checked() -> None:
         make_run_config({"model": {"kind": "bag-of-words", "tensor_init_rates": {"W_V": 0.5}}})
     with pytest.raises(InputError, match=r"d_f.*unknown key"):
         make_run_config({"model": {"kind": "bag-of-words", "d_f": 3}})
-
-
-@pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
-def test_autograd_stands_in_for_a_twin(kind: str) -> None:
-    """What a model without a twin trains with, on models that have one: the same numbers."""
-    member = make_run_config(
-        {"task": SMALL_TASK, "model": {"kind": kind, "d_f": 6}, "training": {"dtype": "float64"}}
-    ).members()[0]
-    parameters = build([member, member], 48)
-    tokens = torch.randint(48, (2, 5, 3), generator=torch.Generator().manual_seed(0))
-    labels = tokens[:, :, 0]
-    assert model_of(member.model).twin
-    ours = losses_and_gradients(parameters, tokens, labels, member.model)
-    theirs = model_of(member.model).losses_and_gradients(parameters, tokens, labels)
-    torch.testing.assert_close(ours[0], theirs[0], rtol=1e-12, atol=0)
-    largest = max(float(g.abs().max()) for g in theirs[1].values())
-    for name, gradient in theirs[1].items():
-        assert float((ours[1][name] - gradient).abs().max()) < 1e-12 * largest, name

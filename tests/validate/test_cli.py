@@ -11,11 +11,10 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
-from theory import InputError, Lookup, Mapping, Sum, Task, label_distribution
+from theory import InputError, Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
 from validate.cli import main
 from validate.commands import COMMANDS
-from validate.judge.learning_times import predict_for
 
 CONFIG = """
 init_rates = [0.8]
@@ -78,42 +77,6 @@ def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
     }
     assert main(["predict", "emb-mlp"]) == 0
     assert "reasoning anchor" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_predict_says_when_each_data_set_is_learned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    mappings = [Mapping([1, 2], Lookup(), "memory"), Mapping([3, 4], Sum(), "reasoning", [(3, 4), (4, 3)])]
-    task = Task(keys=range(10, 14), mappings=mappings, n_anchors=2, length=3, vocab_size=24)
-    file = tmp_path / "task.toml"
-    file.write_text(task.to_toml())
-    made: list[Any] = []
-    asked: list[Any] = []
-    monkeypatch.setattr(
-        "validate.judge.learning_times.predict_for",
-        lambda *given, **options: made.append(predict_for(*given, **options)) or made[0],
-    )
-    options = ["--curves", "--epochs", "40", "--init-rate", "0.4", "--learning-rate", "2e-2"]
-    assert main(["predict", str(file), *options, "--json"]) == 0
-    learned = _json(capsys)["learning"]
-    monkeypatch.setattr(
-        "validate.judge.learning_times.predict_for", lambda *_, **given: asked.append(given) or made[0]
-    )
-    assert 0 < learned["half_learned"]["reasoning train"] <= learned["steps"][-1]
-    assert main(["predict", str(file), *options]) == 0
-    printed = capsys.readouterr().out
-    assert f"{learned['half_learned']['reasoning train']:.0f}" in printed
-    assert "after reasoning train" in printed
-    assert "γ = 0.4, AdamW 0.02, batch" in printed
-    assert "seed 0" in printed
-    assert "The scatter of the weights is left out" in printed
-    assert main(["predict", str(file), *options, "--scatter"]) == 0
-    assert "left out: at larger" not in capsys.readouterr().out
-    assert [given["scatter"] for given in asked] == [False, True]
-    assert ("--epochs follows them further" in printed) == (None in learned["half_learned"].values())
-    assert main(["predict", str(file), "--curves", "--init-rate", "-1"]) == 2
-    assert "init_rates.0 = -1.0: input should be greater" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")

@@ -23,7 +23,7 @@ from validate.judge.compare import (
     observed_cosines,
     predicted_cosines,
 )
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import Setting
 from validate.judge.ranking import ranking
 from validate.judge.rungs import rung_distances
 from validate.observe import Observations, observe
@@ -189,15 +189,3 @@ def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:
     assert time_at(run, 3) == pytest.approx(3 * steps_per_epoch * 2e-3)
     with pytest.raises(InputError, match="epoch = 99"):
         time_at(run, 99)
-
-
-def test_settings_are_told_apart_by_what_differs(runs: list[Run], tmp_path: Path) -> None:
-    assert [s.label for s in group_runs(runs)] == ["γ = 0.3", "γ = 0.8"]
-    others = train(tiny_config(learning_rate=1e-3), tmp_path)
-    labels = [s.label for s in group_runs([*runs, *others])]
-    assert len(labels) == 4
-    assert all("learning_rate" in label for label in labels)
-    with pytest.raises(InputError, match="twice"):
-        group_runs([runs[0], runs[0]])
-    with pytest.raises(InputError, match="no run"):
-        group_runs([])

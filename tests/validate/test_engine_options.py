@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sim import Execution, Run
+from sim import Execution
 from sim.training.engines import ENGINES, engine_of
 from sim.training.jobs import Ended, Job
 from tests.tiny_task import TASK, TINY
@@ -84,48 +82,3 @@ def test_the_jobs_go_to_the_engine_that_is_asked_for(
     options = {"scheduler": "tcp://x:1"}
     assert execution == Execution(engine="dask", workers=3, engine_options=options, resume=True, shared=True)
     assert "engine: dask, workers: 3" in capsys.readouterr().err  # This machine's rates say nothing.
-
-
-def test_parameters_of_slurm_reach_it_as_numbers(seen: Seen) -> None:
-    given = [
-        "--engine",
-        "slurm",
-        "--slurm",
-        "slurm_partition",
-        "cpu",
-        "timeout_min",
-        "600",
-        "--workers",
-        "64",
-    ]
-    assert main([*full(COMMANDS[0]), *given]) == 0
-    assert seen[0][1].engine_options == {"slurm_partition": "cpu", "timeout_min": 600}
-
-
-def test_a_job_that_is_sent_again_continues(
-    seen: Seen, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also if the command itself was not asked to continue: the second worker finds what the first began."""
-    ends: list[str] = []
-
-    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
-        epochs: list[int] = []
-
-        def trained(stop: Callable[[], bool]) -> Ended:
-            how = execution_here(execution)
-            return engine_of("local")(jobs[:1], how, stop, lambda progress: epochs.append(progress.epoch))[0]
-
-        lost, again = trained(lambda: bool(epochs)), trained(lambda: False)
-        ends.extend([lost.status, again.status, str(epochs)])
-        return [again]
-
-    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-    one = [*full(COMMANDS[0]), "--init-rates", "0.8", "--seeds", "0", "--training.dtype", "float64"]
-    assert main([*one, "--engine", "dask"]) == 0
-    assert ends == ["interrupted", "complete", "[1, 2]"]
-    assert main([*one, "--engine", "dask"]) == 2
-    assert "already exists" in capsys.readouterr().err
-    one[one.index("out")] = "serial"
-    assert main(one) == 0
-    runs = [Run.open(f"{out}/gamma0.8_seed0").metrics for out in ("out", "serial")]
-    assert json.dumps(runs[0]) == json.dumps(runs[1])

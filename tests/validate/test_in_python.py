@@ -60,15 +60,6 @@ def test_strings_are_paths(runs: list[Run], runs_folder: Path, tmp_path: Path) -
             as_path("out", wrong)  # type: ignore[arg-type]
 
 
-def test_metrics_are_tidy_rows(runs: list[Run]) -> None:
-    records = runs[0].to_records()
-    assert all(list(record) == list(COLUMNS) for record in records)
-    assert len(records) == sum(len(line["accuracy"]) for line in runs[0].metrics)
-    last = [r for r in records if r["data_set"] == "mem"][-1]
-    assert last["accuracy"] == runs[0].metrics[-1]["accuracy"]["mem"]
-    assert (last["init_rate"], last["seed"], last["epoch"]) == (0.3, 0, 6)
-
-
 def test_frames_hold_the_records(runs: list[Run], settings: list[Setting]) -> None:
     pytest.importorskip("pandas")
     metrics = runs[0].to_frame()

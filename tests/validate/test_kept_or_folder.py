@@ -66,21 +66,6 @@ def test_commands_take_kept_files(
     assert main(["figures", "3", "--runs", file, "--out", str(tmp_path)]) == 0
 
 
-def test_metrics_need_no_snapshot(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays are computed when the first of them is needed, and once."""
-    read: list[int] = []
-    real = Run.snapshot
-    monkeypatch.setattr(Run, "snapshot", lambda run, epoch: read.append(epoch) or real(run, epoch))
-    (found,) = find_observations(runs[0])
-    assert found.metrics == runs[0].metrics
-    assert read == []
-    found.at("gram", 6)
-    opened = len(read)
-    assert opened > 0
-    found.at("norms", 4)
-    assert len(read) == opened
-
-
 def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> None:
     with pytest.raises(InputError, match="no such folder"):
         group_runs(tmp_path / "nowhere")

@@ -16,7 +16,6 @@ from sim.training.trainer import Trainer
 from theory import InputError, Task
 from validate.cli import main
 from validate.commands.train import Options, configuration_of
-from validate.studies import load_study
 
 TASK = """
 keys = "40..49"
@@ -83,19 +82,6 @@ def test_every_way_to_name_a_task_trains_it(
     assert (run["config"]["init_rate"], run["config"]["seed"]) == (0.8, 7)
 
 
-@pytest.mark.parametrize("preset", [[], ["--preset", "cpu"]])
-def test_two_tasks_are_refused_and_both_named(
-    preset: list[str], task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = tmp_path / "other.toml"
-    other.write_text(TASK_OF_MAPPINGS)
-    arguments = [str(task_file), "--task", str(other), *preset, "--out", str(tmp_path / "runs"), *SHORT]
-    assert main(["train", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert f"task = '{other}': a second task: {task_file} is a task file" in error, error
-    assert not (tmp_path / "runs").exists()
-
-
 def test_the_configuration_of_a_run_trains_its_control(
     task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,23 +114,6 @@ def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
     Trainer(noisy.members()[:1]).advance(1)
 
 
-@pytest.mark.parametrize("epochs", [1, 3, 12, 30, 100])
-def test_a_task_with_noise_is_trained_for_the_epochs_that_are_asked_for(epochs: int) -> None:
-    task = Task.paper()
-    training = make_run_config(experiment_for(task, epochs) | {"task": task}).training
-    assert training.epochs == epochs
-    assert max(training.snapshot_epochs) == epochs
-    assert len(training.snapshot_epochs) == min(epochs, 7)
-    evaluations = training.epochs * training.evaluations_per_epoch / training.evaluate_every
-    assert 30 <= evaluations <= 50
-    preset = load_preset("cpu")["training"]
-    if epochs == preset["epochs"]:
-        assert all(
-            getattr(training, key) == value for key, value in preset.items() if key != "snapshot_epochs"
-        )
-        assert list(training.snapshot_epochs) == preset["snapshot_epochs"]
-
-
 OWN = """
 [task]
 keys = "21..45"
@@ -167,21 +136,6 @@ def test_a_task_replaces_that_of_a_preset(tmp_path: Path) -> None:
         assert config.build_task() == as_task(str(file))
         assert not any(mapping.held_out for mapping in config.build_task().mappings)
         assert config.model == make_run_config(load_preset("group-quarter")).model
-
-
-def test_the_task_of_a_study_replaces_that_of_its_preset_and_variants_merge(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    head, variant = (
-        'purpose = "A test."\npreset = "group-quarter"\n',
-        "[variants.wide]\ntask.vocab_size = 300\n",
-    )
-    file.write_text(head + OWN + variant)
-    task = load_study(file).configs["wide"].build_task()
-    assert (task.length, task.vocab_size, task.reasoning_anchors) == (4, 300, tuple(range(11, 17)))
-    assert not any(mapping.held_out for mapping in task.mappings)
-    file.write_text(head + variant)
-    task = load_study(file).configs["wide"].build_task()
-    assert (task.length, task.vocab_size, task.reasoning_anchors) == (5, 300, tuple(range(11, 21)))
 
 
 def _n_sequences(task: Task) -> int:

@@ -58,24 +58,3 @@ def test_the_rows_of_the_text_are_found(capsys: pytest.CaptureFixture[str]) -> N
     said = capsys.readouterr().out
     assert "most frequent" in said
     assert "gain: " in said
-
-
-@pytest.mark.usefixtures("corpus")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["toy.txt"], "needs either --checkpoint or --checkpoints"),
-        (["--checkpoint", "model.safetensors"], "give one file or more"),
-        (["missing.txt", "--checkpoint", "model.safetensors"], "no such file"),
-        (["short.txt", *COMMAND[3:]], "rows for a vocabulary of 2; "),
-    ],
-)
-def test_bad_input_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    Path("short.txt").write_text("a b")
-    assert main(["corpus", "embedding", *arguments]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert message in said.err.splitlines()[-1]
-    assert len(said.err.splitlines()) == 1

@@ -125,15 +125,6 @@ def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, pro
         draw_figure(number, several(given) if given else [])
 
 
-def test_fig_17_leaves_a_place_for_runs_that_did_not_finish() -> None:
-    sheet = draw_figure(17, several(learning_rate=1e-4) + several(gammas=(0.3,), learning_rate=1e-3))
-    titles = [[ax.get_title() for ax in row] for row in sheet.axes_[:2]]
-    assert titles == [["rate 0.0001", "rate 0.001"]] * 2
-    assert [ax.axison for ax in sheet.axes_[1]] == [True, False]
-    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
-        draw_figure(17, several() + several("no-norm"))
-
-
 # --- the command -------------------------------------------------------------------------------------------
 
 

@@ -84,14 +84,3 @@ def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixt
     assert "complete: 8" in capsys.readouterr().out
     assert (out / "table.parquet").exists()
     (out / "table.csv").unlink()
-
-
-def test_a_table_of_others_is_refused_before_any_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("validate.sweeps.run_sweep", lambda *_: pytest.fail("the training was begun"))
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "table.csv").write_text("mine\n")
-    assert main(["sweep", str(write_toy(tmp_path)), "--out", str(tmp_path / "out")]) == 2
-    assert "table.csv': was not written by this program" in capsys.readouterr().err
-    assert (tmp_path / "out" / "table.csv").read_text() == "mine\n"
