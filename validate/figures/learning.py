@@ -9,7 +9,7 @@ import numpy as np
 
 from theory import InputError, Task, label_distribution
 from validate.figures.panels.curves import Curve, Curves
-from validate.figures.seeds import seeds_text
+from validate.figures.panels.panel import seeds_text
 from validate.figures.style import PARTS, Look
 from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, SIZE

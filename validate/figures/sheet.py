@@ -17,9 +17,8 @@ from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder
 from theory.reading import PathLike, as_path
-from validate.figures.panels.panel import BasePanel
+from validate.figures.panels.panel import BasePanel, legend_text
 from validate.figures.panels.panel import NoRuns as NoRuns
-from validate.figures.seeds import legend_text
 from validate.figures.style import PAGE_WIDTH, SMALL_TEXT, TEXT, new_figure, rendered, styled
 
 _LETTERS_PER_INCH = 20

@@ -10,8 +10,8 @@ from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_map
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
+from validate.figures.panels.panel import FEW
 from validate.figures.runs import about
-from validate.figures.seeds import FEW
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.judge.compare import Row

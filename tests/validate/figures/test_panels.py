@@ -21,8 +21,8 @@ from validate.figures import (
     token_map,
 )
 from validate.figures.embedding import LOOKS
+from validate.figures.panels.panel import legend_text, seeds_text
 from validate.figures.paper.attention import attention_lines, attention_map
-from validate.figures.seeds import legend_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
 from validate.judge.groups import Setting

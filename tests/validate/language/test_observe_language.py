@@ -12,8 +12,8 @@ from sim.data.language import END
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations
 from theory import corpus_counts, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
+from validate.figures.panels.panel import seeds_text
 from validate.figures.paper import FIGURES, draw_figure
-from validate.figures.seeds import seeds_text
 from validate.judge.measures import language
 from validate.observe import Observations
 

@@ -13,8 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from theory.arrays import FloatArray
-from validate.figures.panels.panel import BasePanel
-from validate.figures.seeds import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, explain
+from validate.figures.panels.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, explain
 from validate.figures.style import LEVEL, Look
 from validate.judge.stats import ANY, band
 

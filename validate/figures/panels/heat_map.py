@@ -13,8 +13,7 @@ from matplotlib.patches import Rectangle
 
 from theory import off_diagonal
 from theory.arrays import FloatArray
-from validate.figures.panels.panel import BasePanel
-from validate.figures.seeds import seeds_text
+from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.style import DIVERGING, SEQUENTIAL
 from validate.judge.stats import COSINE, number
 

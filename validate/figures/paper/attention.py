@@ -10,7 +10,7 @@ from theory import predict_value_growth
 from theory.arrays import FloatArray
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap
-from validate.figures.panels.panel import BasePanel
+from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
 from validate.figures.runs import (
@@ -25,7 +25,6 @@ from validate.figures.runs import (
     shown_epochs,
     small_scale,
 )
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import OBSERVED, PALETTE, Look, sequential
 from validate.judge.condition import LARGE, SMALL

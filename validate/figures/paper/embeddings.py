@@ -24,7 +24,7 @@ from validate.figures.embedding import (
 )
 from validate.figures.panels.curves import Curves
 from validate.figures.panels.heat_map import cosine_map
-from validate.figures.panels.panel import BasePanel
+from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.runs import (
     ATTENTION,
@@ -38,7 +38,6 @@ from validate.figures.runs import (
     shown_epochs,
     small_scale,
 )
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting

@@ -9,9 +9,9 @@ import numpy as np
 from theory import InputError, Lookup, Mapping, Task, Window, label_distribution
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import paper_figure
 from validate.figures.runs import KINDS, about, model_name, of_kind
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.judge.groups import Setting

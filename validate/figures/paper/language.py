@@ -12,6 +12,7 @@ from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
+from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import paper_figure
 from validate.figures.runs import (
     LANGUAGE,
@@ -22,7 +23,6 @@ from validate.figures.runs import (
     over_settings,
     small_scale,
 )
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, Look
 from validate.judge.groups import Setting

@@ -11,7 +11,7 @@ from sim.config.model import EmbMLPConfig
 from theory import InputError, Task
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
 from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.panel import BasePanel, NoRuns
+from validate.figures.panels.panel import BasePanel, NoRuns, seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import (
     ATTENTION,
@@ -22,7 +22,6 @@ from validate.figures.runs import (
     of_kind,
     over_settings,
 )
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.condition import LARGE, SMALL

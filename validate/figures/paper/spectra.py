@@ -9,9 +9,9 @@ import numpy as np
 
 from theory import InputError
 from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs, without_gamma
-from validate.figures.seeds import seeds_text
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, Look, sequential
 from validate.judge.condition import LARGE, SMALL
