@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import sim
-from sim.modules.roles import roles_of
 from tests.foreign_models import Language
-from theory import InputError
 from validate.cli import main
 
 SMALL = {"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -74,15 +71,6 @@ def test_every_column_is_its_own_number() -> None:
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
-
-
-def test_roles_of_a_module_on_meta_are_those_of_its_numbers() -> None:
-    with torch.device("meta"):
-        meta = roles_of(Language())
-    real = roles_of(Language())
-    assert [(r.names, r.kind, r.fan_in) for r in meta] == [(r.names, r.kind, r.fan_in) for r in real]
-    with torch.device("meta"), pytest.raises(InputError, match="has no numbers yet"):
-        sim.initialise_(Language(), 0.8)
 
 
 def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,38 +112,24 @@ WARM_UP = {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}
     ("data", "argument"),
     [
         ({"training": {"epochs": 0}}, "training.epochs"),
-        ({"training": {"epochs": 10**20}}, "training.epochs"),
         ({"training": {"epoch": 5}}, "training key"),
-        ({"trainin": {}}, "key"),
         ({"init_rates": ["large"]}, "init_rates.0"),
-        ({"init_rates": [float("nan")]}, "init_rates.0"),
         ({"init_rates": []}, "init_rates"),
-        ({"init_rates": np.zeros((0, 2))}, "init_rates"),
         ({"init_rates": [0.8, 0.8]}, "init_rates"),
-        ({"init_rates": 0.8}, "init_rates"),
         ({"seeds": [-1]}, "seeds.0"),
-        ({"seeds": [10**5000]}, "seeds.0"),
-        ({"training": {"batch_size": 0}}, "training.batch_size"),
         ({"training": {"optimizer": "adam"}}, "training.optimizer"),
-        ({"training": {"snapshot_epochs": [-2]}}, "training.snapshot_epochs.0"),
         ({"training": WARM_UP}, "training.warmup_epochs"),
         ({"training": {"evaluations_per_epoch": 2}}, "training.evaluate_every"),
         ({"training": {"learning_rate": "1e-4"}}, "training.learning_rate"),
-        ({"training": {"learning_rate": True}}, "training.learning_rate"),
-        ({"training": {"clip_norm": float("inf")}}, "training.clip_norm"),
         ({"training": {"frozen": "W1"}}, "training.frozen"),
         ({"sources": {"model.nrm": "paper"}}, "sources"),
-        ({"sources": {"model.d_m": "nobody"}}, "sources.model.d_m"),
         ({"model": 3}, "model"),
         ({"model": {"kind": ["x"]}}, "model.kind"),
         ({"model": {"n_heads": 2}}, "model key"),
         ({"model": {"kind": "transformer", "norm": "rms"}}, "model.norm"),
-        ({"model": {"kind": "transformer", "n_layers": 10**6}}, "model.n_layers"),
         ({"model": {"kind": "transformer", "tensor_init_rates": {"2.W_Q": 1.0}}}, "model.tensor_init_rates"),
-        ({"model": {"d_m": True}}, "model.d_m"),
         ({"data": {"fresh_noise": True}}, "data.fresh_noise"),
         ({"task": "papper"}, "task"),
-        ({"task": 3}, "task"),
         ({"task": {"keys": "1..2"}}, "task"),
     ],
 )

@@ -6,34 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import RunConfig, Trainer
-from sim.data.dataset import build_dataset
-from theory import cosine_matrix, label_table, token_label_matrix, token_ratios
+from theory import cosine_matrix, label_table, token_ratios
 from theory.arrays import FloatArray
 
 Make = Callable[..., RunConfig]
-
-
-def test_shuffling_keeps_every_anchors_labels_and_loses_the_rule(small: Make) -> None:
-    plain, shuffled = (build_dataset(small(data={"shuffle_labels": on}).members()[0]) for on in (False, True))
-    assert torch.equal(plain.tokens, shuffled.tokens)
-    assert not torch.equal(plain.labels, shuffled.labels)
-    task = small().build_task()
-    rows = plain.train.numpy()
-    C = [
-        token_label_matrix(d.tokens.numpy()[rows], d.labels.numpy()[rows], task.vocab_size)
-        for d in (plain, shuffled)
-    ]
-    anchors = list(task.anchors)
-    np.testing.assert_array_equal(C[0][anchors], C[1][anchors])
-    keys = list(task.keys)
-    assert np.abs(C[0][keys] - C[1][keys]).max() > 1e-3
-    for part in plain.parts:
-        assert torch.equal(plain.parts[part], shuffled.parts[part])
 
 
 @given(st.integers(0, 10_000))

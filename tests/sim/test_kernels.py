@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from sim import Run, RunConfig, Trainer, choose_route, matmul_route, train, train_together
+from sim import Run, RunConfig, Trainer, choose_route, train_together
 from sim.fast import losses_and_gradients
 from sim.fast.gradients import torch_gradients
 from sim.fast.matmul import ERROR_LIMIT
@@ -96,27 +96,6 @@ def _have_the_same_numbers(whole: Run, parts: Run) -> None:
             assert (parts.snapshot(epoch)[name] == array).all(), (epoch, name)
 
 
-def test_long_runs_go_on_with_torch_where_nothing_can_be_compiled(
-    small: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def fails(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("no compiler\nand more")
-
-    monkeypatch.setattr(torch, "compile", lambda *_, **__: fails)
-    trainer = Trainer(small(epochs=kernels.COMPILE_FROM).members())
-    report = choose_kernels(trainer)
-    assert (report.used, trainer.compiled) == ("torch", None)
-    assert "no compiler" in report.reason
-    for call in (
-        lambda: choose_kernels(trainer, "compiled"),
-        lambda: check_kernels("compiled", "cuda"),
-        lambda: train(small(), tmp_path / "out", kernels="compiled"),
-    ):
-        with pytest.raises(InputError, match="kernels"):
-            call()
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(("times", "used"), [(0.5, "compiled"), (2.0, "torch"), (float("nan"), "torch")])
 def test_compiled_gradients_may_differ_by_rounding_and_no_more(
     times: float, used: str, small: Make, monkeypatch: pytest.MonkeyPatch
@@ -154,13 +133,3 @@ def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
         measured = iter([(1.0, 1e-7), (speed, error)])
         monkeypatch.setattr("sim.fast.matmul._measure", lambda *_, own=measured: next(own))
         assert choose_route(64, (48, 96, 48)).route == route
-
-
-def test_the_callers_setting_comes_back() -> None:
-    settings = getattr(torch.backends.mkldnn, "matmul", None)
-    if settings is None:
-        pytest.skip("this torch has no setting for float32 products")
-    before = settings.fp32_precision
-    with pytest.raises(RuntimeError), matmul_route("bf16-named"):
-        raise RuntimeError
-    assert settings.fp32_precision == before

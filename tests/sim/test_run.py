@@ -16,7 +16,6 @@ import pytest
 from sim import (
     Run,
     RunConfig,
-    Trainer,
     train,
     train_together,
 )
@@ -144,14 +143,3 @@ def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Pat
         provenance = json.loads((tmp_path / name / "provenance.json").read_text())
         assert provenance["status"] == "diverged"
         assert (tmp_path / name / "metrics.jsonl").exists()
-
-
-@pytest.mark.parametrize("kind", ["one-layer", "transformer"])
-def test_a_transformers_run_is_read_like_any_other(kind: str, small: Make, tmp_path: Path) -> None:
-    model = {"kind": kind, "d_f": 12, "d_k": 4} | ({"d_m": 8} if kind == "transformer" else {})
-    run = train(small(model=model), tmp_path)[0]
-    assert run.embedding(4).shape == (48, 8 if kind == "transformer" else 48)
-    assert set(run.snapshot(4)) == {"W_E"}
-    assert set(run.snapshot(0)) == set(Trainer([run.config]).parameters)
-    with pytest.raises(InputError, match=f"kind {kind!r}, which has no W1"):
-        run.initial()

@@ -182,19 +182,6 @@ def test_sampled_rows_are_a_uniform_draw_of_each_data_set(small: Make) -> None:
         assert ((count - 60 * share).abs() <= 5 * math.sqrt(60 * share * (1 - share)) + 1e-6).all()
 
 
-def test_evaluating_changes_no_weight_and_draws_nothing_twice(small: Make) -> None:
-    every, few = (Trainer(small(evaluation_size=size).members()) for size in (20_000, 7))
-    drawn = {name: rows.clone() for name, rows in few.evaluated[0].items()}
-    assert few.evaluate() == few.evaluate() != every.evaluate()
-    for _ in range(3):
-        for trainer in (every, few):
-            trainer.run_epoch()
-        few.evaluate()
-        assert torch.equal(every.batches.order, few.batches.order)
-    assert all(torch.equal(few.parameters[name], p) for name, p in every.parameters.items())
-    assert all(torch.equal(few.evaluated[0][name], rows) for name, rows in drawn.items())
-
-
 def test_no_two_random_streams_of_a_run_are_one(small: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
