@@ -22,8 +22,7 @@ from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import json_text, read_regular, writing
 from sim.runs.manifest import Manifest
 from sim.runs.places import CONFIG, STATISTICS, check_place, checkpoint_name, numbers, snapshot_name
-from sim.runs.records import CheckpointState, read_lines
-from sim.runs.tensors import Arrays, DamagedError, read_tensors, write_tensors
+from sim.runs.tensors import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import as_path
 
@@ -124,7 +123,7 @@ class RunFolder:
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the metrics written so far."""
-        return self.read("metrics.jsonl", read_lines)
+        return self.read("metrics.jsonl", lambda content: list(map(json.loads, content.splitlines())))
 
     @property
     def has_provenance(self) -> bool:

@@ -1,9 +1,10 @@
-"""Tensors from a safetensors file, checked before anything is computed with them."""
+"""Tensors in safetensors files, and what a checkpoint holds besides."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,25 @@ from safetensors import SafetensorError
 
 Arrays = dict[str, npt.NDArray[Any]]
 _METADATA = TypeAdapter(dict[str, str])
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """The state in a checkpoint besides tensors."""
+
+    epoch: int
+    position: int
+    """Steps taken in the current epoch."""
+    step: int
+    sum_learning_rate: float
+    failure: str | None
+    """Why the member diverged, if it did."""
+    seconds: float
+    """Wall time so far."""
+
+    def to_json(self) -> str:
+        """Return it as text."""
+        return json.dumps(asdict(self), allow_nan=False)
 
 
 class DamagedError(ValueError):

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from sim.runs.folder import RunFolder
 from sim.runs.places import checkpoint_name
-from sim.runs.records import CheckpointState
-from sim.runs.tensors import Arrays, DamagedError
+from sim.runs.tensors import Arrays, CheckpointState, DamagedError
 from theory import InputError
 
 _LOG = logging.getLogger("anchorflow")

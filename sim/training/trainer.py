@@ -21,8 +21,7 @@ from sim.fast.gradients import Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
-from sim.runs.records import CheckpointState
-from sim.runs.tensors import Arrays
+from sim.runs.tensors import Arrays, CheckpointState
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
