@@ -1,4 +1,4 @@
-"""How well predicted cosines agree with observed ones: two correlations and two sizes of the error."""
+"""How well numbers agree: correlations, sizes of the error, and a permutation that destroys order."""
 
 from __future__ import annotations
 
@@ -63,3 +63,25 @@ def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > 1e-12
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
+
+
+def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return Pearson's correlation; NaN where one side is constant."""
+    return float(measures(a, b)["pearson"])
+
+
+def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return Spearman's correlation; NaN where one side is constant."""
+    return float(measures(a, b)["spearman"])
+
+
+def scrambled(n: int) -> npt.NDArray[np.int64]:
+    """Return a permutation that destroys nearly all of the order of n things and of their distances.
+
+    Steps of about 0.38 n, the golden section, around a circle of n; of two at least, since steps of one
+    change nothing. Two things have one distance, which nothing destroys.
+    """
+    step = max(2, round(0.382 * n))
+    while math.gcd(step, n) > 1:
+        step += 1
+    return np.arange(n) * step % n

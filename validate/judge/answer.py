@@ -209,17 +209,12 @@ class Answer:
 
 @checked
 def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
-    """Return whether the theory predicts the embedding, once for each task and model.
+    """Return whether the theory predicts the embedding, for each group of runs alike in all but γ and seed.
 
     Parameters
     ----------
     runs : path, Run, Observations, or iterable of these or of Setting
-        Run folders, kept files, folders of them, or what ``sim.train`` returned.
-
-    Returns
-    -------
-    list of Answer
-        One for each group of runs that differ in nothing but γ and seed; ``print`` shows it in words.
+        Run folders, kept files, folders of them, or what ``sim.train`` returned; ``print`` shows an answer.
     """
     families: dict[str, list[Setting]] = defaultdict(list)
     for setting in as_settings(runs):

@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from theory import InputError
@@ -74,13 +75,20 @@ class GivenRuns(Evidence):
         self, observations: Iterable[Observations], load: Callable[[str], Study] = load_study
     ) -> None:
         super().__init__(load=load)
-        self._matches: dict[tuple[str, str], Match | None] = {}
+        self.match = cache(self.match)  # type: ignore[method-assign]
         grouped: dict[str, list[Observations]] = defaultdict(list)
         for run in observations:
             grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
         self._families = [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
         for runs in grouped.values():
-            _refuse_a_seed_twice(runs)
+            known: dict[tuple[float, int], Observations] = {}
+            for run in runs:
+                other = known.setdefault((run.config.init_rate, run.config.seed), run)
+                if other is not run:
+                    problem = (
+                        f"the same as {other.source} but for when it was looked at: it would count twice"
+                    )
+                    raise InputError("run", run.source, problem, "name one of the two")
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs that stand for a study's variant."""
@@ -100,14 +108,10 @@ class GivenRuns(Evidence):
 
     def match(self, study: str, variant: str) -> Match | None:
         """Return the given runs that are closest to a study's variant, if any can stand for it."""
-        key = study, variant
-        if key not in self._matches:
-            # The variants of a study differ in such settings themselves: there nothing may differ.
-            free: frozenset[str] = frozenset() if variant else AMOUNTS
-            near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
-            nearest = min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
-            self._matches[key] = nearest
-        return self._matches[key]
+        # The variants of a study differ in such settings themselves: there nothing may differ.
+        free: frozenset[str] = frozenset() if variant else AMOUNTS
+        near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
+        return min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
 
     def judge(self, claims: Iterable[Claim]) -> list[Finding]:
         """Return a finding for every claim; one on which these runs have no bearing is not tested."""
@@ -154,12 +158,3 @@ class GivenRuns(Evidence):
             Match(study, variant, runs, {k: (own.get(k), wanted.get(k)) for k in differing_keys(own, wanted)})
             for own, runs in self._families
         ]
-
-
-def _refuse_a_seed_twice(runs: Iterable[Observations]) -> None:
-    known: dict[tuple[float, int], Observations] = {}
-    for run in runs:
-        other = known.setdefault((run.config.init_rate, run.config.seed), run)
-        if other is not run:
-            problem = f"the same as {other.source} but for when it was looked at: one seed would count twice"
-            raise InputError("run", run.source, problem, "name one of the two")

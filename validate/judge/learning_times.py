@@ -173,7 +173,7 @@ def explained(times: Sequence[Time]) -> float:
     return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
 
 
-def r_squared(observed: Sequence[float], predicted: Sequence[float]) -> float:
+def r_squared(observed: Sequence[float] | FloatArray, predicted: Sequence[float]) -> float:
     """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²."""
     x, guess = np.array(observed), np.array(predicted)
     spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
@@ -202,22 +202,18 @@ class Guess:
     def explained(self, times: Sequence[Time]) -> float:
         """Return R² of the guess, each setting left out of its own fit."""
         seen = [t for t in times if math.isfinite(t.observed)]
-        guesses = [self._fitted([o for o in seen if o.setting != t.setting], t) for t in seen]
-        return r_squared([t.observed for t in seen], guesses)
-
-    def _fitted(self, others: Sequence[Time], target: Time) -> float:
-        if not others:
-            return math.nan
-        names = sorted({name for t in (*others, target) for name in self.terms(t)})
-        *rows, own = (np.array([self.terms(t).get(name, 0.0) for name in names]) for t in (*others, target))
-        values = np.array([t.observed + self._unit(t) for t in others])
-        # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
-        mean = float(values.mean())
-        fitted: FloatArray = np.linalg.lstsq(np.array(rows), values - mean, rcond=None)[0]
-        return mean + float(own @ fitted) - self._unit(target)
-
-    def _unit(self, t: Time) -> float:
-        return math.log2(t.rate) if self.in_rates else 0.0
+        names = sorted({name for t in seen for name in self.terms(t)})
+        terms = np.array([[self.terms(t).get(name, 0.0) for name in names] for t in seen])
+        units = np.array([math.log2(t.rate) if self.in_rates else 0.0 for t in seen])
+        observed, guesses = np.array([t.observed for t in seen]), []
+        for own, (unit, time) in enumerate(zip(units, seen, strict=True)):
+            others = [i for i, t in enumerate(seen) if t.setting != time.setting]
+            values = (observed + units)[others]
+            # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
+            mean = float(values.mean()) if others else math.nan
+            fitted = np.linalg.lstsq(terms[others], values - mean, rcond=None)[0] if others else terms[own]
+            guesses.append(mean + float(terms[own] @ fitted) - unit)
+        return r_squared(observed, guesses)
 
 
 GUESSES = (

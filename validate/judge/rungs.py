@@ -51,10 +51,9 @@ LEFT_OUT = (
 
 @dataclass(frozen=True)
 class RungDistance:
-    """How far the cosines of two rungs lie apart over all pairs of a group's anchors.
+    """How far the cosines of two rungs lie apart over all pairs of a group's anchors, and the ``cause``.
 
-    ``cause`` is the idealisation between the lower and the upper rung, of which the last is what was
-    observed; ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
+    ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
     """
 
     setting: str

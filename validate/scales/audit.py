@@ -15,8 +15,14 @@ from theory import InputError
 from theory.checked import Rate, Share, checked
 from theory.display import Shown, html_table
 from validate.observe.observations import UNDEFINED
-from validate.scales.escapes import Escape, buffer_escapes, matrix_escape, role_escapes
-from validate.scales.norms import NormLoss, norm_losses
+from validate.scales.escapes import (
+    Escape,
+    NormLoss,
+    buffer_escapes,
+    matrix_escape,
+    norm_losses,
+    role_escapes,
+)
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
 
 

@@ -69,7 +69,7 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
 
 def test_one_seed_twice_is_refused() -> None:
     twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
-    with pytest.raises(InputError, match="one seed would count twice"):
+    with pytest.raises(InputError, match="it would count twice"):
         GivenRuns(twice)
 
 

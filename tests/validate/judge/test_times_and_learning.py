@@ -9,6 +9,7 @@ import pytest
 
 from tests.validate.judge.synthetic import SCAN, TIMES, learning, ramp, run
 from theory import Task
+from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures.learning import (
     best_test_accuracy,
     crossover,
@@ -20,7 +21,6 @@ from validate.judge.measures.learning import (
     unlike_learnable,
     unlike_range,
 )
-from validate.judge.measures.order import scrambled, spearman
 from validate.observe import NotObservedError, Observations
 from validate.observe.bounds import Bound, ends, step_of
 from validate.observe.times import bias, curve, early_epoch, mean_over_run

@@ -55,7 +55,7 @@ MODELS = {
 @pytest.fixture
 def small_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty sequences are enough for loops in Python."""
-    monkeypatch.setattr("validate.observe.collect.draw_probe", lambda task: draw_probe(task, 12))
+    monkeypatch.setattr("validate.observe.parameters.draw_probe", lambda task: draw_probe(task, 12))
 
 
 @pytest.mark.parametrize("name", MODELS)

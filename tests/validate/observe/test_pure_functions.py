@@ -17,7 +17,7 @@ from validate.observe.observables import (
     held_out_deviations,
     value_direction,
 )
-from validate.observe.probe import draw_held_out
+from validate.observe.parameters import draw_held_out
 
 RNG = np.random.default_rng(5)
 TASK = Task(

@@ -1,17 +1,20 @@
-"""Measures of what attention does, and of the value matrix."""
+"""Measures of attention, of the value matrix, and of outputs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from theory import Task, predict_value_growth
 from theory.arrays import FloatArray
+from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures.geometry import When
-from validate.judge.measures.order import scrambled, spearman
 from validate.observe import Observations
 from validate.observe.bounds import Value, between
-from validate.observe.observables import LEMMA1_EPSILONS
-from validate.observe.times import early_epoch, first_epoch
+from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
+from validate.observe.times import early_epoch, first_epoch, last_epoch
 from validate.predict.predictors import predicted_average_share
 
 
@@ -111,3 +114,26 @@ def positions_rise(run: Observations, when: When = early_epoch) -> float:
     """Return Spearman's correlation of position and logit, from positions alone, the last one left out."""
     logits = run.at("last_logits_positions", when(run))[:-1]
     return spearman(np.arange(len(logits)), logits)
+
+
+# --- outputs ------------------------------------------------------------------------------------------------
+
+
+def least_own_mass(run: Observations) -> float:
+    """Return the least mass, over mappings, of a mapping's early mean output on its own label range."""
+    return min(float(run.at(f"label_mass/{m.name}", early_epoch(run))) for m in run.task.mappings)
+
+
+def greatest_foreign_mass(run: Observations) -> float:
+    """Return the greatest mass of a mapping's early mean output on the next narrower one's label range."""
+    masses = []
+    for narrow, wide in pairwise(sorted(run.task.mappings, key=lambda m: len(run.task.label_range(m)))):
+        labels = run.task.label_range(narrow)
+        masses.append(run.at(f"outputs/{wide.name}", early_epoch(run))[labels.start : labels.stop].sum())
+    return float(max(masses))
+
+
+def held_out_share(run: Observations, deviations: Sequence[int]) -> float:
+    """Return the share of answers to held-out combinations, at the end, that are off by the given numbers."""
+    shares = run.at("held_out_deviations", last_epoch(run))
+    return float(sum(shares[FARTHEST + deviation] for deviation in deviations))

@@ -31,7 +31,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.flows.gradient import population_field
-from validate.judge.measures.order import scrambled
+from validate.judge.agreement import scrambled
 
 D_M, D_F = 200, 512
 """Widths of the paper's Emb-MLP."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.arrays import FloatArray
+from validate.judge.agreement import pearson, spearman
 from validate.judge.condition import LARGE, SMALL, Seed
-from validate.judge.measures.order import pearson, spearman
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value
 from validate.observe.times import HALF, early_epoch, first_epoch, has_learned

@@ -10,9 +10,9 @@ from scipy.optimize import isotonic_regression
 
 from theory.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
+from validate.judge.agreement import spearman
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.judge.measures import measure_of
-from validate.judge.measures.order import spearman
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value, between, ends, extreme, magnitude
 from validate.observe.times import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.agreement import measures
+from validate.judge.agreement import measures, pearson
 from validate.judge.condition import SMALL, Seed
 from validate.judge.measures.geometry import (
     When,
@@ -24,7 +24,6 @@ from validate.judge.measures.geometry import (
     eq14_plane_distances,
     plane_distances,
 )
-from validate.judge.measures.order import pearson
 from validate.observe import Observations
 from validate.observe.bounds import Value
 from validate.observe.times import early_epoch, has_learned

@@ -1,8 +1,11 @@
-"""Propositions 2 and 3: the drive of an embedding in the one-layer Transformer, against its gradient."""
+"""Drives of the one-layer Transformer against its gradient (Propositions 2 and 3), and of Im et al."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import json
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -78,3 +81,28 @@ def form_error(draw: int, form: str, kind: str, scale: float = SCALES[0]) -> flo
 def error_power(draw: int, form: str, kind: str) -> float:
     """Return the power of the scale with which that error falls."""
     return fit_exponent(SCALES, [form_error(draw, form, kind, scale) for scale in SCALES]).value
+
+
+# --- leading terms of Im et al., against matrices kept by docs/corpus_associations.py --------------------
+
+TRAINED = Path(__file__).resolve().parents[2] / "kept" / "associations.json"
+"""The last step of each draw of the texts."""
+
+
+@cache
+def trained(file: Path = TRAINED) -> dict[str, Any]:
+    """Return what was kept: sizes, rate, steps, and under "seeds" the cosines of each draw."""
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def smallest_cosine(
+    draw: int,
+    kind: Literal["attention", "value", "output", "position"],
+    terms: Literal["cosines", "shuffled"] = "cosines",
+) -> float:
+    """Return the smallest cosine over layers of a trained matrix and its leading term, for one draw of texts.
+
+    ``terms`` are those of the texts themselves, or of the same texts shuffled.
+    """
+    return float(trained()["seeds"][draw][terms][kind])
