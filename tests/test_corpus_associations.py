@@ -12,7 +12,7 @@ from sim import train_associations
 from tests.docs_script import load_script
 from tests.toy_text import toy_documents
 from theory import corpus_associations
-from validate.judge.measures import associations
+from validate.judge.measures import propositions
 
 SCRIPT = load_script("corpus_associations")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -34,12 +34,12 @@ def test_a_seed_has_the_smallest_cosines_over_layers_and_a_control(tmp_path: Pat
 
 
 def test_the_claim_reads_what_was_kept() -> None:
-    kept = associations.trained()
+    kept = propositions.trained()
     assert {name: kept[name] for name in SCRIPT.SIZES} == SCRIPT.SIZES
     assert [seed["seed"] for seed in kept["seeds"]] == [0, 1, 2]
     for draw, seed in enumerate(kept["seeds"]):
-        assert associations.smallest_cosine(draw, "value") == seed["cosines"]["value"]
-        assert associations.smallest_cosine(draw, "value", "shuffled") == seed["shuffled"]["value"]
+        assert propositions.smallest_cosine(draw, "value") == seed["cosines"]["value"]
+        assert propositions.smallest_cosine(draw, "value", "shuffled") == seed["shuffled"]["value"]
 
 
 @pytest.mark.long
@@ -47,7 +47,7 @@ def test_the_claim_reads_what_was_kept() -> None:
 @pytest.mark.skipif(not DATA.exists(), reason=f"needs {DATA}")
 def test_a_kept_number_is_what_the_data_give() -> None:
     """The first of the kept seeds, trained again: half a minute."""
-    expected = associations.trained()["seeds"][0]
+    expected = propositions.trained()["seeds"][0]
     again = SCRIPT.run(DATA, 0, SCRIPT.SIZES)
     for terms in ("cosines", "shuffled"):
         assert again[terms] == pytest.approx(expected[terms], abs=1e-9)
