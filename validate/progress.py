@@ -1,4 +1,4 @@
-"""How far a long piece of work is: a bar in a terminal, lines in a notebook or a pipe.
+"""How far a long piece of work is: a bar in a terminal, a changing line in a notebook, lines in a pipe.
 
 Library code says what it goes through with ``track``. Nothing is shown unless a command, or a notebook,
 asks for it with ``show_progress``.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sim import Progress as RunProgress
 
 Item = TypeVar("Item")
-_FIRST_AFTER, _PLAIN_EVERY = 2.0, 15.0  # Seconds.
+_FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
 _shown: ContextVar[bool] = ContextVar("shown", default=False)
 _bar: ContextVar[Progress | None] = ContextVar("bar", default=None)
 
@@ -71,7 +71,7 @@ def progress(what: str, total: int) -> Iterator[Advance]:
     with _bars() as bars:
         number = bars.add_task(what, total=total, state=f"{what}: 0/{total}")
         task = bars.tasks[-1]
-        show = None if bars.live.is_started else _lines()
+        show = None if bars.live.is_started else _lines(bars.console.is_jupyter)
 
         def advance(dropped: int = 0) -> None:
             task.total = (task.total or 0) - dropped  # By ``update`` the speed would be forgotten.
@@ -136,15 +136,30 @@ def state_of(task: Task) -> str:
     return f"{text}, {pace}, {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left"
 
 
-def _lines() -> Callable[[Task], None]:
-    """Return a function that shows progress in lines: after two seconds, then rarely, and the last."""
-    due, silent = time.monotonic() + _FIRST_AFTER, True
+def _lines(in_notebook: bool) -> Callable[[Task], None]:
+    """Return what shows progress in lines: the first after two seconds, then at a modest rate, and the last.
+
+    In a notebook one line below the cell is rewritten.
+    """
+    every = _NOTEBOOK_EVERY if in_notebook else _PLAIN_EVERY
+    due, silent = time.monotonic() + min(_FIRST_AFTER, every), True
+    handle = None
 
     def show(task: Task) -> None:
-        nonlocal due, silent
+        nonlocal due, silent, handle
         now = time.monotonic()
-        if now >= due or not (silent or task.completed < (task.total or 0)):
-            due, silent = now + _PLAIN_EVERY, False
+        if now < due and (silent or task.completed < (task.total or 0)):
+            return
+        due, silent = now + every, False
+        if not in_notebook:
             say(f"  {state_of(task)}")
+            return
+        from IPython.display import display
+
+        data = {"text/plain": state_of(task)}
+        if handle is None:
+            handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            handle.update(data, raw=True)
 
     return show

@@ -83,4 +83,5 @@ def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixt
     assert main(["sweep", str(out / "toy.toml"), "--out", str(out), "--parquet"]) == 0
     assert "complete: 8" in capsys.readouterr().out
     assert (out / "table.parquet").exists()
+    assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     (out / "table.csv").unlink()

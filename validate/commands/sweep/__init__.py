@@ -11,6 +11,9 @@ from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
 from validate.commands.parsing import Command
 
+MAP = "map.png"
+"""In the folder of a sweep: its picture over two axes."""
+
 
 class Options(EngineOptions):
     """Train every run of a sweep, and write one table of them all.
@@ -55,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
     if not options.dry_run:
-        OutputFolder(options.out).check(tables)
+        OutputFolder(options.out).check([*tables, MAP])
         try:
             run_sweep(sweep, options.out, execution)
         finally:
@@ -87,5 +90,7 @@ def run(arguments: Sequence[str]) -> int:
         from validate.commands.sweep.show import run as show
 
         print()
-        show([str(options.out), "--x", axes[0], "--y", axes[1]])
+        show(
+            [str(options.out), "--x", axes[0], "--y", axes[1], "--out", str(options.out / MAP), "--overwrite"]
+        )
     return 0
