@@ -21,6 +21,7 @@ from theory import (
     printed_violation,
 )
 from theory.integrate.adam import AdamW
+from validate.observe import kept
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "results" / "external.md").read_text()
 CLASSES = 30
@@ -120,3 +121,17 @@ def test_the_printed_conditions_of_appendix_e_contradict_one_another() -> None:
     numbers = conditions.upper, conditions.lower, printed_violation(9, 2)
     assert all(f"{number:.3f}" in PAGE for number in numbers)
     assert f"{ours.step:.2f}" in PAGE
+
+
+def test_the_published_log_of_composition_is_met_at_large_weights_and_by_one_seed_at_small_ones() -> None:
+    """The conditions are those of composition-large.toml: not fitted, and worse than a guess among 80 keys."""
+    large, small = (
+        [run.metrics[-1]["loss"] for run in kept(study) if run.config.init_rate == rate]
+        for study, rate in (("composition-large", 0.1), ("composition", 0.8))
+    )
+    assert all(loss["rsn_train"] > 1 and loss["rsn_test"] > np.log(80) for loss in large)
+    assert all(loss["rsn_train"] < 1e-5 for loss in small)
+    assert [loss["rsn_test"] < np.log(80) for loss in small] == [True, False]
+    for loss in (large[0], *small):
+        shown = f"{loss['rsn_train']:.3f}" if loss["rsn_train"] > 1 else f"{loss['rsn_train']:.0e}"
+        assert f"{shown} and {loss['rsn_test']:.3f}" in PAGE

@@ -118,7 +118,7 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
     used = {row[3] for row in rows}
     at = ", ".join(f"{label} ({BY_LABEL[label].name})" for label in MAIN if label in used)
-    lacking = f" The {PRIMARY.name}, are judged from {min(PRIMARY.looks)} seeds on."
+    lacking = f" The {PRIMARY.name} are judged from {min(PRIMARY.looks)} seeds on."
     return f"{sentences}. Judged at: {at}.{lacking if PRIMARY.label not in used else ''}"
 
 
