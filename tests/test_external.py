@@ -124,7 +124,7 @@ def test_the_printed_conditions_of_appendix_e_contradict_one_another() -> None:
 
 
 def test_the_published_log_of_composition_is_met_at_large_weights_and_by_one_seed_at_small_ones() -> None:
-    """The conditions are those of composition-large.toml: not fitted, and worse than a guess among 80 keys."""
+    """The conditions of composition-large.toml: not fitted, and worse than a guess among 80 keys."""
     large, small = (
         [run.metrics[-1]["loss"] for run in kept(study) if run.config.init_rate == rate]
         for study, rate in (("composition-large", 0.1), ("composition", 0.8))
