@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 
         return show(arguments[1:])
     options = COMMAND.parse(arguments)
-    from sim.runs.outputs import OutputFolder
+    from sim.runs.outputs import OutputFile, OutputFolder
     from sim.training.execution import Execution
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
     from validate.terminal.tables import print_json, print_table
@@ -58,7 +58,8 @@ def run(arguments: Sequence[str]) -> int:
     execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
     if not options.dry_run:
-        OutputFolder(options.out).check([*tables, MAP])
+        OutputFolder(options.out).check(tables)
+        OutputFile(options.out / MAP, overwrite=True).check()
         try:
             run_sweep(sweep, options.out, execution)
         finally:
