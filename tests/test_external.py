@@ -124,10 +124,10 @@ def test_the_printed_conditions_of_appendix_e_contradict_one_another() -> None:
 
 
 def test_the_published_log_of_composition_is_met_at_large_weights_and_by_one_seed_at_small_ones() -> None:
-    """The conditions of composition-large.toml: not fitted, and worse than a guess among 80 keys."""
+    """The conditions of composition.toml: not fitted, and worse than a guess among 80 keys."""
     large, small = (
-        [run.metrics[-1]["loss"] for run in kept(study) if run.config.init_rate == rate]
-        for study, rate in (("composition-large", 0.1), ("composition", 0.8))
+        [run.metrics[-1]["loss"] for run in kept("composition") if run.config.init_rate == rate]
+        for rate in (0.1, 0.8)
     )
     assert all(loss["rsn_train"] > 1 and loss["rsn_test"] > np.log(80) for loss in large)
     assert all(loss["rsn_train"] < 1e-5 for loss in small)
