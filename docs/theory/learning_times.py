@@ -184,8 +184,8 @@ if __name__ == "__main__":
     everything = [s for study in (LONG if options.long else STUDIES) for s in group_runs(kept(study))]
     if options.copies:
         for divisor in (4, 8):
-            heads = (f"widths / {divisor}", "off by, doublings", "one-sided", "cost / a run's")
-            print_table(*heads, rows=copy_rows(everything, divisor))
+            rows = copy_rows(everything, divisor)
+            print_table(f"widths / {divisor}", "off by, doublings", "one-sided", "cost / a run's", rows=rows)
         raise SystemExit
     if options.predict:
         predict(everything, file)

@@ -6,13 +6,16 @@ Sections: lemma1 value cliff. Fixed seeds, one thread, about twenty seconds for 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from printing import print_sections
 from scipy.special import softmax
 
 import theory as th
 
 
-def attention_rows(d_m, d_k, gamma, row, n, rng, source="embedding", fan_in=None):  # type: ignore[no-untyped-def]
+def attention_rows(
+    d_m: int, d_k: int, gamma: float, row: int, n: int, rng: np.random.Generator, source: str
+) -> NDArray[np.float64]:
     """Draw row i of the attention of n fresh models on i different tokens, entry by entry: shape (n, i)."""
     rows = np.empty((n, row))
     for sample in rows:
@@ -22,7 +25,7 @@ def attention_rows(d_m, d_k, gamma, row, n, rng, source="embedding", fan_in=None
         if source == "layer_norm":
             x = x - x.mean(axis=1, keepdims=True)
             x = x / x.std(axis=1, keepdims=True)
-        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * (fan_in or d_m) ** -gamma
+        w_q, w_k = rng.standard_normal((2, d_m, d_k)) * d_m**-gamma
         sample[:] = softmax((x[-1] @ w_q) @ (x @ w_k).T / d_k**0.5)
     return rows
 
@@ -36,7 +39,7 @@ def lemma1() -> None:
     for source in ("embedding", "position", "layer_norm"):
         for gamma in (0.3, 0.5, 0.8):
             std = th.attention_logit_std(200, gamma, source=source)
-            rows = attention_rows(200, 64, gamma, 9, n, rng, source=source)
+            rows = attention_rows(200, 64, gamma, 9, n, rng, source)
             squares = np.log(rows[:, 0] / rows[:, 1]) ** 2 / 2
             ratio = squares.mean() ** 0.5 / std
             half = 1.96 * squares.std() / n**0.5 / squares.mean() / 2 * ratio
