@@ -23,8 +23,10 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delitem(sys.modules, "bag_of_words", raising=False)
     yield
     from sim.config.model import KINDS
+    from validate import FIGURES
 
     del KINDS["bag-of-words"]
+    FIGURES.pop(101, None)
 
 
 @pytest.fixture
@@ -37,7 +39,8 @@ def test_the_pages_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "howto" / "model.md").read_text(), re.DOTALL))
+    page = (DOCS / "howto" / "extend.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(code, {})
     said = capsys.readouterr().out
     assert "rsn_test" in said

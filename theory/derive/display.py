@@ -131,8 +131,8 @@ def derivations_page() -> str:
     head = [
         "# Derivations",
         "SymPy derives every statement below, step by step, and compares it with the form in which it is "
-        "stated. [How to read them](symbolic.md) says what that covers. Indices of matrix entries start at "
-        "0; of a long matrix the first entry is shown.",
+        "stated. [How to read them](index.md#how-to-read-the-derivations) says what that covers. Indices of "
+        "matrix entries start at 0; of a long matrix the first entry is shown.",
         "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
     ]
     return "\n\n".join([*head, *(section(d) for d in made)])

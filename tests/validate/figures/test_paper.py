@@ -29,7 +29,7 @@ from validate.observe.times import early_epoch as when_early
 from validate.report.figure import draw_paper_figures
 
 ROOT = Path(__file__).resolve().parents[3]
-GALLERY, PAGE = ROOT / "docs" / "gallery", ROOT / "docs" / "howto" / "figure.md"
+GALLERY, PAGE = ROOT / "docs" / "gallery", ROOT / "docs" / "howto" / "extend.md"
 NUMBERS = sorted(FIGURES)
 
 
@@ -210,7 +210,8 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
     monkeypatch.chdir(tmp_path)
     own = ModuleType("own")
     monkeypatch.setitem(sys.modules, "own", own)
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
+    section = PAGE.read_text().split("## A figure of your own")[1].split("\n## ")[0]
+    for block in re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL):
         exec(block, own.__dict__)
     assert (tmp_path / "figures" / "fig101_norms.png").stat().st_size > 5000
     assert main(["figures", "101", "--out", "other"]) == 0
