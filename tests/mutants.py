@@ -1,11 +1,13 @@
 """``make mutants``: plant random faults one by one and print the share that the tests see, with its interval.
 
 A fault changes one operator, number, argument or branch on a line drawn at random, by ``--seed``, of those of
-the three packages that can have one. A first run under coverage says which tests reach which line; a fault is
-seen if one of those tests fails that passed before. Some faults change nothing that anyone could see, and of
-many tests only ``--most-tests`` are tried, those first that reach the fewest lines: the share is a lower
-bound. Faults that went unseen are printed, to be read. A fault costs some 10 s of processor time, the first
-run three times that of ``make test``; ``--coverage FILE`` keeps it for further draws.
+the three packages that can have one; the wording of refusals is left alone. A first run of ``make test`` and
+``make test-slow`` under coverage says which tests reach which line; a fault is seen if one of those tests
+fails that passed before. Some faults change nothing that anyone could see, and of many tests only
+``--most-tests`` are tried, the recorded numbers first, then those that reach the fewest lines: the share is a
+lower bound. Faults that went unseen are printed, to be read. A fault costs some 10 s of processor time, the
+first run three times that of the tests; ``--coverage FILE`` keeps it for further draws, ``--tests`` tries
+only some tests.
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("theory", "sim", "validate")
 SECONDS = 300
 """A fault that keeps its tests running for longer is seen."""
+READERS = ("tests/test_imports.py", "tests/test_refusals.py")
+"""Tests of the packages' text, which see a fault without reaching its line."""
 OTHER: dict[type[Any], type[Any]] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},
     **{ast.Pow: ast.Mult, ast.MatMult: ast.Mult, ast.Mod: ast.Mult},
@@ -72,12 +76,13 @@ class Fault:
 def faults(file: str, text: str) -> Iterator[Fault]:
     """Yield every fault that a file can have."""
     tree = ast.parse(text)
-    quiet: set[int] = (
-        set()
-    )  # Annotations, decorators, and f-strings, whose parts have no places of their own.
+    # Annotations, decorators, f-strings, whose parts have no places of their own, and what an error says.
+    quiet: set[int] = set()
     for node in ast.walk(tree):
         parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         parts += getattr(node, "decorator_list", []) + [node] * isinstance(node, ast.JoinedStr)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+            parts += node.args[1:]
         quiet |= {id(child) for part in parts if part is not None for child in ast.walk(part)}
     for statement in ast.walk(tree):
         if isinstance(statement, ast.stmt):
@@ -143,10 +148,10 @@ def copy_of_project(folder: Path) -> Path:
 
 
 def run_tests(copy: Path, arguments: list[str], file: Path | None = None) -> int | None:
-    """Run pytest in a copy and return its exit code; None if it took too long."""
+    """Run pytest in a copy and return its exit code; None if it took too long. ``file`` is for coverage."""
     own = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "--rootdir", str(copy), *arguments],
+        [sys.executable, "-m", "pytest", "-q", "--slow", "--rootdir", str(copy), *arguments],
         cwd=copy,
         env=os.environ | own | ({"COVERAGE_FILE": str(file)} if file else {}),
         stdout=subprocess.DEVNULL,
@@ -163,10 +168,10 @@ def run_tests(copy: Path, arguments: list[str], file: Path | None = None) -> int
             process.wait()
 
 
-def record_coverage(copy: Path, file: Path) -> None:
-    """Run the default tests once and record which of them pass, and which lines each reaches."""
+def record_coverage(copy: Path, file: Path, tests: list[str]) -> None:
+    """Run the tests once and record which of them pass, and which lines each reaches."""
     options = ["--cov-context=test", "--cov-report=", *(f"--cov={package}" for package in PACKAGES)]
-    run_tests(copy, ["--numprocesses", "auto", *options], file)
+    run_tests(copy, ["--numprocesses", "auto", *options, *tests], file)
     failed = copy / ".pytest_cache" / "v" / "cache" / "lastfailed"
     names = list(json.loads(failed.read_text())) if failed.exists() else []
     file.with_suffix(".failed").write_text(json.dumps({"copy": str(copy), "failed": names}))
@@ -194,7 +199,7 @@ class Reach:
         return Counter(context.partition("|")[0] for found in lines for context in found)
 
     def tests_of(self, fault: Fault) -> list[str]:
-        """Return the tests that a fault can concern, those first that reach the fewest lines.
+        """Return the tests that a fault can concern, those first that are likeliest to see it.
 
         Of a line that runs at import, those that reach the file; of one that runs for a fixture, which
         others may share, all tests of the file that asked for it first.
@@ -206,19 +211,18 @@ class Reach:
         tests = {context.partition("|")[0] for context in found} - {""}
         shared = {c.partition("::")[0] for c in found if c.endswith("|setup")}
         tests |= {test for test in self.breadth if test.partition("::")[0] in shared}
-        return sorted(tests - self.failed - {""}, key=lambda test: (self.breadth[test], test))
+        recorded = "tests/golden/test_golden.py"
+        return sorted(tests - self.failed - {""}, key=lambda t: (recorded not in t, self.breadth[t], t))
 
 
 def fate_of(fault: Fault, tests: list[str], copies: SimpleQueue[Path]) -> str:
     """Plant a fault in a copy that is free, run tests there, and say whether one fails or hangs."""
-    if not tests:
-        return "NOT REACHED"
     copy = copies.get()
     file = copy / fault.file
     before = file.read_bytes()
     try:
         file.write_bytes(fault.planted(before))
-        code = run_tests(copy, ["-x", "-p", "no:cacheprovider", *tests])
+        code = run_tests(copy, ["-x", "-p", "no:cacheprovider", *READERS, *tests])
         file.write_bytes(before)
         # As when a fault stops the import of conftest.py; or a test has another name than in the first run.
         if code == pytest.ExitCode.USAGE_ERROR:
@@ -226,7 +230,9 @@ def fate_of(fault: Fault, tests: list[str], copies: SimpleQueue[Path]) -> str:
     finally:
         file.write_bytes(before)
         copies.put(copy)
-    return "NOT SEEN" if code == pytest.ExitCode.OK else "seen"
+    if code != pytest.ExitCode.OK:
+        return "seen"
+    return "NOT SEEN" if tests else "NOT REACHED"
 
 
 def main() -> int:
@@ -235,6 +241,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="how many faults to draw")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the draw; printed")
     parser.add_argument("--package", choices=PACKAGES, action="append", help="only in this package")
+    parser.add_argument("--tests", nargs="*", default=[], metavar="PATH", help="run only these tests")
     parser.add_argument("--coverage", type=Path, help="a file that keeps the first run for further draws")
     parser.add_argument("--most-tests", type=int, default=60, help="at most so many tests for one fault")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many faults at a time")
@@ -251,7 +258,7 @@ def main() -> int:
             copies.put(copy_of_project(Path(folder) / str(number)))
         recorded = options.coverage or Path(folder) / "coverage"
         if not recorded.exists():
-            record_coverage(Path(folder) / "0", recorded)
+            record_coverage(Path(folder) / "0", recorded, options.tests)
             print(f"first run: {time.monotonic() - began:.0f} s")
         reach, began = Reach(recorded), time.monotonic()
         near = [reach.tests_of(fault)[: options.most_tests] for fault in chosen]
